@@ -1,7 +1,7 @@
-// Writes a database of as many results as are asked for, to see what questions cost where there are
-// many: 40 device models, 5 spaces of 5 kernels, 10 problems each, and as many configurations of
-// five parameters as that takes. Every device tunes every space in one run: each configuration is
-// screened, one of fifty fails, and the eight fastest of a kernel and problem are in finals.
+// Writes a database of a given number of results, to measure the cost of queries on large
+// databases: 40 device models, 5 spaces of 5 kernels, 10 problems each, and as many configurations
+// of five parameters as that takes. Every device tunes every space in one run: each configuration
+// is screened, one of fifty fails, and the eight fastest of a kernel and problem are in finals.
 //
 //   smemtune_big_database FILE RESULTS
 
@@ -30,7 +30,7 @@ using db::Statement;
 
 constexpr std::int64_t kDevices = 40;
 constexpr std::int64_t kSpaces = 5;
-constexpr std::int64_t kKernels = 5;  // Of each space, as kProblems is.
+constexpr std::int64_t kKernels = 5;  // Number per space, as kProblems is.
 constexpr std::int64_t kProblems = 10;
 constexpr std::int64_t kFailsEvery = 50;
 constexpr std::size_t kFinalists = 8;
@@ -55,13 +55,14 @@ Configuration planted_configuration(std::int64_t number) {
           {"UNROLL", 1 + number / 125 % 5}};
 }
 
-/// From 0 to 1; the same for the same numbers.
+/// Returns a number from 0 to 1, the same for the same arguments.
 double random_of(std::int64_t a, std::int64_t b, std::int64_t c) {
   const auto seed = static_cast<std::uint64_t>(a * 1'000'003 + b);
   return static_cast<double>(random_bits(seed, static_cast<std::uint64_t>(c)) >> 11) * 0x1p-53;
 }
 
-/// What a parameter's value costs is every device's in part, and in part a device's own.
+/// Returns a planted time. The cost of a parameter's value is partly common to all devices and
+/// partly specific to the device.
 double planted_ms(std::int64_t device, std::int64_t kernel, std::int64_t problem,
                   const Configuration& configuration) {
   double log_ms = 0.02 * static_cast<double>(device) + 0.3 * static_cast<double>(problem);
@@ -121,7 +122,7 @@ class Writer {
     }
   }
 
-  /// The run has the number of a model and space.
+  /// Adds a run, whose id is the number of its pair of model and space.
   void add_run(std::int64_t model, std::int64_t space) {
     run_ = model * kSpaces + space + 1;
     model_ = model + 1;
@@ -243,7 +244,7 @@ void write_database(const std::string& file, std::int64_t results) {
   }
   const db::Connection connection =
       db::open_database(file, db::OpenMode::read_write, 0, db::migrations());
-  // Nobody else reads it yet, and one that is cut off is written again.
+  // Nobody reads the database yet, and an incomplete one is written again.
   connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
   Writer writer(connection, std::max<std::int64_t>(1, results / kGroups));
   db::Transaction transaction(connection);

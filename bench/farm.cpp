@@ -1,5 +1,5 @@
-// The rate at which smemtune goes through a space, held against that of processes that do nothing
-// but compile the same:
+// Compares the rate at which smemtune goes through a space with that of processes that only compile
+// the same requests:
 //
 //   smemtune      a child with an empty cache and an empty database, as many compile workers as
 //                 there are processes; each configuration counts when its result is told
@@ -55,26 +55,27 @@ namespace fs = std::filesystem;
 
 struct Options {
   fs::path space;
-  std::string problem;  ///< Empty: the first.
+  std::string problem;  ///< Empty for the first problem.
   std::vector<std::string> kernels;
-  std::string device;  ///< Empty: the first GPU, or h200 in a dry run.
+  std::string device;  ///< Empty for the first GPU, or for h200 in a dry run.
   fs::path smemtune =
       fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "tuner" / "cli" / "smemtune";
   fs::path keep;
   unsigned processes = std::max(1u, std::thread::hardware_concurrency());
-  std::uint64_t max_evaluations = 0;  ///< 0: all.
+  std::uint64_t max_evaluations = 0;  ///< 0 for all configurations.
   std::uint64_t seed = 1;
-  int rounds = 2;  ///< The first side of one is the second of the next.
+  int rounds = 2;  ///< The side that goes first in one round goes second in the next.
   bool dry_run = false;
 };
 
-/// What one side took for its configurations.
+/// Times that one side took for its configurations.
 struct Took {
-  double first_s = 0;  ///< From the start to the first of them.
-  double all_s = 0;    ///< From the start to the last of them.
-  double cpu_s = 0;    ///< Of all its processes, to their end.
+  double first_s = 0;  ///< Seconds from the start to the first configuration.
+  double all_s = 0;    ///< Seconds from the start to the last configuration.
+  double cpu_s = 0;    ///< Processor time of all its processes, to their end.
   std::size_t configurations = 0;
-  std::map<std::string, int> waited_for;  ///< Smemtune's progress lines, by what they wait for.
+  /// Number of smemtune's progress lines, by what they wait for.
+  std::map<std::string, int> waited_for;
 
   double per_s() const { return static_cast<double>(configurations) / all_s; }
 };
@@ -89,8 +90,8 @@ double seconds_since(Clock::time_point start) {
   throw Error(call + ": " + std::strerror(errno));
 }
 
-/// Waits for a child, adds its processor time (and that of all it waited for) to `cpu_s`, and gives
-/// its wait status.
+/// Waits for a child, adds its processor time (and that of all children it waited for) to `cpu_s`,
+/// and returns its wait status.
 int wait_for(pid_t child, double& cpu_s) {
   int status = 0;
   rusage usage = {};
@@ -103,7 +104,7 @@ int wait_for(pid_t child, double& cpu_s) {
   return status;
 }
 
-/// A folder that is removed with all that lies in it.
+/// A folder that the destructor removes with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -124,7 +125,7 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-/// What smemtune would ask its compile workers for.
+/// The requests that smemtune would send to its compile workers.
 class Requests {
  public:
   Requests(const LoadedSpace& loaded, const Problem& problem, const Device& device, bool dry_run)
@@ -150,8 +151,9 @@ class Requests {
     }
   }
 
-  /// Requests for the configuration that smemtune calls `name` (`tiled ROWS=8,TILE=32`); none
-  /// where that names no configuration, or one that needs no compiler because it exceeds a limit.
+  /// Returns the requests for the configuration that smemtune calls `name` (`tiled
+  /// ROWS=8,TILE=32`); empty if `name` is not a configuration, or if the configuration needs no
+  /// compiler because it exceeds a limit.
   std::vector<CompileRequest> of(const std::string& name) const {
     const auto found = candidates_.find(name);
     if (found == candidates_.end()) return {};
@@ -213,7 +215,7 @@ std::vector<std::string> smemtune_words(const Options& options, const std::strin
   return words;
 }
 
-/// In the child: becomes smemtune, with `output` as its stdout and `errors` as its stderr.
+/// Runs in the child: becomes smemtune, with `output` as its stdout and `errors` as its stderr.
 [[noreturn]] void become(const std::vector<std::string>& words, const fs::path& cache,
                          const fs::path& output, int errors) {
   const int file = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -244,8 +246,8 @@ void read_lines(int descriptor, const std::function<void(const std::string&)>& t
   }
 }
 
-/// `compiler` of `12/96 configurations, waiting for compiler, 0:05`; empty where it waits for nothing, or is
-/// no such line.
+/// Returns `compiler` for `12/96 configurations, waiting for compiler, 0:05`; empty if the line
+/// waits for nothing, or is not a progress line.
 std::string awaited_in(const std::string& line) {
   constexpr std::string_view kMark = " configurations, ";
   constexpr std::string_view kWaiting = "waiting for ";
@@ -256,8 +258,8 @@ std::string awaited_in(const std::string& line) {
   return line.substr(begin + kWaiting.size(), end - begin - kWaiting.size());
 }
 
-/// Runs smemtune from empty caches. `work`: what it compiled, in the order in which it told the
-/// results.
+/// Runs smemtune from empty caches. `work`: the requests that it compiled, in the order in which it
+/// told the results.
 Took run_smemtune(const Options& options, const std::string& problem, const Requests& requests,
                   std::vector<Work>& work) {
   const TemporaryFolder folder;
@@ -275,7 +277,7 @@ Took run_smemtune(const Options& options, const std::string& problem, const Requ
 
   Took took;
   std::string last_words;
-  std::map<std::string, bool> seen;  // Finals may tell of a configuration again.
+  std::map<std::string, bool> seen;  // Finals may report a configuration again.
   read_lines(errors[0], [&](const std::string& line) {
     const double now_s = seconds_since(start);
     const std::string name = line.substr(0, line.find(": "));
@@ -302,16 +304,16 @@ Took run_smemtune(const Options& options, const std::string& problem, const Requ
 
 // Compile only.
 
-/// What the processes share, in memory that fork() does not copy.
+/// State that the processes share, in memory that fork() does not copy.
 struct Shared {
-  std::atomic<std::size_t> next = 0;    ///< The first configuration that nobody has taken.
-  std::atomic<std::size_t> failed = 0;  ///< Requests that did not compile.
+  std::atomic<std::size_t> next = 0;    ///< The first configuration that no process has taken.
+  std::atomic<std::size_t> failed = 0;  ///< Number of requests that did not compile.
   std::atomic<double> first_s = 0;
   std::atomic<double> all_s = 0;
 };
 static_assert(std::atomic<double>::is_always_lock_free);
 
-/// In a child.
+/// Runs in a child: compiles configurations until none is left.
 [[noreturn]] void compile_all(const std::vector<Work>& work, Clock::time_point start,
                               Shared& shared) {
   try {

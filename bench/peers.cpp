@@ -1,4 +1,4 @@
-// The best stored configurations of spaces against what they are held against, in one run:
+// Compares the best stored configurations of spaces with their peers, in one run:
 //   gemm                  cublasSgemm (CUBLAS_PEDANTIC_MATH: no TF32)
 //   gemm_tc               cublasGemmEx (CUBLAS_COMPUTE_32F)
 //   gemm_fp8, gemm_int8   cublasLtMatmul, the algorithm that it finds best without trying; of 8-bit
@@ -12,9 +12,9 @@
 //
 //   smemtune_peers DATABASE ROUNDS SPACE.json...
 //
-// Every round times each of the two once, in random order, each with a cold L2 and its launch
-// queued behind the flush. Printed per problem, as a row of a table: both medians and the median of
-// the rounds' ratios, the peer's time over ours; then the ratios' geometric mean.
+// Every round times both sides once, in random order, each with a cold L2 and its launch queued
+// behind the flush. Printed per problem, as a row of a table: both medians and the median of the
+// rounds' ratios, the peer's time over ours; then the ratios' geometric mean.
 
 #include "cub_peers.h"
 #include "db/result_store.h"
@@ -163,7 +163,7 @@ class Timer {
   cudaEvent_t stop_ = nullptr;
 };
 
-/// What the best configuration is held against, ready to launch on the timer's stream.
+/// The competitor of the best configuration, ready to launch on the timer's stream.
 class Peer {
  public:
   virtual ~Peer() = default;
@@ -495,7 +495,7 @@ std::unique_ptr<Peer> peer_of(const LoadedSpace& loaded, const db::ResultStore& 
   return std::make_unique<Copy>(static_cast<std::size_t>(bytes / 2), stream);
 }
 
-/// Returns the median of the rounds' ratios.
+/// Times both sides and returns the median of the rounds' ratios.
 double compare(const LoadedSpace& loaded, const db::ResultStore& store,
                const db::StoredResult& best, int rounds) {
   const KernelBinding bound(loaded.space, *loaded.space.kernel(best.result.kernel),
@@ -516,7 +516,7 @@ double compare(const LoadedSpace& loaded, const db::ResultStore& store,
     double ours_now = ours_first ? timer.time_ms(launch_ours) : 0;
     const double peer_now = timer.time_ms(launch_peer);
     if (!ours_first) ours_now = timer.time_ms(launch_ours);
-    if (round < 0) continue;  // warm-up
+    if (round < 0) continue;  // A round for warming up.
     our_ms.push_back(ours_now);
     peer_ms.push_back(peer_now);
     ratios.push_back(peer_now / ours_now);

@@ -1,5 +1,6 @@
-// How long it takes to build search spaces: for each space file, the valid configurations of its
-// kernels, and the shortest of some times of finding them, expressions compiled anew each time.
+// Measures how long it takes to build search spaces: prints, for each space file, the number of
+// valid configurations of its kernels and the shortest of several times of finding them, with
+// expressions compiled anew each time.
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"

@@ -1,14 +1,15 @@
-// How many GPUs one smemtune keeps busy: the real parent (search, race, compile queue, worker pool,
-// database) and the real frames, over hosts that are processes of this program and answer for all
-// of their workers as if they had compiled and measured.
+// Measures how many GPUs one smemtune keeps busy: the real parent (search, race, compile queue,
+// worker pool, database) and the real frames, with hosts that are processes of this program and
+// answer for all of their workers as if they had compiled and measured.
 //
 //   smemtune_simulate --gpus 256 --cores 2500 --db /tmp/sim.sqlite
 //
-// The space is that of configs/add_one.json, with values enough for all of them.
+// The space is that of configs/add_one.json, with enough values for all GPUs.
 //
-// A measurement takes 0.5 s in the mean and a compile 2 s, or what --times says: lines with the
-// milliseconds of a compile and of a measurement, recorded elsewhere. The ideal rate is that of
-// GPUs that never wait. What the parent itself needs of a core for a result says where it ends.
+// A measurement takes 0.5 s on average and a compile 2 s, or the times in the file of --times:
+// lines with the milliseconds of a compile and of a measurement, recorded elsewhere. The ideal rate
+// is that of GPUs that never wait. The parent's own processor time per result shows where it
+// reaches its limit.
 
 #include "db/result_store.h"
 #include "tuner/config/space_file.h"
@@ -47,13 +48,13 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kVersion = "simulated";
 constexpr const char* kFarWord = "__far";
-// The share of the time that the finals leave to the search.
+// Share of the time that the finals leave to the search.
 constexpr double kSearchShare = 0.8;
 
 struct Options {
   std::filesystem::path space = "configs/add_one.json";
   std::filesystem::path times;
-  std::filesystem::path database;  ///< Empty: nothing is stored.
+  std::filesystem::path database;  ///< Empty if nothing is stored.
   std::string strategy = "random";
   int gpus = 256;
   int cores = 2500;
@@ -88,7 +89,7 @@ class FarHost {
  public:
   FarHost(std::vector<Times> times, int module_kb)
       : times_(std::move(times)), image_(static_cast<std::size_t>(module_kb) * 1024) {
-    // On a link it takes about a third of its bytes, as machine code does.
+    // On a link it compresses to about a third of its bytes, as machine code does.
     std::mt19937 random(1);
     for (std::size_t i = 0; i < image_.size(); i += 3) {
       image_[i] = static_cast<std::uint8_t>(random());
@@ -123,7 +124,7 @@ class FarHost {
     bool operator<(const Answer& other) const { return at > other.at; }
   };
 
-  /// Once its worker is through with what it was asked for before, and so long.
+  /// Queues a reply, due `after_ms` after its worker has finished its earlier requests.
   template <typename Message>
   void reply(const Frame& to, MessageType type, const Message& message, double after_ms) {
     Clock::time_point& free_at = free_at_[to.worker];
@@ -229,12 +230,13 @@ class FarHost {
 
   std::vector<Times> times_;
   std::vector<std::uint8_t> image_;
-  std::map<std::uint32_t, Clock::time_point> free_at_;  ///< Of each worker.
+  /// Time at which each worker has finished its requests.
+  std::map<std::uint32_t, Clock::time_point> free_at_;
   std::size_t next_ = static_cast<std::size_t>(getpid());
   std::priority_queue<Answer> answers_;
 };
 
-/// A log that forgets.
+/// A log that stores nothing.
 class NoDatabase final : public ResultLog {
  public:
   void begin_attempt(const ResultKey&) override {}
@@ -304,14 +306,14 @@ double cpu_s() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// Of what was told while all devices had work: from the first results to the end of the search.
+/// Results told while all devices had work: from the first results to the end of the search.
 struct Rate {
   std::vector<double> told_s;
   double cpu_begin_s = 0;
   double cpu_end_s = 0;
 };
 
-/// 98,304 configurations, one module each.
+/// Gives the space 98,304 configurations, one module each.
 void give_values(Space& space) {
   space.verify.also.clear();
   for (Parameter& parameter : space.kernels.front().parameters) {
@@ -361,10 +363,10 @@ void simulate(const Options& options) {
   observer.result = [&](const Result& result, bool) {
     if (!result.timed() || result.stage != Stage::screen) return;
     const double told_s = std::chrono::duration<double>(Clock::now() - begin).count();
-    // What is told later was begun by then and is not replaced.
+    // Results told later were begun before this time, and no new work replaces them.
     if (told_s > kSearchShare * options.seconds) return;
     rate.told_s.push_back(told_s);
-    // Every device has begun with its second one by now.
+    // Every device has begun with its second configuration by now.
     if (rate.told_s.size() == static_cast<std::size_t>(2 * options.gpus)) {
       rate.cpu_begin_s = cpu_s();
     }

@@ -1,4 +1,5 @@
-// Any bytes as a file of the compile cache: what it holds, or it is compiled again.
+// Takes any bytes as a file of the compile cache: its contents are used, or the request is compiled
+// again.
 
 #include "fuzz_folder.h"
 #include "tuner/core/hash.h"
@@ -29,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::filesystem::path cache = folder / "cache";
   CachedCompiler compiler(std::make_unique<OneModule>(), cache);
   compiler.compile({});
-  // As they are, and with the checksum that no mutation keeps.
+  // The bytes are tried as they are, and with the checksum, which no mutation keeps valid.
   const std::span<const std::uint8_t> bytes(data, size);
   const std::uint32_t checksum = crc32(bytes);
   std::vector<std::uint8_t> checked(sizeof checksum);

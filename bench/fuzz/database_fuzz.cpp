@@ -1,5 +1,6 @@
-// Any bytes as a database, with a journal beside it or not: everything that reads one answers, or a
-// StoreError says why not. Nothing is written: a journal's victim is still there.
+// Takes any bytes as a database, with or without a journal beside it: everything that reads a
+// database returns, or throws a StoreError that says why not. Nothing is written: the
+// database and its journal keep their sizes.
 
 #include "db/export_code.h"
 #include "db/export_csv.h"
@@ -14,7 +15,7 @@ using namespace smemtune;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const FuzzFolder folder;
   if (size < 3) return 0;
-  // The last two bytes say how many of those before them are the journal's.
+  // The last two bytes say how many of the bytes before them are the journal's.
   const std::size_t journal =
       std::min<std::size_t>(data[size - 1] * 256u + data[size - 2], size - 2);
   const std::filesystem::path file = folder / "results.sqlite";

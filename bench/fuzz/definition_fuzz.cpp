@@ -1,4 +1,5 @@
-// Any text as a definition: it compiles and gives an array, or an ExpressionError says why not.
+// Takes any text as a definition: it compiles and gives an array, or throws an ExpressionError that
+// says why not.
 
 #include "tuner/core/definition.h"
 

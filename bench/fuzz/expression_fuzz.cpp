@@ -1,4 +1,5 @@
-// Any text as an expression: it compiles and has a value, or an ExpressionError says why not.
+// Takes any text as an expression: it compiles and has a value, or throws an ExpressionError that
+// says why not.
 
 #include "tuner/core/expression.h"
 

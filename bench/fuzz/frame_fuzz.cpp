@@ -1,5 +1,5 @@
-// Any bytes from a worker, or to one: whole frames with a message each, or a WireError says why
-// not.
+// Takes any bytes from a worker, or to one: they are whole frames with a message each, or a
+// WireError says why not.
 
 #include "tuner/engine/messages.h"
 #include "tuner/engine/wire.h"
@@ -11,7 +11,7 @@ using namespace smemtune;
 
 namespace {
 
-/// A message that is read is written as the same bytes.
+/// Checks that a message that can be read is written as the same bytes.
 template <typename Message>
 void read(std::span<const std::uint8_t> payload) {
   try {
@@ -47,6 +47,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   } catch (const WireError&) {
   }
-  read_all({data, size});  // Past the checksum, which no mutation keeps.
+  read_all({data, size});  // Reads the payload without the checksum, which no mutation keeps valid.
   return 0;
 }

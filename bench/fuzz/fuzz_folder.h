@@ -9,7 +9,7 @@
 
 namespace smemtune {
 
-/// For the files of one fuzzing process; gone with it.
+/// A folder for the files of one fuzzing process. The destructor removes it.
 class FuzzFolder : public TemporaryFolder {
  public:
   std::filesystem::path operator/(const char* name) const { return path() / name; }

@@ -1,5 +1,5 @@
-// Any bytes as a file to import: what it holds is stored and read back, or an error says why not.
-// Whatever it was, the database is whole afterwards, and nothing of it is among our own results.
+// Takes any bytes as a file to import: its results are stored and read back, or an error says why
+// not. In both cases the database is intact afterwards, and no imported result is among our own.
 
 #include "db/export_json.h"
 #include "db/import.h"

@@ -1,4 +1,4 @@
-// Any bytes as a .npy file: its elements are read, or an InputError says why not.
+// Takes any bytes as a .npy file: its elements are read, or an InputError says why not.
 
 #include "fuzz_folder.h"
 #include "tuner/backend/contents.h"

@@ -1,5 +1,5 @@
-// fuzz_seeds FOLDER: writes the seeds that no file of the repository is: a database, frames, a
-// cached module, a .npy file. A folder for each target.
+// fuzz_seeds FOLDER: writes the seeds that are not files of the repository: a database, frames, a
+// cached module, a .npy file. There is a folder for each target.
 
 #include "db/result_store.h"
 #include "fuzz_folder.h"
@@ -50,7 +50,7 @@ void write_database(const fs::path& folder) {
   }
   std::ifstream stream(file, std::ios::binary);
   std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(stream), {}};
-  bytes.insert(bytes.end(), {0, 0});  // Without a journal.
+  bytes.insert(bytes.end(), {0, 0});  // There is no journal.
   write_seed(folder, "results", bytes);
 }
 
@@ -89,7 +89,7 @@ void write_npy(const fs::path& folder) {
   write_seed(folder, "floats.npy", bytes_of(magic + header + std::string(24, '\0')));
 }
 
-/// What other tuners write, and lists as Python does.
+/// Writes seeds of files of other tuners, and of lists in Python's syntax.
 void write_imports(const fs::path& folder) {
   write_seed(folder / "import", "cache.json", bytes_of(R"({"device_name": "GPU A",
 "kernel_name": "scale", "problem_size": [4096, 512], "tune_params_keys": ["BLOCK", "TYPE"],

@@ -1,5 +1,5 @@
-// Any text as a .cu file: init drafts a space from it, and it is turned into what the CPU device
-// compiles and into double precision, or an InputError says why not.
+// Takes any text as a .cu file: init drafts a space from it, and it is translated for the CPU
+// device and into double precision, or an InputError says why not.
 
 #include "tuner/core/error.h"
 #include "tuner/init/space_draft.h"

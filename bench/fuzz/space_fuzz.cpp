@@ -1,4 +1,4 @@
-// Any text as a space file: it is loaded, or an InputError says why not.
+// Takes any text as a space file: it is loaded, or an InputError says why not.
 
 #include "fuzz_folder.h"
 #include "tuner/config/space_file.h"
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return true;
   }();
   if (!has_sources) return 0;
-  // With the repository's templates its spaces are read to their end.
+  // With the repository's templates its own spaces can be read to their end.
   static const char* const templates = std::getenv("SMEMTUNE_SHARE");
   static const std::filesystem::path share =
       templates != nullptr ? templates : (folder / "share").string();

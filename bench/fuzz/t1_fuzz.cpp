@@ -1,4 +1,5 @@
-// Any bytes as a T1 specification, and as the list of a parameter's values: a space or an error.
+// Takes any bytes as a T1 specification, and as the list of a parameter's values: they give a space
+// or an error.
 
 #include "fuzz_folder.h"
 #include "tuner/config/space_file.h"

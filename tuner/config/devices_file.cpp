@@ -15,13 +15,13 @@
 namespace smemtune {
 namespace {
 
-/// Reads one object of the file: a compute capability's limits, or a model. The first fault throws:
-/// the file is the project's own.
+/// Reads one object of the file: a compute capability's limits, or a model. Throws at the first
+/// fault, because the file is part of the project.
 class DeviceReader {
  public:
   DeviceReader(const Json& value, std::string where) : value_(value), where_(std::move(where)) {}
 
-  /// What every device of a compute capability allows.
+  /// Reads the limits that every device of a compute capability has.
   Device read_limits() {
     check_keys({"compute_capability", "max_threads_per_block", "max_threads_per_sm",
                 "max_blocks_per_sm", "registers_per_block", "registers_per_sm",
@@ -29,7 +29,7 @@ class DeviceReader {
                 "reserved_shared_bytes_per_block", "max_grid_x", "max_grid_z", "max_block_xy",
                 "source"});
     Device device;
-    text("source");  // Whence the numbers are: for the reader of the file.
+    text("source");  // Source of the numbers, for readers of the file.
     read_compute_capability(device);
     device.name = "compute capability " + capability_text(device);
     device.max_threads_per_block = integer<int>("max_threads_per_block", kNeeded);
@@ -51,7 +51,8 @@ class DeviceReader {
     return device;
   }
 
-  /// A model: one of `capabilities` with what it has of multiprocessors and memory.
+  /// Reads a model: its compute capability's limits from `capabilities`, and its own
+  /// multiprocessors and memory.
   Device read_model(const std::vector<Device>& capabilities) {
     check_keys({"name", "compute_capability", "sm_count", "memory_bytes", "l2_bytes",
                 "memory_bus_bits", "memory_clock_khz", "sm_clock_khz", "ecc", "source"});
@@ -107,7 +108,7 @@ class DeviceReader {
     return found.get<std::string>();
   }
 
-  /// `otherwise`: the value where there is none; kNeeded when there must be one.
+  /// Reads an integer. `otherwise`: the value if the key is missing; kNeeded if it must be there.
   template <typename Integer>
   Integer integer(const std::string& key, std::int64_t otherwise) const {
     if (otherwise != kNeeded && !value_.contains(key)) return static_cast<Integer>(otherwise);
@@ -119,7 +120,7 @@ class DeviceReader {
     return static_cast<Integer>(found.get<std::int64_t>());
   }
 
-  // "9.0"
+  // Reads a compute capability: "9.0".
   void read_compute_capability(Device& device) const {
     const std::string capability = text("compute_capability");
     const std::size_t dot = capability.find('.');
@@ -138,7 +139,7 @@ class DeviceReader {
     device.architecture += std::to_string(device.compute_minor);
   }
 
-  // Limits that contradict each other are slips of the pen.
+  // Refuses limits that contradict each other, which are mistakes in the file.
   void check(const Device& device) const {
     if (device.max_threads_per_block == 0) fail("max_threads_per_block", "is 0");
     if (device.max_threads_per_sm < device.max_threads_per_block) {
@@ -165,7 +166,8 @@ bool has_architecture(const std::vector<Device>& devices, const std::string& arc
   return std::ranges::find(devices, architecture, &Device::architecture) != devices.end();
 }
 
-/// Models of one compute capability allow the same, so any of them will do; not so no model.
+/// Returns whether all devices have the same compute capability, so that any of them will do. False
+/// for an empty list.
 bool one_architecture(const std::vector<const Device*>& devices) {
   return !devices.empty() && std::ranges::all_of(devices, [&](const Device* device) {
     return device->architecture == devices.front()->architecture;
@@ -210,7 +212,7 @@ std::vector<Device> load_devices(const std::filesystem::path& file) {
     }
     devices.push_back(std::move(device));
   }
-  // Those of which no model is listed can still be asked for.
+  // Compute capabilities of which no model is listed are devices as well.
   for (Device& device : capabilities) {
     if (!has_architecture(devices, device.architecture)) devices.push_back(std::move(device));
   }
@@ -219,15 +221,17 @@ std::vector<Device> load_devices(const std::filesystem::path& file) {
 
 Device find_device(const std::vector<Device>& devices, std::string_view name) {
   const std::vector<std::string> asked = name_words(name);
-  std::vector<const Device*> containing;     // `h100` is in `NVIDIA H100 SXM`.
-  std::vector<std::string> known = {"cpu"};  // Not among the GPUs, but perhaps meant.
+  // Models that contain the words, as `NVIDIA H100 SXM` contains `h100`.
+  std::vector<const Device*> containing;
+  std::vector<std::string> known = {"cpu"};  // Not a GPU of the list, but perhaps meant.
   for (const Device& device : devices) {
     const std::vector<std::string> model = name_words(device.name);
     if (device.architecture == name || capability_text(device) == name ||
         joined(model, "") == joined(asked, "")) {
       return device;
     }
-    // Not std::ranges::search, whose result clang 14 cannot have with this standard library.
+    // std::ranges::search is avoided: clang 14 cannot compile its result with this standard
+    // library.
     const auto found = std::search(model.begin(), model.end(), asked.begin(), asked.end());
     if (!asked.empty() && found != model.end()) containing.push_back(&device);
     known.insert(known.end(), {device.name, device.architecture});
@@ -246,7 +250,7 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
 }
 
 std::string suggested_device(std::string_view name, std::span<const std::string> known) {
-  std::vector<std::string> typed;  // As people type them.
+  std::vector<std::string> typed;  // Names as people type them.
   for (const std::string& one : known) typed.push_back(joined(name_words(one), ""));
   const std::string nearest = nearest_name(joined(name_words(name), ""), typed);
   if (nearest.empty()) return "";

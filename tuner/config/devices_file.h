@@ -10,17 +10,17 @@
 
 namespace smemtune {
 
-/// The GPUs whose limits are published (configs/devices.json): the models, then the compute
+/// Returns the GPUs whose limits are published (configs/devices.json): the models, then the compute
 /// capabilities of which no model is listed. Throws InputError.
 std::vector<Device> load_devices(const std::filesystem::path& file);
 
-/// The device that `name` means: a model (`h200`, `NVIDIA H200`; case and vendor do not matter, and
-/// `h100` is the first of several that differ in no limit), an architecture (`sm_90`) or a compute
-/// capability (`9.0`: the first listed that has it). Throws InputError with the nearest known name,
-/// or with all that the name may mean.
+/// Returns the device that `name` means: a model (`h200`, `NVIDIA H200`; case and vendor do not
+/// matter, and `h100` means the first of several that differ in no limit), an architecture
+/// (`sm_90`) or a compute capability (`9.0`: the first listed device that has it). Throws
+/// InputError with the nearest known name, or with all that the name may mean.
 Device find_device(const std::vector<Device>& devices, std::string_view name);
 
-/// As suggestion(), of devices' names: case and vendor do not matter.
+/// Returns suggestion() for names of devices, ignoring case and vendor.
 std::string suggested_device(std::string_view name, std::span<const std::string> known);
 
 }  // namespace smemtune

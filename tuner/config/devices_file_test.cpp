@@ -21,9 +21,10 @@ std::vector<Device> shipped() {
   return load_devices(std::filesystem::path(SMEMTUNE_SOURCE_DIR) / "configs/devices.json");
 }
 
-// Typed anew from the CUDA C++ Programming Guide's tables ("Technical Specifications per Compute
-// Capability" of CUDA 4.0, 8.0, 11.4 and 13.0): threads and blocks per multiprocessor, registers in
-// thousands per block and multiprocessor, shared memory in KB per block and multiprocessor.
+// Copied by hand from the CUDA C++ Programming Guide's tables ("Technical Specifications per
+// Compute Capability" of CUDA 4.0, 8.0, 11.4 and 13.0): threads and blocks per multiprocessor,
+// registers in thousands per block and multiprocessor, shared memory in KB per block and
+// multiprocessor.
 constexpr const char* kGuide = R"(
   1.0    768  8   8   8   16  16
   1.1    768  8   8   8   16  16
@@ -216,7 +217,8 @@ TEST_P(FaultyDevicesFile, IsRefusedWithThePlace) {
   EXPECT_THAT(what, testing::HasSubstr(GetParam().expected));
 }
 
-/// A file with one compute capability that lacks its shared memory per block, and one model.
+/// Returns a file with one compute capability that lacks its shared memory per block, and one
+/// model.
 std::string file(const std::string& limits, const std::string& model = "") {
   return R"({"compute_capabilities": [{"compute_capability": "9.0", "source": "none",
     "max_threads_per_block": 1024, "max_threads_per_sm": 2048, "max_blocks_per_sm": 32,

@@ -20,8 +20,8 @@ constexpr std::size_t kMaxMembers = 1000;
 constexpr std::size_t kMaxElements = 100'000;
 constexpr std::size_t kMaxStringBytes = 65'536;
 
-/// Goes over a text and counts its lines. The parser, which tells no places, reads at most one
-/// character behind a value, so that this is in the value's line.
+/// Iterates over a text and counts its lines. The parser, which reports no places, reads at most
+/// one character behind a value, so that the count is the line of the value.
 class LineCounter {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -47,8 +47,8 @@ class LineCounter {
 
  private:
   const char* at_;
-  std::size_t* line_;         ///< Of the character before, from 1.
-  bool is_new_line_ = false;  ///< That character ends its line.
+  std::size_t* line_;         ///< Line, from 1, of the previous character.
+  bool is_new_line_ = false;  ///< True if the previous character ends its line.
 };
 
 /// Builds the document from the parser's events, because only these show duplicate keys and the
@@ -122,14 +122,15 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool parse_error(std::size_t position, const std::string& /*last_token*/,
                    const nlohmann::detail::exception& error) override {
     if (text_.empty()) throw InputError(file_ + ":1:1: this is not JSON: the file is empty");
-    // `position` counts the bytes that were read, so the last of them is the offending one.
+    // `position` is the number of bytes that were read, so the last of them is the offending one.
     const std::string_view read = text_.substr(0, position == 0 ? 0 : position - 1);
     const std::size_t line =
         1 + static_cast<std::size_t>(std::count(read.begin(), read.end(), '\n'));
     const std::size_t line_begin =
         read.rfind('\n') == std::string_view::npos ? 0 : read.rfind('\n') + 1;
     const std::size_t column = read.size() - line_begin + 1;
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ...".
+    // The message is "[json.exception.parse_error.101] parse error at line 1, column 2: syntax
+    // error ...".
     std::string_view what = error.what();
     for (const std::string_view prefix : {"] ", "column "}) {
       const std::size_t at = what.find(prefix);
@@ -147,15 +148,15 @@ class Builder final : public nlohmann::json_sax<Json> {
   /// An object or array that is not closed yet.
   struct Frame {
     Json* node = nullptr;
-    std::string key;             ///< Of the member that comes next.
-    std::set<std::string> keys;  ///< Of an object.
+    std::string key;             ///< Key of the next member.
+    std::set<std::string> keys;  ///< Keys of an object.
   };
 
-  /// The JSON pointer of the value that comes next.
+  /// Returns the JSON pointer of the next value.
   std::string pointer() const {
     std::string result;
     for (const Frame& frame : frames_) {
-      // An array that holds an open value counts it already.
+      // An array that contains an open value counts it already.
       const std::size_t held = &frame == &frames_.back() ? 0 : 1;
       result = frame.node->is_object() ? child(result, frame.key)
                                        : child(result, frame.node->size() - held);
@@ -195,7 +196,8 @@ class Builder final : public nlohmann::json_sax<Json> {
     return &frame.node->back();
   }
 
-  // The node stays where it is while it is open: its parent gets no other element until it closes.
+  // Opens an object or array. Its node does not move while it is open: its parent gets no other
+  // element until then.
   void open(Json value) {
     if (frames_.size() >= kMaxDepth) {
       refuse("nested more than " + std::to_string(kMaxDepth) + " levels deep");
@@ -211,7 +213,7 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   std::string_view text_;
   const std::string& file_;
-  const std::size_t& line_;  ///< Where the parser is.
+  const std::size_t& line_;  ///< Line of the parser.
   JsonLines* lines_;
   Json root_;
   std::vector<Frame> frames_;
@@ -222,7 +224,7 @@ class Builder final : public nlohmann::json_sax<Json> {
 Json parse_json(std::string_view text, const std::string& file, JsonLines* lines) {
   std::size_t line = 1;
   Builder builder(text, file, line, lines);
-  // Every fault throws, so the result tells nothing more.
+  // Every fault throws, so the return value can be ignored.
   Json::sax_parse(LineCounter(text.data(), line), LineCounter(text.data() + text.size(), line),
                   &builder);
   return builder.take();
@@ -248,7 +250,7 @@ std::string child(const std::string& pointer, std::size_t index) {
 
 std::string summary(const Json& value) {
   if (value.is_string()) return printable("\"" + value.get<std::string>() + "\"", 80);
-  // A list is cut before it is written, because its text could be as long as the file.
+  // An array is cut before it is formatted, because its text could be as long as the file.
   if (value.is_array()) {
     std::string result = "[";
     for (const Json& element : value) {

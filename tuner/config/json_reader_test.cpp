@@ -68,7 +68,7 @@ TEST(ParseJson, TakesNoMoreThanItCanHold) {
   };
   EXPECT_THAT(message(nested(32)), testing::StartsWith("read as"));
   EXPECT_THAT(message(nested(33)), testing::HasSubstr("nested more than 32 levels deep"));
-  // A million levels end no differently: nothing recurses.
+  // A million levels end in the same way, because nothing recurses.
   EXPECT_THAT(message(nested(1'000'000)), testing::HasSubstr("nested more than 32 levels deep"));
   const auto object = [](std::size_t members) {
     std::string text = "{\"k0\":0";

@@ -21,7 +21,8 @@ static void PrintTo(const Device& device, std::ostream* out) { *out << device.ar
 
 namespace {
 
-/// One device of every compute capability that configs/devices.json has and the header knows.
+/// Returns one device of every compute capability that configs/devices.json has and the header
+/// knows.
 std::vector<Device> devices_of_header() {
   const std::filesystem::path root = SMEMTUNE_SOURCE_DIR;
   std::map<std::string, Device> devices;
@@ -51,8 +52,9 @@ cudaOccDeviceProp header_properties(const Device& device) {
   return properties;
 }
 
-/// What the toolkit's header says; nullopt where it is older than the device. Launch bounds are
-/// left out, which it does not check, and barriers, which are no argument of occupancy().
+/// Returns the toolkit header's result; nullopt if the header is older than the device. Launch
+/// bounds are left out because the header does not check them, and barriers because occupancy()
+/// does not take them.
 std::optional<cudaOccResult> header_occupancy(const Device& device, int threads, int registers,
                                               int static_bytes, int dynamic_bytes) {
   const cudaOccDeviceProp properties = header_properties(device);
@@ -75,7 +77,7 @@ class OccupancyAgainstHeader : public testing::TestWithParam<Device> {};
 
 TEST_P(OccupancyAgainstHeader, IsEqualForRandomKernels) {
   const Device& device = GetParam();
-  // The header lets a 3.0 device have 255 registers per thread; it has 63.
+  // The header allows a 3.0 device 255 registers per thread; it has 63.
   const bool is_3_0 = device.compute_major == 3 && device.compute_minor == 0;
   std::mt19937 random(static_cast<unsigned>(100 * device.compute_major + device.compute_minor));
   const auto draw = [&random](int below) { return static_cast<int>(random() % unsigned(below)); };
@@ -109,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(EveryCapability, OccupancyAgainstHeader,
                          });
 
 TEST(OccupancyAgainstTheHeader, IsComparedForEveryCapabilityFrom30On) {
-  // 3.0 to 12.1: 24 of them, 10,000 kernels each.
+  // There are 24 of them, 3.0 to 12.1, with 10,000 kernels each.
   EXPECT_EQ(24u, devices_of_header().size());
 }
 

@@ -27,8 +27,8 @@ const Json& schema() {
   return kSchema;
 }
 
-/// The schema's patterns are all POSIX extended ones. (std::regex trips g++ 12's warnings in the
-/// sanitizer build.)
+/// Matches POSIX extended patterns, which all patterns of the schema are. (std::regex trips g++
+/// 12's warnings in the sanitizer build.)
 bool matches(const std::string& text, const std::string& pattern) {
   regex_t compiled = {};
   if (regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0) {
@@ -39,13 +39,13 @@ bool matches(const std::string& text, const std::string& pattern) {
   return found;
 }
 
-/// The definition that "#/definitions/NAME" names.
+/// Returns the definition that "#/definitions/NAME" refers to.
 const Json& referenced(const Json& rule) {
   return schema().at("definitions").at(rule.at("$ref").get<std::string>().substr(14));
 }
 
-/// Why a value breaks a rule of JSON Schema draft 7, as far as schema.json uses it; empty when it
-/// does not. A keyword that is not known here is said, so that none goes untested.
+/// Returns why a value breaks a rule of JSON Schema draft 7, as far as schema.json uses it; empty
+/// if it does not. An unknown keyword is reported, so that none goes untested.
 std::string broken(const Json& rule, const Json& value, const std::string& where = "");
 
 std::string broken_by_object(const Json& rule, const Json& value, const std::string& where) {
@@ -221,7 +221,7 @@ TEST(Schema, RefusesWhatTheLoaderRefuses) {
   EXPECT_EQ("/problems has too few elements", changed("/problems", "[]"));
 }
 
-// The schema and the loader have their own lists of these.
+// The schema and the loader have separate lists of options.
 TEST(Schema, AllowsTheOptionsThatTheLoaderAllows) {
   const std::string pattern =
       schema()

@@ -11,7 +11,7 @@
 #include <set>
 #include <string_view>
 
-// What SpaceReader reads of arguments.
+// The part of SpaceReader that reads arguments.
 
 namespace smemtune {
 namespace {
@@ -30,7 +30,7 @@ std::vector<ArgumentTemplate> SpaceReader::read_arguments(const Json& value,
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string where = child(pointer, i);
     std::optional<ArgumentTemplate> argument;
-    if (of_kernel && value[i].is_string()) {  // One of the space's, by name.
+    if (of_kernel && value[i].is_string()) {  // Names an argument of the space.
       const std::string& name = value[i].get_ref<const std::string&>();
       const auto found = std::find_if(arguments_.begin(), arguments_.end(),
                                       [&](const auto& known) { return known.name == name; });
@@ -106,7 +106,8 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
     argument.type = cuda_name(ScalarType::uint8);
     argument.shape.push_back({.text = std::to_string(*bytes), .where = child(pointer, "type")});
   }
-  argument.role = Role::output;  // Where it is not known, so that nothing more is said of it.
+  // Used if the role is not known, so that no further faults follow from it.
+  argument.role = Role::output;
   if (!value.contains("role")) {
     fault(pointer, "lacks \"role\", one of " + listed(kRoles));
   } else if (const auto role = one_of(kRoles, value["role"], child(pointer, "role"))) {
@@ -180,7 +181,7 @@ void SpaceReader::read_memory(const Json& value, const std::string& pointer,
   }
 }
 
-/// What a tensor map copies at a time.
+/// Reads the box that a tensor map copies at a time.
 void SpaceReader::read_box(const Json& value, const std::string& pointer,
                            ArgumentTemplate& argument) {
   const bool is_map = argument.memory == MemorySpace::tensor_map;
@@ -208,7 +209,7 @@ void SpaceReader::read_box(const Json& value, const std::string& pointer,
   }
 }
 
-/// Beside the space file. Throws InputError.
+/// Returns a file beside the space file. Throws InputError.
 DataFile SpaceReader::data_file(const std::filesystem::path& name) const {
   const std::array<std::filesystem::path, 1> folders = {roots_.space};
   const std::optional<std::filesystem::path> found = find_source(name, folders, roots_);
@@ -231,7 +232,8 @@ void SpaceReader::read_init(const std::string& init, const std::string& where,
   }
 }
 
-/// Arguments of this list and of the space that stand before it.
+/// Finds the arguments that the definition of `init` reads, among those of this list and of the
+/// space that stand before it.
 void SpaceReader::find_reads(ArgumentTemplate& argument,
                              const std::vector<ArgumentTemplate>& before) const {
   if (argument.init.kind != Init::Kind::definition) return;
@@ -247,7 +249,7 @@ void SpaceReader::find_reads(ArgumentTemplate& argument,
   }
 }
 
-/// A struct that is passed by value.
+/// Reads a struct that is passed by value.
 void SpaceReader::read_struct(const Json& value, const std::string& pointer,
                               ArgumentTemplate& argument) {
   argument.type = cuda_name(ScalarType::uint8);

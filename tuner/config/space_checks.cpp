@@ -16,7 +16,8 @@
 #include <set>
 #include <string_view>
 
-// What SpaceReader checks when every value has been read: names, types, sources and expressions.
+// The part of SpaceReader that checks names, types, sources and expressions after all values have
+// been read.
 
 namespace smemtune {
 namespace {
@@ -37,7 +38,7 @@ bool is_written(Access access) {
   return access == Access::written || access == Access::added || access == Access::both;
 }
 
-/// How a source's kernels use their parameters.
+/// Tells how a source's kernels access their parameters.
 class ParameterUses {
  public:
   explicit ParameterUses(const KernelSource& source) : text_(text_of(source)) {
@@ -49,7 +50,8 @@ class ParameterUses {
     }
   }
 
-  /// Of an argument in launches that are repeated together; `read` where none takes it.
+  /// Returns how launches that are repeated together access an argument; `read` if none of them
+  /// takes it.
   Access of(const KernelTemplate& kernel, const Repeat& repeat, const std::string& name) const {
     Access all = Access::read;
     for (std::size_t i = repeat.first; i < repeat.end; ++i) {
@@ -95,7 +97,7 @@ class ParameterUses {
   std::vector<KernelFunction> kernels_;
 };
 
-/// Names of the macros that a kernel's source can count on.
+/// Returns the names of the macros that a kernel's source can rely on.
 std::set<std::string> macros_of(const KernelTemplate& kernel, const Problem& problem) {
   std::set<std::string> names;
   for (const std::string& option : kernel.options) {
@@ -150,7 +152,7 @@ void SpaceReader::check_names() {
   }
 }
 
-/// The only kernel where none is named; the first where "default" is.
+/// Chooses the only kernel if none is named; the first one if "default" is named.
 void SpaceReader::choose_reference() {
   std::vector<std::string> kernels;
   for (const KernelTemplate& kernel : space_.kernels) kernels.push_back(kernel.name);
@@ -179,7 +181,7 @@ void SpaceReader::choose_reference() {
 void SpaceReader::check_name(const std::string& name, const std::string& pointer,
                              const std::string& meaning,
                              std::map<std::string, std::string>& meanings) {
-  if (name.empty()) return;  // Said already.
+  if (name.empty()) return;  // This fault has been reported already.
   const std::string reserved = reserved_meaning(name);
   const auto [known, is_new] = meanings.emplace(name, meaning);
   if (!reserved.empty()) {
@@ -189,7 +191,7 @@ void SpaceReader::check_name(const std::string& name, const std::string& pointer
   }
 }
 
-/// What types and shapes refer to.
+/// Checks what types and shapes refer to.
 void SpaceReader::check_arguments(const KernelTemplate& kernel) {
   for (const ArgumentTemplate& argument : kernel.arguments) {
     const bool may_vary = argument.role == Role::scratch || !argument.is_buffer();
@@ -249,7 +251,8 @@ void SpaceReader::check_arguments(const KernelTemplate& kernel) {
   }
 }
 
-/// All kernels of a problem run on the same buffers, so a name must mean the same to all.
+/// Checks that a name means the same in all kernels, because all kernels of a problem run on the
+/// same buffers.
 void SpaceReader::check_buffers_agree() {
   std::map<std::string, const ArgumentTemplate*> known;
   for (const KernelTemplate& kernel : space_.kernels) {
@@ -311,7 +314,7 @@ void SpaceReader::check_source(KernelTemplate& kernel, LoadedSpace& loaded) {
     return;
   }
   for (const std::string& include : costly_includes(files)) {
-    // Of CUDA 13.0, which includes <iterator> there.
+    // In CUDA 13.0 these headers include <iterator>.
     const bool holds_host_code = include.find("<cub/cub.cuh>") != std::string::npos ||
                                  include.find("<cub/device/") != std::string::npos;
     const std::string note =
@@ -344,7 +347,7 @@ void SpaceReader::check_source(KernelTemplate& kernel, LoadedSpace& loaded) {
     const std::string name = last_component(kernel.launches[i].entry_name);
     if (std::find(entries.begin(), entries.end(), name) != entries.end()) continue;
     const std::string nearest = suggestion(name, entries);
-    // A single launch stands in the kernel itself.
+    // A single launch is part of the kernel's own object.
     const std::string pointer = kernel.launches[i].block.front().where;
     fault(pointer.substr(0, pointer.rfind("/block")) + "/entry",
           kernel.source.generic_string() + " has no __global__ function " + quote(name) +
@@ -355,7 +358,7 @@ void SpaceReader::check_source(KernelTemplate& kernel, LoadedSpace& loaded) {
   check_effects(kernel, files, loaded);
 }
 
-/// A parameter that reaches neither the compiler nor the launch would be searched for nothing.
+/// Finds parameters that reach neither the compiler nor the launch: searching them would be wasted.
 void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFile> files,
                                 LoadedSpace& loaded) {
   std::set<std::string_view> used;
@@ -477,13 +480,14 @@ void SpaceReader::check_expected() {
   }
 }
 
-/// What is exact must be there: the reference in double precision, or definitions.
+/// Checks that there are exact values to compare with: the reference in double precision, or
+/// definitions.
 void SpaceReader::check_derived(LoadedSpace& loaded) {
   if (!space_.derives_tolerances() || !faults().empty()) return;
   const KernelTemplate& reference = *space_.kernel(space_.verify.reference);
   const std::string where = "/verify/derived";
   bool is_narrow_anywhere = false;
-  std::string why;  // There is no run in double precision.
+  std::string why;  // Why there is no run in double precision.
   for (const Problem& problem : every_problem()) {
     const KernelBinding bound(space_, reference, problem, h200_limits());
     for (const Argument& argument : bound.instantiate(reference.default_configuration).arguments) {
@@ -513,8 +517,8 @@ void SpaceReader::check_derived(LoadedSpace& loaded) {
   }
 }
 
-/// Where a result changes places with scratch, its name must be the one that has the answer when the
-/// repetitions are done.
+/// Checks swaps of a result with scratch: the result's name must be the one that holds the answer
+/// after the repetitions.
 void SpaceReader::check_swaps(const KernelTemplate& kernel, const LoadedSpace& loaded) {
   for (const Repeat& repeat : kernel.repeats) {
     for (const auto& [first, second] : repeat.swaps) {
@@ -528,8 +532,8 @@ void SpaceReader::check_swaps(const KernelTemplate& kernel, const LoadedSpace& l
       const auto found = loaded.sources.find(kernel.name);
       if (found == loaded.sources.end()) continue;
       const ParameterUses uses(found->second);
-      // A host's code swaps pointers after a launch has written to one of them: the other name has
-      // the answer then.
+      // Host code swaps pointers after a launch has written to one of the buffers, so that the
+      // other name then holds the answer.
       const Access of_result = uses.of(kernel, repeat, result);
       const Access of_scratch = uses.of(kernel, repeat, scratch);
       const bool is_lost = of_scratch == Access::read && is_written(of_result);
@@ -547,7 +551,7 @@ void SpaceReader::check_swaps(const KernelTemplate& kernel, const LoadedSpace& l
   }
 }
 
-/// Of what buffers begin with.
+/// Checks the definitions of initial values.
 void SpaceReader::check_init_definitions() {
   for (const KernelTemplate& kernel : space_.kernels) {
     for (const ArgumentTemplate& argument : kernel.arguments) {

@@ -10,7 +10,7 @@ namespace smemtune {
 
 namespace {
 
-/// Throws InputError unless `value` is a word where `expected` is one, and else an integer.
+/// Throws InputError unless `value` and `expected` are both words or both integers.
 void check_kind(const std::string& shown, const std::string& name, const Value& value,
                 const Value& expected) {
   if (holds_word(value) != holds_word(expected)) {

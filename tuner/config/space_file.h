@@ -13,12 +13,13 @@ namespace smemtune {
 /// A space file with the sources that it names.
 struct LoadedSpace {
   Space space;
-  std::map<std::string, KernelSource> sources;  ///< By kernel name.
-  std::string text;                             ///< Of the JSON file.
-  std::string sha256;                           ///< Of `text`.
-  std::vector<std::string> notes;               ///< What costs time, a line each; no faults.
-  /// The reference's source in double precision, where tolerances are derived from it; none where
-  /// it cannot be had but a definition can.
+  std::map<std::string, KernelSource> sources;  ///< Sources by kernel name.
+  std::string text;                             ///< Text of the JSON file.
+  std::string sha256;                           ///< Hash of `text`.
+  /// Notes on things that cost time but are not faults, one line each.
+  std::vector<std::string> notes;
+  /// The reference's source in double precision, if tolerances are derived from it; nullopt if
+  /// there is no such source but a definition can be used.
   std::optional<KernelSource> reference_in_double;
 };
 
@@ -26,31 +27,33 @@ struct LoadedSpace {
 /// beside the JSON file, then in `share`/kernel_templates.
 ///
 /// Throws InputError for the first fault: one line with the file, the JSON pointer (or line and
-/// column where the text is not JSON), the text that is wrong and what would be right, with the
-/// nearest known name. Unknown and duplicate keys, wrong types, numbers out of range, names that
-/// mean two things, expressions that do not compile, constraints and launch shapes that cannot be
-/// evaluated for the default configuration, a source that redefines a parameter handed over as a
-/// macro, paths that leave the file's folder and options that are not allowed are faults.
+/// column if the text is not JSON), the text that is wrong and what would be right, with the
+/// nearest known name. These are faults: unknown and duplicate keys, wrong types, numbers out of
+/// range, names that mean two things, expressions that do not compile, constraints and launch
+/// shapes that cannot be evaluated for the default configuration, a source that redefines a
+/// parameter passed as a macro, paths that leave the file's folder, and options that are not
+/// allowed.
 LoadedSpace load_space(const std::filesystem::path& file, const std::filesystem::path& share);
 
-/// The same of a file that holds `text`: as it once was, with the sources as they are.
+/// Loads the space as if the file contained `text`, an earlier version of it, with the current
+/// sources.
 LoadedSpace load_space_text(const std::filesystem::path& file, const std::filesystem::path& share,
                             const std::string& text);
 
-/// Every fault of the file, each a line as above; empty when there is none. For `--check`.
+/// Returns every fault of the file, each a line as above; empty if there is none. For `--check`.
 std::vector<std::string> check_space(const std::filesystem::path& file,
                                      const std::filesystem::path& share);
 
-/// Every key that the objects of a space file may have, by what the object is: `space`, `argument`,
-/// `verify`, `kernel`, `kernel_verify`, `launch`. configs/schema.json describes them.
+/// Returns every key that the objects of a space file may have, by kind of object: `space`,
+/// `argument`, `verify`, `kernel`, `kernel_verify`, `launch`. configs/schema.json describes them.
 const std::map<std::string, std::vector<std::string>>& space_file_keys();
 
-/// A problem given by hand, `M=512,N=512,K=512,T=float`, checked against the names that the space's
-/// problems have. Throws InputError.
+/// Parses a problem given by hand, `M=512,N=512,K=512,T=float`, and checks it against the names of
+/// the space's problems. Throws InputError.
 Problem parse_problem(const Space& space, std::string_view text);
 
-/// A configuration given by hand, `TILE=32`, with the kernel's default for every parameter that it
-/// leaves out. The values need not be on the kernel's lists. Throws InputError.
+/// Parses a configuration given by hand, `TILE=32`; parameters that it leaves out get the kernel's
+/// defaults. The values need not be in the kernel's lists. Throws InputError.
 Configuration parse_configuration(const KernelTemplate& kernel, std::string_view text);
 
 }  // namespace smemtune

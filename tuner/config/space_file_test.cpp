@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A space without a fault, that the tests below break in one place each.
+/// A space without a fault, which the tests below break in one place each.
 const std::string kSpace = R"json({
   "name": "base",
   "description": "Adds one.",
@@ -105,7 +105,7 @@ class SpaceFolder : public TemporaryFolder {
     return faults;
   }
 
-  /// Without the path of the folder, which is another one every time.
+  /// Returns the text without the path of the folder, which is different every time.
   std::string shortened(std::string text) const {
     for (const std::string& folder : {path().string() + "/", path().string()}) {
       for (std::size_t at = text.find(folder); at != std::string::npos; at = text.find(folder)) {
@@ -116,7 +116,7 @@ class SpaceFolder : public TemporaryFolder {
   }
 };
 
-/// Of a fault: `FILE:LINE: ...` without the line.
+/// Removes the line from a fault: `FILE:LINE: ...`.
 std::string without_line(const std::string& fault) {
   return std::regex_replace(fault, std::regex("^(space.json):[0-9]+(: )"), "$1$2");
 }
@@ -224,7 +224,7 @@ TEST(SpaceFile, HoldsEverySourceWithItsIncludes) {
               ElementsAre(File{"folder/tiled.cu", kTiled},
                           File{"common.cuh", "#include \"../headers/deep.cuh\"\n"},
                           File{"../headers/deep.cuh", "#pragma once\n"}));
-  // cuda_fp16.h is the compiler's.
+  // The compiler itself provides cuda_fp16.h.
   EXPECT_THAT(loaded.sources.at("macro").files,
               ElementsAre(File{"macro.cu", kMacro}, File{"deep.cuh", "#pragma once\n"}));
 }
@@ -511,7 +511,7 @@ TEST(SpaceFile, TakesParametersInOptions) {
   EXPECT_THAT(folder.faults(), testing::Contains(HasSubstr("has no name between ${ and }")));
 }
 
-/// One change of the space and what must be said of it.
+/// One change of the space and the fault that must be reported.
 struct Fault {
   std::string name;
   std::string from;
@@ -925,7 +925,7 @@ INSTANTIATE_TEST_SUITE_P(
               "problem"}),
     fault_name);
 
-/// What core says of expressions is core's; here only where it is said.
+/// Core tests the faults of expressions; these tests check only where they are reported.
 class FaultyExpression : public testing::TestWithParam<Fault> {};
 
 TEST_P(FaultyExpression, IsNamedByItsPlaceAndText) {
@@ -1102,7 +1102,7 @@ TEST(CheckSpace, RefusesWhatIsNoRegularFile) {
   EXPECT_THAT(folder.faults(), ElementsAre("space.json: is not a regular file"));
 }
 
-/// A change of a source and what must be said of it.
+/// A change of a source and the fault that must be reported.
 class FaultySource : public testing::TestWithParam<Fault> {};
 
 TEST_P(FaultySource, IsNamedWithItsLine) {

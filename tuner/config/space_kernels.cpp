@@ -10,14 +10,14 @@
 #include <system_error>
 #include <utility>
 
-// What SpaceReader reads of kernels.
+// The part of SpaceReader that reads kernels.
 
 namespace smemtune {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// As an expression has it.
+/// Formats a value as a literal of an expression.
 std::string literal(const Value& value) {
   return holds_word(value) ? "\"" + to_text(value) + "\"" : to_text(value);
 }
@@ -80,7 +80,7 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
     kernel.constraints =
         expressions(value["constraints"], child(pointer, "constraints"), "a list of expressions");
   }
-  // Where it does not count, a parameter has its default value and no other.
+  // A parameter whose `when` is false has its default value and no other.
   for (const auto& [name, when] : conditions) {
     const auto value_then = kernel.default_configuration.find(name);
     if (value_then == kernel.default_configuration.end()) continue;
@@ -228,7 +228,7 @@ void SpaceReader::read_features(const Json& value, const std::string& pointer,
   }
 }
 
-/// With every value that it may take.
+/// Checks an option with every value that it may contain.
 bool SpaceReader::allows_option(const std::string& option, const std::string& where,
                                 const KernelTemplate& kernel) {
   std::vector<Value> values = {Value()};
@@ -263,7 +263,7 @@ void SpaceReader::read_options(const Json& value, const std::string& pointer,
     fault(pointer, summary(value) + " is not a list of options");
     return;
   }
-  std::set<std::string> names;  // What stands before the `=`.
+  std::set<std::string> names;  // Names before the `=`.
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string where = child(pointer, i);
     const auto option = text(value[i], where, "an option of the compiler");

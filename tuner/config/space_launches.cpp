@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <utility>
 
-// What SpaceReader reads of launches.
+// The part of SpaceReader that reads launches.
 
 namespace smemtune {
 
-/// What the kernel, or one of the launches that it lists, consists of: a launch, or several.
+/// Reads the launch or launches of a kernel, or of one item of its list of launches.
 void SpaceReader::read_launches(const Json& value, const std::string& pointer, bool of_kernel,
                                 KernelTemplate& result) {
   if (value.contains("entry") == value.contains("launches")) {
@@ -72,7 +72,7 @@ std::vector<std::string> SpaceReader::passed_arguments(const Json& value,
   return passed;
 }
 
-/// `i < N / TILE`, or the number alone.
+/// Reads a repetition: `i < N / TILE`, or only the number.
 void SpaceReader::read_repeat(const Json& value, const std::string& pointer, std::size_t first,
                               KernelTemplate& result) {
   const std::string where = child(pointer, "repeat");

@@ -13,7 +13,7 @@
 namespace smemtune {
 namespace {
 
-// Times the reference's own error: see engine/tolerance_derivation.h.
+// Default factor on the reference's own error: see engine/tolerance_derivation.h.
 constexpr double kDerivedFactor = 16;
 
 }  // namespace
@@ -53,7 +53,7 @@ LoadedSpace SpaceReader::read(const std::optional<std::string>& given) {
   check_names();
   choose_reference();
 
-  // What follows takes the values for right.
+  // The following checks assume correct values.
   if (!faults().empty()) return loaded;
   check_buffers_agree();
   for (const KernelTemplate& kernel : space_.kernels) check_arguments(kernel);
@@ -122,7 +122,7 @@ std::vector<Problem> SpaceReader::problem_list(const Json& value, const std::str
     }
     if (!complete) continue;
 
-    // All problems are of one family: the first one's names and kinds.
+    // All problems are of one family: they have the names and kinds of the first one.
     const Problem& first = !space_.problems.empty() ? space_.problems.front()
                            : !problems.empty()      ? problems.front()
                                                     : problem;
@@ -186,7 +186,7 @@ void SpaceReader::read_tolerance(const Json& value, const std::string& pointer, 
   }
 }
 
-/// A tolerance derived from the reference's own error. A kernel's replaces the space's.
+/// Reads a tolerance derived from the reference's own error. A kernel's replaces the space's.
 void SpaceReader::read_derived(const Json& value, const std::string& pointer, Tolerance& result) {
   const bool has_numbers =
       value.contains("absolute") || value.contains("relative") || value.contains("ulps");

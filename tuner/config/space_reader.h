@@ -17,8 +17,8 @@
 
 namespace smemtune {
 
-/// Reads one space file and collects what is wrong with it. Kernels and arguments are read in files
-/// of their own, and so is the whole checked when it has been read.
+/// Reads one space file and collects its faults. The parts that read kernels, arguments and
+/// launches, and the checks after reading, have source files of their own.
 class SpaceReader : private SpaceValues {
  public:
   SpaceReader(const std::filesystem::path& file, const std::filesystem::path& share)
@@ -26,7 +26,7 @@ class SpaceReader : private SpaceValues {
         roots_{.space = file.has_parent_path() ? file.parent_path() : std::filesystem::path("."),
                .templates = share / "kernel_templates"} {}
 
-  /// `given`: a text in place of the file's own.
+  /// Reads the file, or `given` in place of the file's text.
   LoadedSpace read(const std::optional<std::string>& given = {});
 
   using SpaceValues::faults;
@@ -54,7 +54,7 @@ class SpaceReader : private SpaceValues {
   void read_expected(const Json& value, const std::string& pointer);
   KernelTemplate read_kernel(const Json& value, const std::string& pointer);
   void read_expectation(const Json& value, const std::string& pointer, KernelTemplate& result);
-  /// What `when` makes of parameters that have one, by their names.
+  /// The conditions `when` of parameters that have one, by the parameter's name.
   using Conditions = std::map<std::string, ExpressionText>;
   Conditions read_parameters(const Json& kernel, const std::string& pointer,
                              KernelTemplate& result);
@@ -95,11 +95,13 @@ class SpaceReader : private SpaceValues {
   std::vector<Problem> every_problem() const;
 
   SourceRoots roots_;
-  bool is_t1_ = false;  ///< Its parameters are those of the tuner that it was written for.
+  /// True for a T1 file, whose parameters were chosen for another tuner.
+  bool is_t1_ = false;
   Space space_;
-  std::vector<ArgumentTemplate> arguments_;        ///< The space's, which kernels may override...
-  std::map<std::string, ExpressionText> metrics_;  ///< ... and so these...
-  Tolerance tolerance_;                            ///< ... and this.
+  // Defaults of the space, which kernels may override.
+  std::vector<ArgumentTemplate> arguments_;
+  std::map<std::string, ExpressionText> metrics_;
+  Tolerance tolerance_;
 };
 
 }  // namespace smemtune

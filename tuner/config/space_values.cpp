@@ -28,9 +28,9 @@ void SpaceValues::find_todos(const Json& value, const std::string& pointer) {
 }
 
 void SpaceValues::fault(const std::string& pointer, const std::string& message) {
-  if (todos_.contains(pointer)) return;  // Said already.
+  if (todos_.contains(pointer)) return;  // This TODO has been reported already.
   std::string place = file_.string();
-  // What is not there stands in the line of what should have it.
+  // A missing value is reported in the line of the object that should contain it.
   for (std::string known = pointer; !known.empty(); known.resize(known.rfind('/'))) {
     const auto line = lines_.find(known);
     if (line == lines_.end()) continue;
@@ -48,7 +48,7 @@ void SpaceValues::fault_with_place(const std::string& message) {
 }
 
 void SpaceValues::add_line(const std::string& line) {
-  // The same expression may be wrong for every problem.
+  // Duplicates are dropped: the same expression may be wrong for every problem.
   if (seen_.insert(line).second) faults_.push_back(line);
 }
 
@@ -118,7 +118,7 @@ std::optional<Value> SpaceValues::scalar(const Json& value, const std::string& p
     return std::nullopt;
   }
   const std::string& word = value.get_ref<const std::string&>();
-  if (is_todo(word)) return std::nullopt;  // Said already.
+  if (is_todo(word)) return std::nullopt;  // A TODO has been reported already.
   if (is_word(word)) return Value(word);
   if (is_integer_literal(word)) {
     fault(pointer, "\"" + word + "\" is text: a number has no quotation marks");

@@ -14,8 +14,8 @@
 
 namespace smemtune {
 
-/// Takes values out of the JSON of one space file and collects what is wrong with them, each with
-/// its line and JSON pointer.
+/// Takes values out of the JSON of one space file and collects what is wrong with them, each fault
+/// with its line and JSON pointer.
 class SpaceValues {
  public:
   explicit SpaceValues(std::filesystem::path file) : file_(std::move(file)) {}
@@ -23,26 +23,26 @@ class SpaceValues {
   const std::filesystem::path& file() const { return file_; }
   const std::vector<std::string>& faults() const { return faults_; }
 
-  /// Each TODO in the text is a fault. Throws InputError where the text is not JSON.
+  /// Parses the text. Each TODO in it is a fault. Throws InputError if the text is not JSON.
   Json parse(std::string_view text);
 
   void fault(const std::string& pointer, const std::string& message);
-  /// Of a message that begins with the file and the pointer.
+  /// Adds a fault from a message that begins with the file and the pointer.
   void fault_with_place(const std::string& message);
 
-  // Each of these says what is wrong and gives nothing, or false, when the value is not of its
-  // kind. `expected` says what would be right.
+  // Each of these functions adds a fault and returns nothing, or false, if the value is not of the
+  // required kind. `expected` says what would be right.
 
-  /// `kind` is one of space_file_keys().
+  /// Checks an object's keys. `kind` is a key of space_file_keys().
   bool check_object(const Json& value, const std::string& pointer, const std::string& kind);
   bool check_list(const Json& value, const std::string& pointer, const std::string& expected);
   std::optional<std::string> text(const Json& value, const std::string& pointer,
                                   const std::string& expected);
-  /// The place of the word in the list.
+  /// Returns the index of the word in the list.
   std::optional<std::size_t> one_of(const std::vector<std::string>& words, const Json& value,
                                     const std::string& pointer);
   std::optional<std::string> identifier(const Json& value, const std::string& pointer);
-  /// A member that is false where it is left out.
+  /// Returns a member that is false if it is left out.
   bool flag(const Json& object, const std::string& name, const std::string& pointer);
   std::optional<Value> scalar(const Json& value, const std::string& pointer);
   std::optional<double> tolerance(const Json& value, const std::string& pointer);
@@ -58,8 +58,8 @@ class SpaceValues {
   std::filesystem::path file_;
   JsonLines lines_;
   std::vector<std::string> faults_;
-  std::set<std::string> seen_;   ///< The same.
-  std::set<std::string> todos_;  ///< Pointers of what the user has yet to decide.
+  std::set<std::string> seen_;   ///< Lines of `faults_`.
+  std::set<std::string> todos_;  ///< Pointers to values that the user has yet to decide.
 };
 
 }  // namespace smemtune

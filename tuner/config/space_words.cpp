@@ -16,7 +16,7 @@
 namespace smemtune {
 namespace {
 
-/// A finite number that is the whole of the text.
+/// Parses a finite number that makes up the whole text.
 std::optional<double> parse_number(std::string_view text) {
   const std::string number = trimmed(text);
   if (number.empty() || is_letter(number.front())) return std::nullopt;

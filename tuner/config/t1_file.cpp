@@ -22,7 +22,7 @@ namespace smemtune {
 namespace {
 
 constexpr std::size_t kMaxValues = 100'000;
-/// So many parameters and characters of conditions are looked at to find defaults.
+/// Limit on the parameters and characters of conditions that are evaluated to find defaults.
 constexpr std::size_t kMostEvaluated = 50'000'000;
 constexpr int kMaxNesting = 16;
 
@@ -39,7 +39,8 @@ bool is_bracketed(std::string_view text, char open, char close) {
   return text.size() >= 2 && text.front() == open && text.back() == close;
 }
 
-/// Where `find(rest)` first holds outside of brackets and quotes; npos: nowhere.
+/// Returns the first position outside brackets and quotes where `find(rest)` holds; npos if there
+/// is none.
 template <typename Find>
 std::size_t outside_if(std::string_view text, Find find) {
   int depth = 0;
@@ -73,7 +74,7 @@ std::vector<std::string> parts(std::string_view text) {
   }
 }
 
-/// As an expression of our own.
+/// Converts a Python expression to an expression of space files.
 std::string in_python(std::string_view text) { return "python(" + std::string(text) + ")"; }
 
 std::int64_t number(std::string_view text) {
@@ -106,7 +107,7 @@ std::vector<Value> range_of(std::string_view arguments) {
   return values;
 }
 
-/// `EXPRESSION for NAME in LIST if CONDITION`.
+/// Evaluates `EXPRESSION for NAME in LIST if CONDITION`.
 std::vector<Value> comprehension(std::string_view text, std::size_t at_for, int depth) {
   const std::string what = trimmed(text.substr(0, at_for));
   std::string_view rest = text.substr(at_for + 5);
@@ -159,7 +160,8 @@ std::vector<Value> list_of(std::string_view text, int depth) {
   return values;
 }
 
-/// Of a T1 specification into a space. `where` is the pointer of what is read.
+/// Translates a T1 specification into a space. `where` is the pointer of the value that is being
+/// read.
 class Translator {
  public:
   Translator(const Json& root, std::string_view source)
@@ -247,8 +249,8 @@ class Translator {
     }
   }
 
-  /// Published defaults need not satisfy their conditions: then the first values that do, where
-  /// they are found. Of others the reader of the space says so.
+  /// Replaces published defaults that violate their conditions by the first values that satisfy
+  /// them, if these are found in time. If not, the reader of the space reports the defaults.
   void choose_defaults(const Json& constraints) {
     Scope scope;
     std::vector<std::vector<std::int64_t>> values;
@@ -300,7 +302,8 @@ class Translator {
     }
   }
 
-  /// KTT's specifications name none: then the length of the longest vector.
+  /// Returns the problem's sizes. KTT's specifications name none; the length of the longest vector
+  /// is used then.
   Json problem() {
     Json sizes = Json::object();
     if (!kernel_.contains("ProblemSize") && !has_divisors()) {
@@ -332,8 +335,8 @@ class Translator {
     return longest;
   }
 
-  /// `ProblemSize[0]` by its name, and `max(PARAMETER)`, of all its values, by the number. `//`
-  /// divides as in Python.
+  /// Translates an expression for a size: `ProblemSize[0]` becomes its name, and `max(PARAMETER)`,
+  /// over all its values, becomes a number. `//` divides as in Python.
   std::string size_expression(std::string text) const {
     if (text.size() > 4096) throw InputError("an expression of more than 4096 characters");
     static const std::regex kSize(R"(ProblemSize\[\s*([012])\s*\])");
@@ -397,7 +400,7 @@ class Translator {
     return all;
   }
 
-  /// How many the source's kernel takes.
+  /// Returns how many parameters the source's kernel takes; nullopt if it is not found.
   std::optional<std::size_t> kernel_parameters() const {
     const CppTokens tokens = cpp_tokens(source_);
     const std::string name = kernel_.value("KernelName", "");
@@ -411,7 +414,8 @@ class Translator {
     return std::nullopt;
   }
 
-  /// Kernel Tuner passes what it copies to constant memory as well, and a kernel may take it.
+  /// Returns an argument that passes a constant as well: Kernel Tuner does that with everything
+  /// that it copies to constant memory, and a kernel may take it.
   static Json passed_too(const Json& constant) {
     Json passed = constant;
     const std::string name = constant["name"].get<std::string>();
@@ -457,8 +461,9 @@ class Translator {
     return largest;
   }
 
-  /// All but the standard: kernels are compiled as C++17. Those for Kernel Tuner ask for its macro.
-  /// NVRTC takes `-use_fast_math` for `--use_fast_math`.
+  /// Returns the compiler options except for the standard, because kernels are compiled as C++17.
+  /// Kernels for Kernel Tuner ask for its macro. NVRTC takes `-use_fast_math` for
+  /// `--use_fast_math`.
   Json options() {
     Json all = Json::array({"-Dkernel_tuner=1"});
     at("/KernelSpecification/CompilerOptions", [&] {
@@ -483,7 +488,7 @@ class Translator {
     return all;
   }
 
-  /// A size in each direction that the specification names.
+  /// Returns a size for each axis that the specification names.
   Json sizes(const char* which) {
     Json all = Json::array();
     at(std::string("/KernelSpecification/") + which, [&] {
@@ -495,7 +500,8 @@ class Translator {
     return all;
   }
 
-  /// What divides the problem's sizes, as Kernel Tuner has it, or the specification's own sizes.
+  /// Returns the grid: the problem's sizes divided as in Kernel Tuner, or the specification's own
+  /// sizes.
   Json grid() {
     Json all = Json::array();
     const Json problem_sizes = problem();

@@ -61,7 +61,7 @@ TEST(PythonList, RunsNothing) {
   EXPECT_THROW(python_list(deep), InputError);
 }
 
-/// A specification like the hub's, with a kernel beside it.
+/// A fixture with a specification like those of the hub, and a kernel beside it.
 class T1 : public testing::Test {
  protected:
   fs::path write(const std::string& name, const std::string& text) const {
@@ -157,7 +157,7 @@ TEST_F(T1, HasADefaultThatIsValidWhateverThePublishedOneIs) {
   EXPECT_EQ("block_size_x=128,width=1", default_of());
   scale_["ConfigurationSpace"]["Conditions"][0]["Expression"] = "block_size_x * width == 256";
   EXPECT_EQ("block_size_x=64,width=4", default_of());
-  // Given up where it would take too long to find one.
+  // The search for defaults is given up if it would take too long.
   Json& parameters = scale_["ConfigurationSpace"]["TuningParameters"];
   for (const char* name : {"a", "b", "c", "d"}) {
     parameters.push_back({{"Name", name}, {"Type", "int"}, {"Values", "list(range(1000))"}});
@@ -191,7 +191,7 @@ TEST_F(T1, TakesAParameterWithoutEffect) {
   EXPECT_THAT(load(scale_).notes, testing::Contains(HasSubstr("unused has no effect")));
 }
 
-/// The time that it takes grows with the file, not with products of what is in it.
+/// Loading takes time in proportion to the file, not to products of its lists.
 TEST_F(T1, ReadsLongListsAndRefusesLongerOnes) {
   Json& parameters = scale_["ConfigurationSpace"]["TuningParameters"];
   parameters[1]["Values"] = "[1 + i for i in range(60000)]";
@@ -201,7 +201,8 @@ TEST_F(T1, ReadsLongListsAndRefusesLongerOnes) {
   EXPECT_THROW(python_list("range(60000) + range(60000)"), InputError);
 }
 
-/// Its sizes are those of its vectors, and a grid counts blocks unless it says otherwise.
+/// The sizes are those of the specification's vectors, and a grid counts blocks unless it says
+/// otherwise.
 TEST_F(T1, OfKttNamesNoProblemSize) {
   Json& kernel = scale_["KernelSpecification"];
   kernel.erase("ProblemSize");

@@ -14,13 +14,14 @@ bool is_independent(ComparedWith with) {
   return with == ComparedWith::definition || with == ComparedWith::expected_file;
 }
 
-/// A definition and a file are as strong as one another.
+/// Ranks references; a definition and a file are equally strong.
 int strength(ComparedWith with) {
   if (is_independent(with)) return 3;
   return with == ComparedWith::another_kernel ? 2 : with == ComparedWith::only_itself ? 1 : 0;
 }
 
-/// The names of the problem whose values differ among the problems of the list, or all.
+/// Returns the key of the problem, reduced to the names whose values differ among the problems of
+/// the list if there are any.
 std::string short_key(const Problem& problem, std::span<const ComparedOutput> list) {
   Problem differing;
   for (const auto& value : problem) {
@@ -68,7 +69,7 @@ Coverage coverage_of(ComparedWith stored, std::span<const ComparedOutput> list) 
                    })->with;
   for (const ComparedOutput& one : list) {
     const bool is_stronger = strength(one.with) > strength(coverage.with);
-    // Where a file was needed the verdict is that of the file.
+    // A file counts as the result's reference even if other outputs had definitions.
     if (is_stronger || one.with == ComparedWith::expected_file) {
       coverage.with = one.with;
     }

@@ -10,48 +10,56 @@
 
 namespace smemtune {
 
-/// How many elements of an output were compared with what, on one problem.
+/// One output on one problem: the reference its elements were compared with, and how many were.
 struct ComparedOutput {
   Problem problem;
   std::string output;
   ComparedWith with = ComparedWith::unknown;
-  std::uint64_t compared = 0;  ///< Elements...
-  std::uint64_t of = 0;        ///< ... of so many.
+  std::uint64_t compared = 0;  ///< Number of elements that were compared.
+  std::uint64_t of = 0;        ///< Number of elements of the output.
 
   bool operator==(const ComparedOutput&) const = default;
 };
 
-/// Puts `added` into `list`, or in the place of fewer compared elements of the same output.
+/// Adds `added` to `list`, or replaces the entry of the same output and problem if that compared
+/// fewer elements.
 void add_compared(std::vector<ComparedOutput>& list, const ComparedOutput& added);
 
-/// What the comparisons of a result amount to.
+/// A summary of the comparisons of one result.
 struct Coverage {
-  ComparedWith with = ComparedWith::unknown;   ///< The strongest that any output was compared with.
-  ComparedWith least = ComparedWith::unknown;  ///< The weakest.
-  bool by_old_rule = false;  ///< Stored when this followed from what the space file contained.
-  std::vector<std::string> outputs = {};        ///< Compared with it...
-  std::vector<std::string> other_outputs = {};  ///< ... and those that somewhere were not.
-  /// Those where no output was: `N=16384`, the tuned one first.
+  /// Strongest reference that any output was compared with.
+  ComparedWith with = ComparedWith::unknown;
+  /// Weakest reference that any output was compared with.
+  ComparedWith least = ComparedWith::unknown;
+  /// True for a result stored when `with` followed from what the space file contained.
+  bool by_old_rule = false;
+  /// Outputs compared with `with` on every problem where any output was.
+  std::vector<std::string> outputs = {};
+  /// Outputs not compared with `with` on some problem where another output was.
+  std::vector<std::string> other_outputs = {};
+  /// Problems on which no output was compared with `with`, as `N=16384`, the tuned one first.
   std::vector<std::string> other_problems = {};
-  std::uint64_t compared = 0;  ///< Elements that were compared with it...
-  std::uint64_t of = 0;        ///< ... of the outputs and problems where any were.
+  std::uint64_t compared = 0;  ///< Number of elements that were compared with `with`.
+  /// Number of elements of the outputs that `compared` counts, on the same problems.
+  std::uint64_t of = 0;
 
-  /// Whether every output was compared with it on every problem, wholly or by a sample.
+  /// Returns whether every output was compared with `with` on every problem, wholly or by a sample.
   bool is_everywhere() const { return other_outputs.empty() && other_problems.empty(); }
   bool is_sampled() const { return compared < of; }
-  /// Whether some output was on some problem compared with nothing but the kernel's own default.
+  /// Returns whether some output was, on some problem, compared only with the kernel's own default.
   bool rests_on_itself() const { return least == ComparedWith::only_itself; }
 };
 
-/// `stored`: the word that counts where `list` is empty. The tuned problem is the list's first.
+/// Summarizes `list`, whose first problem is the tuned one. Where `list` is empty, the result is
+/// `stored`.
 Coverage coverage_of(ComparedWith stored, std::span<const ComparedOutput> list);
 
-/// `definition`, `definition (sampled)`, `definition (not at N=16384)`, `definition (o; not l, m)`,
-/// `only itself`, `definition (by the old rule)`.
+/// Formats a coverage: `definition`, `definition (sampled)`, `definition (not at N=16384)`,
+/// `definition (o; not l, m)`, `only itself`, `definition (by the old rule)`.
 std::string to_text(const Coverage& coverage);
 
-/// What was not compared with it: `l, m`, `anything at N=16384`, `l, m, and anything at N=16384`;
-/// empty where there is nothing.
+/// Lists what was not compared with `coverage.with`: `l, m`, `anything at N=16384`, `l, m, and
+/// anything at N=16384`; empty if nothing is missing.
 std::string gaps_text(const Coverage& coverage);
 
 }  // namespace smemtune

@@ -30,7 +30,7 @@ void choose_among(Space& space, std::span<const std::int64_t> versions) {
         {.name = kCompilerParameter, .values = {versions.begin(), versions.end()}});
     kernel.default_configuration.emplace(kCompilerParameter, versions.front());
     kernel.options.push_back(std::string(kOption) + "${" + kCompilerParameter + "}");
-    kernel.unused_names.insert(kCompilerParameter);  // So that it is no macro either.
+    kernel.unused_names.insert(kCompilerParameter);  // No macro is defined for it either.
   }
 }
 

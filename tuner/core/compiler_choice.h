@@ -11,24 +11,24 @@
 
 namespace smemtune {
 
-// Which of several NVRTC libraries compiles a configuration is a parameter like any other. Versions
-// are numbers as CUDA_VERSION has them: 12040 is 12.4.
+// Several NVRTC libraries are offered as the values of one more parameter, which says which of them
+// compiles a configuration. Versions are numbered as CUDA_VERSION is: 12040 is 12.4.
 
 inline constexpr const char* kCompilerParameter = "NVRTC";
 
-/// Gives every kernel the parameter NVRTC with these values, the first its default, and an option
-/// that hands the choice to the compiler (SeveralCompilers). Throws InputError where a kernel or a
-/// problem has that name already.
+/// Gives every kernel the parameter NVRTC with these values, the first being its default, and an
+/// option that hands the choice to the compiler (SeveralCompilers). Throws InputError if a kernel
+/// or a problem has that name already.
 void choose_among(Space& space, std::span<const std::int64_t> versions);
 
-/// The version that options ask for, which is taken out of them; nullopt: they leave it open.
+/// Removes the compiler version from `options` and returns it; nullopt if they name none.
 std::optional<std::int64_t> take_compiler(std::vector<std::string>& options);
 
-/// For messages about a configuration of a parameter that there is not: what to do where it is this
-/// one. Else empty.
+/// Returns a hint for messages about a configuration that sets an unknown parameter: what to do if
+/// that parameter is NVRTC. Empty for any other parameter.
 std::string compiler_hint(std::string_view parameter);
 
-/// `12.4`.
+/// Formats a version: `12.4`.
 std::string compiler_version_text(std::int64_t version);
 
 }  // namespace smemtune

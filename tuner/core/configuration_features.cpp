@@ -10,7 +10,7 @@ namespace smemtune {
 
 namespace {
 
-// More would only repeat each other, and a forest is grown for every question.
+// More factors would only repeat each other, and a forest is grown for every proposal.
 constexpr std::size_t kMostFactors = 8;
 
 constexpr std::int64_t kLeastWithAlignment = 16;
@@ -37,7 +37,7 @@ std::vector<float> by_value(const std::vector<Value>& values, const Number& numb
   return numbers;
 }
 
-// Words have no order but the file's.
+// Returns integers as they are; words, which have no order but the file's, as their indices.
 std::vector<float> plain(const std::vector<Value>& values) {
   std::vector<float> numbers;
   for (std::size_t i = 0; i < values.size(); ++i) {

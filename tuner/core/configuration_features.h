@@ -9,17 +9,19 @@
 
 namespace smemtune {
 
-/// What may make a configuration fast, as numbers for a DecisionForest: the value of every
-/// parameter that has more than one, how often 2 divides it, and the products of two parameters (as
-/// tiles, threads and blocks are). Numbers that span a range of sizes are logarithms.
+/// Computes numeric features of a configuration for a DecisionForest: the value of every parameter
+/// that has more than one value, how often 2 divides it, and the products of two parameters (tiles,
+/// threads and blocks are such products). Numbers that span a range of sizes are logarithms.
 class ConfigurationFeatures {
  public:
   explicit ConfigurationFeatures(const SearchSpace& space);
 
-  /// Of a configuration, by its value indices. Always as many, all finite.
+  /// Returns the features of the configuration with these value indices: always the same number of
+  /// them, all finite.
   std::vector<float> operator()(std::span<const std::size_t> value_indices) const;
 
-  /// The same without the products, each from 0 for its least value to 1 for its greatest.
+  /// Returns the same features without the products, each scaled from 0 for its least value to 1
+  /// for its greatest.
   std::vector<float> scaled(std::span<const std::size_t> value_indices) const;
 
  private:
@@ -28,7 +30,7 @@ class ConfigurationFeatures {
     std::vector<float> by_value;
   };
   std::vector<Column> columns_;
-  /// Columns of logarithms that are added: products.
+  /// Pairs of columns of logarithms that are added, which gives products.
   std::vector<std::pair<std::size_t, std::size_t>> products_;
 };
 

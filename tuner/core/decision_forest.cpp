@@ -12,19 +12,20 @@ namespace {
 
 constexpr std::uint32_t kLeaf = std::numeric_limits<std::uint32_t>::max();
 
-/// Weights of samples by class.
+/// Summed weights of samples, by class.
 struct Weights {
   double positive = 0;
   double negative = 0;
 
   double total() const { return positive + negative; }
   bool is_pure() const { return !(positive > 0) || !(negative > 0); }
-  /// The larger the purer; of both halves together, what Gini's impurity leaves of the weight.
+  /// Grows with purity; summed over both halves of a cut, it is their weight less Gini's impurity.
   double purity() const { return (positive * positive + negative * negative) / total(); }
 };
 
 constexpr std::size_t kLanes = 4;
-using Lanes [[gnu::vector_size(kLanes * sizeof(float))]] = float;  // Any processor has them.
+// Any processor has such vectors.
+using Lanes [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 using Mask [[gnu::vector_size(kLanes * sizeof(float))]] = std::int32_t;
 
 /// Numbers of some samples side by side, filled up to whole vectors.
@@ -45,7 +46,7 @@ class Gathered {
     return lanes;
   }
 
-  /// The least and the greatest. REQUIRES: there are some.
+  /// Returns the least and the greatest number. REQUIRES: there is at least one.
   std::pair<float, float> range() const {
     Lanes low = (*this)[0];
     Lanes high = low;
@@ -101,7 +102,7 @@ class DecisionForest::Growth {
     return std::span(values_).subspan(feature * order_.size(), order_.size());
   }
 
-  /// `features`: those that may differ among the members.
+  /// Grows the subtree of the members. `features`: those that may differ among the members.
   void grow(Members members, std::vector<std::uint32_t> features) {
     Weights weights;
     for (const std::uint32_t member : members) {
@@ -126,7 +127,7 @@ class DecisionForest::Growth {
     grow(members.subspan(left), std::move(features));
   }
 
-  /// Leaves those of the features that differ.
+  /// Returns the best cut, and erases from `features` those that are equal for all members.
   Cut best_cut(Members members, const Weights& all, std::vector<std::uint32_t>& features) {
     own_positive_.gather(positive_, members, 0);
     own_negative_.gather(negative_, members, 0);
@@ -150,7 +151,7 @@ class DecisionForest::Growth {
     return best;
   }
 
-  /// Of the members whose values are no greater.
+  /// Returns the weights of the members whose values are at most `at`.
   Weights weights_up_to(float at) const {
     Lanes positive = {};
     Lanes negative = {};
@@ -171,12 +172,12 @@ class DecisionForest::Growth {
   RandomEngine& random_;
   std::vector<std::uint32_t> order_;
   std::vector<std::uint32_t> features_;
-  std::vector<float> positive_;  ///< Weights by sample; of the other class 0.
+  std::vector<float> positive_;  ///< Weights by sample; 0 for samples of the other class.
   std::vector<float> negative_;
-  std::vector<float> values_;  ///< By feature, then by sample.
-  Gathered own_positive_;      ///< Of the members of the node that is cut, in their order.
+  std::vector<float> values_;  ///< Values by feature, then by sample.
+  Gathered own_positive_;      ///< Weights of the current node's members, in their order.
   Gathered own_negative_;
-  Gathered own_values_;  ///< Of one feature.
+  Gathered own_values_;  ///< Values of one feature for these members.
 };
 
 DecisionForest::DecisionForest(std::span<const Sample> samples, std::size_t trees,
@@ -190,7 +191,7 @@ DecisionForest::DecisionForest(std::span<const Sample> samples, std::size_t tree
 
 double DecisionForest::score(std::span<const float> features, double least) const {
   const auto trees = static_cast<double>(roots_.size());
-  double missing = 0;  // Of the score 1, added up over the trees.
+  double missing = 0;  // Sum over the trees of what each lacks of the score 1.
   for (std::size_t node : roots_) {
     while (nodes_[node].feature != kLeaf) {
       const Node& inner = nodes_[node];

@@ -15,7 +15,7 @@ namespace smemtune {
 class DecisionForest {
  public:
   struct Sample {
-    std::span<const float> features;  ///< Finite; as many for each sample.
+    std::span<const float> features;  ///< Finite; every sample has the same number.
     bool positive = false;
     double weight = 1;  ///< Positive.
   };
@@ -23,15 +23,16 @@ class DecisionForest {
   /// REQUIRES: samples is not empty, trees > 0.
   DecisionForest(std::span<const Sample> samples, std::size_t trees, RandomEngine& random);
 
-  /// Share of the positive class where `features` belong, 0 to 1, the mean over the trees. Where it
-  /// is no more than `least`, 0 may be returned instead, in less time.
+  /// Returns the share of the positive class among samples like `features`, from 0 to 1: the mean
+  /// over the trees. If the share is at most `least`, may return 0 instead, in less time.
   double score(std::span<const float> features, double least = -1) const;
 
  private:
   struct Node {
-    float cut = 0;              ///< Left: features up to and including it. Of a leaf: the share.
-    std::uint32_t feature = 0;  ///< kLeaf: none.
-    std::uint32_t right = 0;    ///< The left child is the next node.
+    /// Features up to and including it go left. In a leaf: the positive share.
+    float cut = 0;
+    std::uint32_t feature = 0;  ///< Feature that is cut; kLeaf in a leaf.
+    std::uint32_t right = 0;    ///< Index of the right child; the left child is the next node.
   };
   class Growth;
 

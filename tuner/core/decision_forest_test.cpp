@@ -11,7 +11,8 @@ namespace {
 
 using Row = std::array<float, 3>;
 
-/// Points of a 10 x 10 grid beside a feature that says nothing; positive where both are above 6.
+/// The points of a 10 x 10 grid, with a third feature that is uninformative; positive if both
+/// coordinates are above 6.
 struct Corner {
   std::vector<Row> rows;
   std::vector<DecisionForest::Sample> samples;

@@ -24,7 +24,7 @@ std::string shape_text(std::span<const std::int64_t> extents) {
   return text + "]";
 }
 
-/// Of one operand the left one.
+/// Computes an operation in double precision. Operations with one operand use `left`.
 double calculated(DefinitionOperation operation, double left, double right) {
   using Operation = DefinitionOperation;
   switch (operation) {
@@ -57,7 +57,7 @@ double calculated(DefinitionOperation operation, double left, double right) {
   }
 }
 
-/// Modulo 2^128. `right` is not 0 where it divides.
+/// Computes an operation modulo 2^128. REQUIRES: `right` is not 0 for a division.
 Whole calculated(DefinitionOperation operation, Whole left, Whole right) {
   using Operation = DefinitionOperation;
   const auto a = static_cast<UnsignedWhole>(left);
@@ -183,13 +183,13 @@ class Definition::Evaluation {
     return count;
   }
 
-  /// Lets so many operations more be spent.
+  /// Sets the number of operations that may be spent from now on.
   void allow(std::uint64_t operations) {
     spent_ += max_operations_ - operations_left_;
     max_operations_ = operations_left_ = operations;
   }
 
-  /// Nullopt where it costs more.
+  /// Evaluates all elements; nullopt if that needs more operations.
   std::optional<DefinedElements> whole(std::uint64_t operations) {
     allow(operations);
     try {
@@ -204,7 +204,7 @@ class Definition::Evaluation {
     }
   }
 
-  /// Replaces what was found.
+  /// Replaces `found` by the elements of a sample.
   void sample(std::uint64_t wanted, const DefinitionEffort& effort, std::uint64_t seed,
               DefinedElements& found) {
     found = DefinedElements();
@@ -217,8 +217,8 @@ class Definition::Evaluation {
     allow(0);
   }
 
-  /// About how many operations it costs, without spending them: every loop's body costs what it
-  /// does for the index 0, and of what may not be needed nothing counts.
+  /// Estimates the number of operations without spending them: every loop's body is assumed to cost
+  /// what it costs for the index 0, and operands that may not be needed are not counted.
   // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
   double cost(const Node& node) {
     switch (node.operation) {
@@ -241,7 +241,8 @@ class Definition::Evaluation {
     return sum;
   }
 
-  /// Returns false where it is not the first and costs more than may be spent.
+  /// Adds the value of an element. Returns false if it costs more than may be spent and is not the
+  /// first.
   bool add(std::int64_t element, DefinedElements& found) {
     std::int64_t rest = element;
     for (std::size_t d = output_shape_.size(); d-- > 0;) {
@@ -262,7 +263,7 @@ class Definition::Evaluation {
     return true;
   }
 
-  /// Evaluates the definition for the indices in the slots.
+  /// Adds the definition's value for the indices in the slots.
   void add_element(std::vector<double>& elements, std::vector<std::uint64_t>& bits) {
     if (!program_.root.is_whole) {
       elements.push_back(value<double>(program_.root));
@@ -328,7 +329,7 @@ class Definition::Evaluation {
         fail(1, in_quotes(name) + " cannot have the shape " + shape_text(array.shape));
       }
     }
-    // The output's own contents are needed only where it is read.
+    // The output's own contents are needed only if the definition reads them.
     const bool is_read =
         std::find(program_.arrays.begin(), program_.arrays.end(), name) != program_.arrays.end();
     if (is_read && std::ssize(array.elements) != count) {
@@ -391,7 +392,7 @@ class Definition::Evaluation {
     return calculated(node.operation, left, right);
   }
 
-  /// Whole numbers as such, where find_whole() has found them.
+  /// Evaluates a condition, as a whole number if find_whole() has found it to be one.
   bool is_true(const Node& node) {
     return node.is_whole ? value<Whole>(node) != 0 : value<double>(node) != 0;
   }
@@ -463,7 +464,7 @@ class Definition::Evaluation {
   static bool is_nan(double x) { return std::isnan(x); }
   static bool is_nan(Whole /*x*/) { return false; }
 
-  Program program_;  ///< With what find_whole() finds.
+  Program program_;  ///< The program with the results of find_whole().
   std::vector<std::int64_t> slots_;
   std::vector<const HostArray*> arrays_;
   std::vector<double> scalars_;
@@ -471,7 +472,7 @@ class Definition::Evaluation {
   ScalarType output_type_ = ScalarType::float64;
   std::uint64_t max_operations_;
   std::uint64_t operations_left_;
-  std::uint64_t spent_ = 0;  ///< Before the last allow().
+  std::uint64_t spent_ = 0;  ///< Operations spent before the last allow().
 };
 
 const std::string& Definition::output() const { return program_->output; }

@@ -41,7 +41,7 @@ struct Function {
   std::string_view name;
   Operation operation;
   std::size_t operands;
-  std::optional<Operation> loop;  // What NAME(i < n, x) means.
+  std::optional<Operation> loop;  // Operation of NAME(i < n, x), if there is such a form.
 };
 
 constexpr std::array<Function, 8> kFunctions = {
@@ -56,7 +56,7 @@ constexpr std::array<Function, 8> kFunctions = {
 
 }  // namespace
 
-/// Reads `output[i, j] = value`.
+/// Parses `output[i, j] = value`.
 class Definition::Parser {
  public:
   Parser(std::string_view text, const Bindings& constants,
@@ -203,7 +203,8 @@ class Definition::Parser {
     return element;
   }
 
-  /// Bytes of a type, or of the one that a name of the problem stands for.
+  /// Parses `(TYPE)` and returns the size in bytes. TYPE may be a name of the problem that stands
+  /// for a type.
   Node size_of_type(const Token& token) {
     tokens_.expect("(");
     const Token name = take_name("a type");
@@ -259,7 +260,8 @@ class Definition::Parser {
     Node loop = node(operation, column);
     const Token index = tokens_.take();
     tokens_.expect("<");
-    loop.indices.push_back(Expression::compile(tokens_, scope_));  // The index is not known in it.
+    // The loop's index is not known in its bound.
+    loop.indices.push_back(Expression::compile(tokens_, scope_));
     tokens_.expect(",");
     const Scope outer_scope = scope_;
     loop.slot = next_slot_;
@@ -293,7 +295,7 @@ class Definition::Parser {
            std::find(scalars_.begin(), scalars_.end(), name) != scalars_.end();
   }
 
-  // Its number in the list, to which it is added when new.
+  // Returns the index of `name` in the list, and appends it if it is new.
   static std::size_t number_of(std::vector<std::string>& list, std::string_view name) {
     const auto found = std::find(list.begin(), list.end(), name);
     const auto number = static_cast<std::size_t>(found - list.begin());
@@ -334,7 +336,7 @@ class Definition::Parser {
   const Bindings& constants_;
   const std::map<std::string, std::size_t>& arrays_;
   const std::vector<std::string>& scalars_;
-  Scope scope_;  // Of integer expressions: constants and the indices in sight.
+  Scope scope_;  // Names of integer expressions: constants and the indices in scope.
   std::map<std::string, std::size_t, std::less<>> index_slots_;
   std::size_t next_slot_ = 0;
   std::size_t depth_ = 0;

@@ -10,14 +10,14 @@
 
 namespace smemtune {
 
-/// What a node of a definition does.
+/// The operation of a node of a definition.
 enum class DefinitionOperation : std::uint8_t {
   // Leaves.
   number,
   index,
   scalar,
   element,
-  // Of one operand.
+  // Operations with one operand.
   negate,
   logical_not,
   square_root,
@@ -25,7 +25,7 @@ enum class DefinitionOperation : std::uint8_t {
   logarithm,
   absolute,
   round_down,
-  // Of two operands.
+  // Operations with two operands.
   add,
   subtract,
   multiply,
@@ -39,11 +39,11 @@ enum class DefinitionOperation : std::uint8_t {
   not_equal,
   minimum,
   maximum,
-  // Lazy.
+  // Operations that evaluate their operands lazily.
   logical_and,
   logical_or,
   conditional,
-  // Over an index from 0 to below a bound.
+  // Loops over an index from 0 to below a bound.
   sum,
   largest,
   smallest,
@@ -57,12 +57,13 @@ struct Definition::Node {
   DefinitionOperation operation = DefinitionOperation::number;
   std::size_t column = 0;
   double number = 0;
-  Whole whole = 0;                  ///< The same, where `is_whole`.
-  bool is_whole = false;            ///< Of a number: it is no fraction; else known when evaluated.
-  std::size_t slot = 0;             ///< Of an index; the number of an array or scalar.
-  std::vector<Expression> indices;  ///< Of an element; of a loop, its bound.
-  /// Of an element, for each index: the slot, where it is nothing but the index of a loop or of the
-  /// left side; else kNoSlot. Most are, and need no expression.
+  Whole whole = 0;  ///< Value of a number as an integer, if `is_whole`.
+  /// True for an integral number; for other nodes, set before evaluation.
+  bool is_whole = false;
+  std::size_t slot = 0;             ///< Slot of an index; number of an array or scalar.
+  std::vector<Expression> indices;  ///< Indices of an array element; bound of a loop.
+  /// For each index of an array element: its slot, if it is just the index of a loop or of the left
+  /// side, otherwise kNoSlot. Most indices have a slot and need no expression.
   std::vector<std::size_t> index_slots;
   static constexpr std::size_t kNoSlot = SIZE_MAX;
   std::vector<Node> operands;
@@ -73,9 +74,9 @@ struct Definition::Program {
   std::string text;
   std::string output;
   std::size_t output_dimensions = 0;
-  std::size_t slots = 0;  ///< Indices of the left side, then those of loops.
+  std::size_t slots = 0;  ///< Number of slots: the indices of the left side, then those of loops.
   std::vector<std::string> arrays;
-  std::vector<std::size_t> dimensions;  ///< Of the arrays.
+  std::vector<std::size_t> dimensions;  ///< Number of dimensions of each array.
   std::vector<std::string> scalars;
   Node root;
 };

@@ -36,7 +36,7 @@ HostArray vector_of(std::vector<double> elements) {
   return {.shape = {size}, .elements = std::move(elements)};
 }
 
-// out[i] for a text over in = {1, -2, 4, 8} and an output of four elements.
+// Evaluates `out[i] = value` over in = {1, -2, 4, 8} for an output of four elements.
 std::vector<double> out(const std::string& value) {
   const Arrays arrays = {{"in", vector_of({1, -2, 4, 8})}, {"out", {.shape = {4}, .elements = {}}}};
   return evaluate("out[i] = " + value, arrays).elements;
@@ -188,14 +188,14 @@ TEST(Definition, RefusesContentsThatDoNotFit) {
 TEST(Definition, StopsWhenItTakesTooLong) {
   const Definition sum = compile("out[i] = sum(k < 100, 2 * k)");
   const Arrays arrays = {{"out", {.shape = {10}, .elements = {}}}};
-  // 10 elements of 100 turns of one multiplication.
+  // There are 10 elements of 100 turns of one multiplication.
   EXPECT_NO_THROW(sum.evaluate(arrays, {}, 10 + 10 * 100 * 2));
   EXPECT_THROW(sum.evaluate(arrays, {}, 10 + 10 * 100 * 2 - 1), ExpressionError);
   const Arrays huge = {{"out", {.shape = {std::int64_t{1} << 50}, .elements = {}}}};
   EXPECT_THROW(compile("out[i] = 1").evaluate(huge, {}), ExpressionError);
 }
 
-// out[i] = in[i] + sum(k < K, k) over so many elements.
+// Evaluates out[i] = in[i] + sum(k < K, k) over `count` elements.
 DefinedElements some_of(std::int64_t count, const DefinitionEffort& effort,
                         const std::string& value = "in[i] + sum(k < K, k)") {
   std::vector<double> in;
@@ -271,7 +271,7 @@ TEST(Definition, GivesIntegersExactlyAndWrapsAround) {
                           7 * 6364136223846793004ull, (1ull << 63) * 6364136223846793004ull));
   EXPECT_THAT(whole_out("sum(k < 3, in[i])", ScalarType::uint64).bits,
               ElementsAre(3 * ((1ull << 53) + 1), ~0ull - 2, 21, 1ull << 63));
-  // The signs are those of the type.
+  // Signs depend on the type.
   EXPECT_THAT(whole_out("in[i] < 0 ? 1 : 2", ScalarType::int64).elements, ElementsAre(2, 1, 2, 1));
   EXPECT_THAT(whole_out("in[i] < 0 ? 1 : 2", ScalarType::uint64).elements, ElementsAre(2, 2, 2, 2));
   EXPECT_THAT(whole_out("floor(in[i] / 2)", ScalarType::int64).bits,
@@ -295,7 +295,7 @@ TEST(Definition, IsInDoublePrecisionWhereFractionsTakePart) {
   EXPECT_TRUE(whole_out("in[i] * alpha", ScalarType::uint64).bits.empty());
   EXPECT_TRUE(whole_out("in[i] * 1.0", ScalarType::uint64).bits.empty());
   EXPECT_TRUE(whole_out("in[i] + 1", ScalarType::float64).bits.empty());
-  // What is only chosen by fractions is still whole.
+  // A value that is only selected by fractions is still whole.
   EXPECT_THAT(whole_out("alpha < 0.75 ? in[i] : 0", ScalarType::uint64).bits,
               ElementsAre((1ull << 53) + 1, ~0ull, 7, 1ull << 63));
 }

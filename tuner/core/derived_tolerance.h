@@ -7,30 +7,30 @@
 
 namespace smemtune {
 
-/// How far a correct kernel may be off in one output, on the data of one problem: see
+/// The error that a correct kernel may have in one output, on the data of one problem: see
 /// tolerance_derivation.h.
 struct DerivedTolerance {
-  std::string problem;  ///< Its key.
+  std::string problem;  ///< Key of the problem.
   std::string output;
-  std::string truth;    ///< What is exact: `naive in double precision`, `its definition`.
-  double factor = 1;    ///< The space's.
-  double absolute = 0;  ///< For a factor of 1, as is `relative`.
-  double relative = 0;
-  double largest_error = 0;  ///< Of the reference.
-  double largest_value = 0;  ///< Of what is exact, without its sign.
+  std::string truth;    ///< Values taken as exact: `naive in double precision`, `its definition`.
+  double factor = 1;    ///< Factor that the space gives.
+  double absolute = 0;  ///< Absolute tolerance for a factor of 1.
+  double relative = 0;  ///< Relative tolerance for a factor of 1.
+  double largest_error = 0;  ///< Largest error of the reference.
+  double largest_value = 0;  ///< Largest magnitude of the exact values.
   std::uint64_t elements = 0;
   std::int32_t data_sets = 0;
 
   bool operator==(const DerivedTolerance&) const = default;
 };
 
-/// What every derived tolerance allows besides, in units in the last place.
+/// Units in the last place that every derived tolerance allows in addition.
 inline constexpr double kDerivedUlps = 4;
 
-/// As elements are compared.
+/// Returns the tolerance with which elements are compared.
 Tolerance tolerance_of(const DerivedTolerance& derived, double factor);
 
-/// A line for people: the tolerance and how it came about.
+/// Describes the tolerance and how it was derived, in one line for people.
 std::string describe(const DerivedTolerance& derived);
 
 }  // namespace smemtune

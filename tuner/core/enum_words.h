@@ -12,17 +12,18 @@
 
 namespace smemtune {
 
-/// What the values of an enumeration are called.
+/// The words of an enumeration's values.
 template <typename Enum, std::size_t N>
 using EnumWords = std::array<std::pair<Enum, const char*>, N>;
 
-/// REQUIRES: `words` has the value.
+/// Returns the word of `value`. REQUIRES: `words` has the value.
 template <typename Enum, std::size_t N>
 std::string word_of(Enum value, const EnumWords<Enum, N>& words) {
   return std::ranges::find(words, value, &std::pair<Enum, const char*>::first)->second;
 }
 
-/// Throws InputError, which says that `word` is not `what`, with the nearest of them or all.
+/// Returns the value of `word`. Throws InputError, which says that `word` is not `what` and names
+/// the nearest known word, or all of them.
 template <typename Enum, std::size_t N>
 Enum parse_word(const std::string& word, const EnumWords<Enum, N>& words, const std::string& what) {
   for (const auto& [value, its_word] : words) {

@@ -6,27 +6,27 @@
 
 namespace smemtune {
 
-/// Something is wrong with the machine or with what the user gave. A configuration that fails is no
-/// Error but data: see outcome.h.
+/// An error of the machine or in what the user gave. A configuration that fails is not an Error but
+/// data: see outcome.h.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A file or an option is wrong. Exit status 2.
+/// A wrong file or option. Exit status 2.
 class InputError : public Error {
  public:
   using Error::Error;
 };
 
 /// The reference kernel does not compile, launch or compute what it should, so that nothing can be
-/// compared with it. The message has its log. Exit status 3.
+/// compared with it. The message contains its log. Exit status 3.
 class ReferenceError : public InputError {
  public:
   using InputError::InputError;
 };
 
-/// What was asked for is wanted no more: the time is up, or a signal came. No fault of anything.
+/// The work is no longer wanted: the time is up, or a signal came. Nothing is at fault.
 class Cancelled : public Error {
  public:
   using Error::Error;

@@ -67,7 +67,7 @@ std::optional<std::size_t> type_size(std::string_view name) {
 std::int64_t to_slot(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
   const std::string& word = std::get<std::string>(value);
-  std::uint64_t hash = 0xCBF29CE484222325ull;  // FNV-1a.
+  std::uint64_t hash = 0xCBF29CE484222325ull;  // Hashed by FNV-1a.
   for (const char letter : word) {
     hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3ull;
   }
@@ -76,7 +76,8 @@ std::int64_t to_slot(const Value& value) {
 
 std::int64_t Expression::evaluate(std::span<const std::int64_t> slots) const {
   using expressions::Operation;
-  // A temporary for every node at most. Not initialized: that would take longer than the rest.
+  // There is at most one temporary for every node. Not initialized: that would take longer than the
+  // rest.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
   std::array<std::int64_t, kMaxNodes> temporaries;
   const std::array<const std::int64_t*, 3> places = {temporaries.data(), slots.data(),

@@ -17,27 +17,28 @@ namespace smemtune {
 
 class TokenStream;
 
-/// A text that is not an expression, or one that has no value: an unknown name (with the nearest
-/// known one), an overflow, a division by zero. The message quotes the text and marks the column.
+/// Thrown for a text that is not an expression, or that has no value: an unknown name (with the
+/// nearest known one), an overflow, a division by zero. The message quotes the text and marks the
+/// column.
 class ExpressionError : public InputError {
  public:
   using InputError::InputError;
 };
 
-/// What the names of an expression stand for. A name is either a constant or a variable; adding one
-/// that is taken throws InputError.
+/// The names that an expression may use, and what each stands for: a constant or a variable. Adding
+/// a name that is taken throws InputError.
 class Scope {
  public:
-  /// `name` is read from `slots[slot]` when the expression is evaluated. `kind` tells whether it
-  /// stands for integers or for words, so that `T + 1` is refused when compiled.
+  /// Adds a name that is read from `slots[slot]` when the expression is evaluated. `kind` tells
+  /// whether it stands for integers or for words, so that `T + 1` is refused at compile time.
   enum class Kind { integer, word };
   void add_variable(std::string name, std::size_t slot, Kind kind = Kind::integer);
 
-  /// `name` is known when the expression is compiled.
+  /// Adds a name whose value is known when the expression is compiled.
   void add_constant(std::string name, Value value);
   void add_constants(const Bindings& bindings);
 
-  /// Whether `name` is taken.
+  /// Returns whether `name` is taken.
   bool contains(std::string_view name) const;
 
   std::vector<std::string> names() const;
@@ -47,15 +48,15 @@ class Scope {
   struct Entry {
     bool is_variable = false;
     Kind kind = Kind::integer;
-    std::int64_t value = 0;  ///< Of a constant, as it lies in a slot; else the slot.
+    std::int64_t value = 0;  ///< Value of a constant, as it lies in a slot; slot of a variable.
   };
   void add(std::string name, const Entry& entry);
   std::map<std::string, Entry, std::less<>> entries_;
 };
 
-/// How a value lies in a slot: an integer as itself, a word as a hash of its letters (so equal
-/// words are equal numbers in every process) above eight bits that hold the size of the type that
-/// the word names, in bytes, or 0.
+/// Returns how a value lies in a slot: an integer as itself; a word as a hash of its letters (so
+/// equal words are equal numbers in every process) above eight bits that hold the size in bytes of
+/// the type that the word names, or 0.
 std::int64_t to_slot(const Value& value);
 
 /// An integer expression over named values, compiled once and evaluated often.
@@ -63,28 +64,31 @@ std::int64_t to_slot(const Value& value);
 ///   ?: || && | ^ & == != < <= > >= << >> + - * / % ! ~ -  and the words `and or not`
 ///   min max abs ceil_div round_up pow2 is_pow2 log2 gcd select sizeof(TYPE)
 ///
-/// 64-bit signed integers; comparisons and booleans are 0 and 1; division truncates as in C++. `==`
-/// and `!=` also compare words with type names, word names and quoted words. Overflow, division by
-/// zero and shifts out of range throw ExpressionError: when compiled, if every evaluation would. &&
-/// || ?: and select do not evaluate what they do not need. A text is at most 4096 characters, 64
-/// levels deep and 1000 nodes.
+/// Values are 64-bit signed integers; comparisons and booleans are 0 and 1; division truncates as
+/// in C++. `==` and `!=` also compare words with type names, word names and quoted words. Overflow,
+/// division by zero and shifts out of range throw ExpressionError, at compile time if every
+/// evaluation would throw. && || ?: and select do not evaluate operands that they do not need. A
+/// text has at most 4096 characters, 64 levels and 1000 nodes.
 ///
-/// As other tuners write them: `//` divides and rounds down, `**` is the power and binds tighter
-/// than a sign before it, `not` binds less tight than comparisons, `True` and `False`. What C++ and
-/// Python read differently must have parentheses: `a < b < c`, `a & b == c`.
+/// Some spellings of other tuners are understood: `//` divides and rounds down, `**` is the power
+/// and binds tighter than a sign before it, `not` binds less tightly than comparisons, `True` and
+/// `False` are 1 and 0. Texts that C++ and Python read differently need parentheses: `a < b < c`,
+/// `a & b == c`.
 class Expression {
  public:
-  /// Throws ExpressionError.
+  /// Compiles `text`. Throws ExpressionError.
   static Expression compile(std::string_view text, const Scope& scope);
 
-  /// The expression at which `tokens` (tokens.h) stand; leaves them behind it. Throws likewise.
+  /// Compiles the expression at which `tokens` (tokens.h) stand, and leaves them behind it. Throws
+  /// ExpressionError.
   static Expression compile(TokenStream& tokens, const Scope& scope);
 
-  /// slots[i] is the value of the variable that was added with slot i. Throws ExpressionError.
-  /// REQUIRES: slots holds every slot of variables().
+  /// Returns the value. slots[i] is the value of the variable that was added with slot i. Throws
+  /// ExpressionError. REQUIRES: slots holds every slot of variables().
   std::int64_t evaluate(std::span<const std::int64_t> slots = {}) const;
 
-  /// Slots of the variables that the expression reads, ascending, each once. Empty: a constant.
+  /// Returns the slots of the variables that the expression reads, ascending, each once; empty for
+  /// a constant.
   const std::vector<std::size_t>& variables() const { return variables_; }
 
   const std::string& text() const { return text_; }
@@ -101,21 +105,21 @@ class Expression {
     std::uint8_t operation = 0;
     Place left_place = Place::temporary;
     Place right_place = Place::temporary;
-    std::uint16_t column = 0;  ///< Of the operator in the text, for messages.
-    std::uint16_t result = 0;  ///< A temporary.
+    std::uint16_t column = 0;  ///< Column of the operator in the text, for messages.
+    std::uint16_t result = 0;  ///< Temporary that receives the result.
     std::uint32_t left = 0;
-    std::uint32_t right = 0;  ///< Of a jump: where to.
+    std::uint32_t right = 0;  ///< For a jump: the instruction to jump to.
   };
   [[noreturn]] void fail(const Instruction& instruction, const char* fault, std::int64_t left,
                          std::int64_t right) const;
   std::string text_;
-  std::vector<Instruction> code_;  ///< Leaves the value in temporary 0.
+  std::vector<Instruction> code_;  ///< Instructions that leave the value in temporary 0.
   std::vector<std::int64_t> constants_;
   std::vector<std::size_t> variables_;
 };
 
-/// Size in bytes of the type that CUDA C++ spells `name`, vector types such as `float4` included;
-/// nullopt when it is none of the known ones.
+/// Returns the size in bytes of the type that CUDA C++ spells `name`, including vector types such
+/// as `float4`; nullopt for an unknown type.
 std::optional<std::size_t> type_size(std::string_view name);
 
 }  // namespace smemtune

@@ -62,7 +62,7 @@ const char* apply_to_reals(Operation operation, std::int64_t left_bits, std::int
     return std::isfinite(value) ? nullptr : kOverflow;
   };
   operation = of_integers(operation);
-  // What gives 0 or 1 does so by the sign of the difference. No real is NaN.
+  // Operations whose result is 0 or 1 are computed from the sign of the difference. No real is NaN.
   if (is_boolean(operation)) {
     return apply(operation, is_unary(operation) ? left != 0 : (left > right) - (left < right), 0,
                  result);
@@ -110,7 +110,7 @@ std::string describe(const char* fault, Operation operation, std::int64_t left,
   const std::string a = reals ? real_text(left) : std::to_string(left);
   const std::string b = reals ? real_text(right) : std::to_string(right);
   const std::string begin = std::string(fault) + ": ";
-  if (operation == Operation::size_of) return fault;  // The word's letters are not known.
+  if (operation == Operation::size_of) return fault;  // The letters of the word are not known.
   if (operation == Operation::negate) return begin + "-(" + a + ")";
   for (const BinaryOperator& known : kBinaryOperators) {
     if (known.operation == operation) return begin + a + " " + std::string(known.symbol) + " " + b;

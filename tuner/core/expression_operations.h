@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-// What an expression can do with 64-bit integers and, in python(), with reals. For the parser,
-// which folds what is constant, and for the evaluation.
+// The operations of expressions on 64-bit integers and, in python(), on reals. Used by the parser,
+// which folds constants, and by the evaluation.
 
 namespace smemtune::expressions {
 
@@ -17,7 +17,7 @@ enum class Operation : std::uint8_t {
   // Leaves.
   constant,
   variable,
-  // Of one operand.
+  // Operations with one operand.
   negate,
   complement,
   logical_not,
@@ -29,7 +29,7 @@ enum class Operation : std::uint8_t {
   to_real,
   to_integer,
   size_of,
-  // Of two operands.
+  // Operations with two operands.
   add,
   subtract,
   multiply,
@@ -54,18 +54,18 @@ enum class Operation : std::uint8_t {
   ceil_divide,
   round_up,
   gcd,
-  // Those that steer the evaluation, from here on.
-  // Lazy: in the tree, and as jumps over the right operand in the code.
+  // From here on, operations that steer the evaluation.
+  // Lazy operators: in the tree, and as jumps over the right operand in the code.
   logical_and,
   logical_or,
-  // `conditional` is in the tree only, the rest in the code only.
+  // Only `conditional` occurs in the tree; the rest occur only in the code.
   conditional,
   copy,
   jump,
   jump_if_zero,
 };
 
-// In what python() holds, operations may be of reals, whose bits lie where integers do.
+// Flag of an operation on reals, which occur in python(). The bits of reals lie where integers do.
 constexpr auto kOfReals = std::uint8_t{0x40};
 static_assert(static_cast<std::uint8_t>(Operation::jump_if_zero) < kOfReals);
 
@@ -93,7 +93,7 @@ inline bool is_bitwise(Operation operation) {
   return operation >= Operation::bit_and && operation <= Operation::bit_xor;
 }
 
-// Whether the result is 0 or 1 whatever the operands are.
+// Returns whether the result is 0 or 1 whatever the operands are.
 inline bool is_boolean(Operation operation) {
   operation = of_integers(operation);
   return is_comparison(operation) || operation == Operation::logical_not ||
@@ -104,7 +104,7 @@ inline bool is_boolean(Operation operation) {
 struct Function {
   std::string_view name;
   Operation operation;
-  std::size_t operands;  // 0: one or more.
+  std::size_t operands;  // 0 means one or more.
 };
 
 inline constexpr std::array<Function, 11> kFunctions = {{{"min", Operation::minimum, 0},
@@ -127,8 +127,8 @@ struct BinaryOperator {
 
 inline constexpr int kNotLevel = 3;
 
-// `**` is here for messages only: it associates to the right and has its own function below.
-// So is the name of floor_modulo, which is Python's.
+// `**` is listed for messages only: it associates to the right and is parsed by a function of its
+// own. floor_modulo is listed for the sake of its name, which is Python's.
 inline constexpr std::array<BinaryOperator, 23> kBinaryOperators = {
     {{"||", Operation::logical_or, 1},    {"or", Operation::logical_or, 1},
      {"&&", Operation::logical_and, 2},   {"and", Operation::logical_and, 2},
@@ -146,14 +146,14 @@ inline constexpr std::array<BinaryOperator, 23> kBinaryOperators = {
 inline constexpr const char* kOverflow = "overflow";
 inline constexpr const char* kDivisionByZero = "division by zero";
 
-// Whether there is one of reals.
+// Returns whether the operation also exists on reals.
 bool takes_reals(Operation operation);
 
 const char* power(std::int64_t base, std::int64_t exponent, std::int64_t& result);
 const char* greatest_common_divisor(std::int64_t left, std::int64_t right, std::int64_t& result);
 
-// Gives the result and answers nullptr, or says what is wrong with the operands. Operations of one
-// operand take the left one.
+// Sets `result` and returns nullptr, or returns what is wrong with the operands. Operations with
+// one operand use `left`.
 inline const char* apply(Operation operation, std::int64_t left, std::int64_t right,
                          std::int64_t& result) {
   switch (operation) {
@@ -208,8 +208,9 @@ inline const char* apply(Operation operation, std::int64_t left, std::int64_t ri
       if (left == std::numeric_limits<std::int64_t>::min() && right == -1) return kOverflow;
       const std::int64_t quotient = left / right;
       const std::int64_t rest = left % right;
-      const bool below = rest != 0 && (rest < 0) != (right < 0);  // The quotient is rounded up.
-      const bool above = rest != 0 && !below;                     // It is rounded down.
+      // Division rounded the quotient up.
+      const bool below = rest != 0 && (rest < 0) != (right < 0);
+      const bool above = rest != 0 && !below;  // Division rounded it down.
       result = operation == Operation::divide         ? quotient
                : operation == Operation::modulo       ? rest
                : operation == Operation::floor_modulo ? rest + (below ? right : 0)
@@ -274,7 +275,8 @@ inline const char* apply(Operation operation, std::int64_t left, std::int64_t ri
   }
 }
 
-// Of reals, whose bits lie in the operands; what is no comparison gives the bits of one.
+// Applies an operation to reals, whose bits are passed as operands. The result is the bits of a
+// real, except for comparisons.
 const char* apply_to_reals(Operation operation, std::int64_t left_bits, std::int64_t right_bits,
                            std::int64_t& result);
 
@@ -284,7 +286,7 @@ inline const char* calculate(Operation operation, std::int64_t left, std::int64_
                                 : apply(operation, left, right, result);
 }
 
-// `overflow: 4 * 5`, `overflow: pow2(63)`.
+// Describes a fault: `overflow: 4 * 5`, `overflow: pow2(63)`.
 std::string describe(const char* fault, Operation operation, std::int64_t left, std::int64_t right);
 
 }  // namespace smemtune::expressions

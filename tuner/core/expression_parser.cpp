@@ -14,7 +14,7 @@ namespace smemtune {
 
 namespace {
 
-// Words of which C++ makes type names: `unsigned long long`.
+// Returns whether C++ composes type names of this word: `unsigned long long`.
 bool is_type_keyword(std::string_view word) {
   constexpr std::array<std::string_view, 7> kWords = {"unsigned", "signed", "char",  "short",
                                                       "int",      "long",   "double"};
@@ -23,7 +23,7 @@ bool is_type_keyword(std::string_view word) {
 
 }  // namespace
 
-/// Builds the tree of an expression, folds what is constant and writes the code.
+/// Builds the tree of an expression, folds constants and writes the code.
 class ExpressionParser {
  public:
   ExpressionParser(TokenStream& tokens, const Scope& scope) : tokens_(tokens), scope_(scope) {}
@@ -48,8 +48,8 @@ class ExpressionParser {
   struct Node {
     Operation operation = Operation::constant;
     std::size_t column = 0;
-    std::int64_t operand = 0;             ///< A constant, or a variable's slot.
-    std::array<std::size_t, 3> children;  ///< As many as the operation has operands.
+    std::int64_t operand = 0;             ///< Value of a constant, or slot of a variable.
+    std::array<std::size_t, 3> children;  ///< One child for each operand of the operation.
     Scope::Kind kind = Scope::Kind::integer;
     bool in_parentheses = false;
     bool is_real = false;
@@ -86,7 +86,7 @@ class ExpressionParser {
     }
   }
 
-  // An operand of operators of that level and above.
+  // Parses an operand of operators of this level and above.
   std::size_t operand(int lowest_level) {
     const Token& token = tokens_.peek();
     if (!token.is("not")) {
@@ -100,7 +100,7 @@ class ExpressionParser {
     return add(Operation::logical_not, column, {binary(expressions::kNotLevel)});
   }
 
-  // --- As Python reads it: comparisons in a row all hold, and bind looser than `|`; `/` gives a
+  // --- Python's grammar: chained comparisons must all hold, and bind looser than `|`; `/` gives a
   // real.
 
   bool is_name(std::string_view name) const {
@@ -108,7 +108,7 @@ class ExpressionParser {
     return token.kind == Token::Kind::name && token.text == name;
   }
 
-  // VALUE if CONDITION else VALUE.
+  // Parses the rest of VALUE if CONDITION else VALUE.
   std::size_t python_conditional(std::size_t value) {
     const std::size_t column = tokens_.take().column;
     const Nesting nesting(tokens_, depth_);
@@ -154,7 +154,7 @@ class ExpressionParser {
     }
   }
 
-  // What stands behind `in`: [A, B] or (A, B).
+  // Parses the list behind `in`: [A, B] or (A, B).
   std::size_t is_among(std::size_t value) {
     const Token open = tokens_.take();
     if (!open.is("[") && !open.is("(")) tokens_.fail(open.column, "expected a list after 'in'");
@@ -171,7 +171,7 @@ class ExpressionParser {
     return any;
   }
 
-  // Nodes are parts of one expression only.
+  // Copies a tree, because a node can be part of one expression only.
   std::size_t copy(std::size_t at) {
     Node node = nodes_[at];
     const std::size_t count = operands(node.operation);
@@ -202,7 +202,7 @@ class ExpressionParser {
         {.operation = of_reals(Operation::truth), .column = nodes_[at].column, .children = {at}});
   }
 
-  // Of an operation on what may be reals.
+  // Adds an operation whose operands may be reals.
   std::size_t add_python(Operation operation, std::size_t column,
                          std::array<std::size_t, 3> children) {
     if (operation == Operation::modulo) operation = Operation::floor_modulo;
@@ -222,7 +222,7 @@ class ExpressionParser {
     return add_integers(operation, column, children);
   }
 
-  // python(EXPRESSION).
+  // Parses the rest of python(EXPRESSION).
   std::size_t python(const Token& token) {
     tokens_.expect("(");
     const Nesting nesting(tokens_, depth_);
@@ -237,7 +237,7 @@ class ExpressionParser {
     return inner;
   }
 
-  // --- The same in both.
+  // --- Grammar common to both.
 
   std::size_t unary() {
     const Token token = tokens_.peek();
@@ -364,11 +364,11 @@ class ExpressionParser {
     for (std::size_t i = 1; i < operands.size(); ++i) {
       result = add(known->operation, token.column, {result, operands[i]});
     }
-    nodes_[result].in_parentheses = true;  // min(a < b) is no bare comparison.
+    nodes_[result].in_parentheses = true;  // min(a < b) is not a bare comparison.
     return result;
   }
 
-  // int(EXPRESSION).
+  // Parses the rest of int(EXPRESSION).
   std::size_t integer(const Token& token) {
     tokens_.expect("(");
     const Nesting nesting(tokens_, depth_);
@@ -387,7 +387,7 @@ class ExpressionParser {
                  "unknown " + what + " " + in_quotes(token.text) + suggestion(token.text, known));
   }
 
-  // C++ and Python agree on the rest.
+  // Refuses operators without parentheses that C++ and Python read differently.
   void refuse_ambiguous(const BinaryOperator& binary, std::size_t column, std::size_t child) const {
     const Node& node = nodes_[child];
     if (in_python_ || node.in_parentheses || !is_comparison(node.operation)) return;
@@ -420,7 +420,7 @@ class ExpressionParser {
                 .kind = Scope::Kind::word});
   }
 
-  // `children` beyond those that the operation has are not looked at.
+  // Adds an operation. `children` beyond its number of operands are ignored.
   std::size_t add(Operation operation, std::size_t column, std::array<std::size_t, 3> children) {
     const bool may_be_reals = in_python_ && operation != Operation::conditional;
     return may_be_reals ? add_python(operation, column, children)
@@ -460,7 +460,8 @@ class ExpressionParser {
 
   bool is_constant(std::size_t node) const { return nodes_[node].operation == Operation::constant; }
 
-  // --- Folding. `is_certain`: every evaluation reaches the node, so a fault in it can be told now.
+  // --- Folding. `is_certain`: every evaluation reaches the node, so that its faults can be
+  // reported now.
 
   void fold(std::size_t at, bool is_certain) {
     const Operation operation = nodes_[at].operation;
@@ -521,7 +522,7 @@ class ExpressionParser {
   using Operand = Expression::Operand;
   using Place = Expression::Place;
 
-  // Adds an instruction and gives its number.
+  // Appends an instruction and returns its number.
   static std::size_t emit(Operation operation, std::size_t result, Operand left, Operand right,
                           const Node& node, Expression& expression) {
     expression.code_.push_back({.operation = static_cast<std::uint8_t>(operation),
@@ -539,8 +540,8 @@ class ExpressionParser {
     emit(Operation::copy, result, from, from, node, expression);
   }
 
-  // Writes code for the node and tells where its value will lie: the leaves' where they are, all
-  // others in temporary `free`. Temporaries from `free` on may be used.
+  // Writes the code of a node and returns where its value will lie: leaves stay where they are, all
+  // other values go to temporary `free`. Temporaries from `free` on may be used.
   Operand write(std::size_t at, std::size_t free, Expression& expression) const {
     const Node& node = nodes_[at];
     const Operand result = {Place::temporary, static_cast<std::uint32_t>(free)};

@@ -24,8 +24,8 @@ using ::testing::Not;
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
-// THREADS = 256 and ITEMS = 4 lie in slots, RADIUS = 3 is a constant; T is a word in a slot, U one
-// that is known.
+// Returns a scope in which THREADS = 256 and ITEMS = 4 lie in slots and RADIUS = 3 is a constant; T
+// is a word in a slot, U a constant word.
 Scope example_scope() {
   Scope scope;
   scope.add_variable("THREADS", 0);
@@ -359,12 +359,13 @@ TEST(Slots, TellWordsApartAndKeepTheirSizes) {
   EXPECT_EQ(0, to_slot(std::string("row")) & 0xFF);
 }
 
-// The reference: a tree that is evaluated in 128 bits, with its own idea of every operation.
+// The reference implementation: a tree that is evaluated in 128 bits, with an independent
+// implementation of every operation.
 
 __extension__ using Wide = __int128;
 
 struct Tree {
-  std::string operation;  // Empty: a leaf.
+  std::string operation;  // Empty for a leaf.
   std::string leaf;
   std::int64_t value = 0;
   std::vector<std::unique_ptr<Tree>> children;
@@ -487,7 +488,8 @@ class RandomTrees {
 
   std::array<std::int64_t, 4> slots{};
 
-  // New values for the four variables, of which the last two are constants to the expression.
+  // Chooses new values for the four variables, of which the last two are constants to the
+  // expression.
   Scope scope() {
     Scope scope;
     for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -523,7 +525,7 @@ class RandomTrees {
     return tree;
   }
 
-  // With only the parentheses that the meaning needs, and some that it does not.
+  // Formats a tree with the parentheses that its meaning needs, and some superfluous ones.
   std::string text(const Tree& tree, int at_least = 0) {
     const int own = level(tree);
     const std::string bare = bare_text(tree, own);
@@ -598,7 +600,7 @@ TEST(Expression, AgreesWithATreeEvaluatedIn128Bits) {
     if (expected) {
       ++with_value;
     } else {
-      // A fault of evaluation, not of reading the text.
+      // The fault must come from the evaluation, not from parsing the text.
       ASSERT_THAT(error, ::testing::ContainsRegex(": [^']*: [^']+$")) << text;
     }
   }

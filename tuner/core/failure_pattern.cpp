@@ -15,20 +15,21 @@ namespace {
 
 using Relation = ParameterCondition::Relation;
 
-// The probability that any of the conditions that were tried would hold for failures only if
-// failures fell blindly.
+// Largest accepted probability that any of the conditions that were tried would hold for failures
+// only if the failures were random.
 constexpr double kMostChance = 0.005;
 constexpr std::uint64_t kLeastFailures = 3;
-constexpr std::uint64_t kLeastExpected = 2;   // Of values that the grid should depend on.
-constexpr std::size_t kMostPatterns = 3;      // Of one kernel and status.
-constexpr std::size_t kMostPairs = 20'000;    // Conditions tried two at a time.
-constexpr std::size_t kMostResults = 20'000;  // Looked at, of one kernel.
+// Fewest failures if the grid should depend on the parameter.
+constexpr std::uint64_t kLeastExpected = 2;
+constexpr std::size_t kMostPatterns = 3;      // Patterns of one kernel and status.
+constexpr std::size_t kMostPairs = 20'000;    // Pairs of conditions that are tried.
+constexpr std::size_t kMostResults = 20'000;  // Results of one kernel that are examined.
 
 double log_choose(double n, double k) {
   return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
 }
 
-/// The conditions that tell some of the results from others.
+/// Returns the conditions that hold for some of the results and not for others.
 std::vector<ParameterCondition> conditions_of(const std::vector<const Result*>& results) {
   std::map<std::string, std::set<Value>> values;
   for (const Result* result : results) {
@@ -41,7 +42,7 @@ std::vector<ParameterCondition> conditions_of(const std::vector<const Result*>& 
         its_values, [](const Value& v) { return std::holds_alternative<std::int64_t>(v); });
     for (const Value& value : its_values) {
       conditions.push_back({name, Relation::equal, value});
-      // Of two values one is the other's opposite, and the ends of a range are single values.
+      // With two values, `!=` one is `==` the other, and the ends of a range are single values.
       if (its_values.size() > 2) conditions.push_back({name, Relation::unequal, value});
       const bool is_inner = value != *its_values.begin() && value != *its_values.rbegin();
       if (!is_ordered || !is_inner) continue;
@@ -52,10 +53,11 @@ std::vector<ParameterCondition> conditions_of(const std::vector<const Result*>& 
   return conditions;
 }
 
-/// The failures of one kernel and status, beside all that they could have come through with.
+/// Searches for patterns in the failures of one kernel and status, among all results that could
+/// have failed in this way.
 class PatternSearch {
  public:
-  /// `expected`: parameters of which it is no surprise that results with some of their values fail.
+  /// `expected`: parameters for some of whose values failures are no surprise.
   PatternSearch(std::vector<const Result*> results, Status status, std::set<std::string> expected)
       : results_(std::move(results)),
         conditions_(conditions_of(results_)),
@@ -100,8 +102,8 @@ class PatternSearch {
     return std::ranges::all_of(conditions, [&](std::size_t i) { return holds_[i][result]; });
   }
 
-  /// How many failures that nothing explains yet these conditions explain; 0 where something else
-  /// than failures has them, or where it may be chance.
+  /// Returns how many failures that are not explained yet the conditions explain; 0 if a result
+  /// that did not fail meets the conditions, or if that may be chance.
   std::uint64_t explains(const std::vector<std::size_t>& conditions,
                          const std::vector<bool>& explained, double tried) const {
     std::uint64_t all = 0;
@@ -133,8 +135,8 @@ class PatternSearch {
     return best;
   }
 
-  /// What all failures have and nothing else. No number of them is too small: it is not by chance
-  /// that they have such a value.
+  /// Returns a condition on an expected parameter that holds for all failures and for no other
+  /// result. Even few failures suffice: it is not by chance that they have such a value.
   std::optional<std::vector<std::size_t>> best_of_expected() const {
     std::optional<std::vector<std::size_t>> best;
     for (std::size_t i = 0; i < conditions_.size(); ++i) {
@@ -166,12 +168,13 @@ class PatternSearch {
   std::vector<const Result*> results_;
   std::vector<ParameterCondition> conditions_;
   std::set<std::string> expected_;
-  std::vector<bool> failed_;              ///< By result.
-  std::vector<std::vector<bool>> holds_;  ///< By condition and result.
+  std::vector<bool> failed_;  ///< True if the result failed; by result.
+  /// True if the condition holds; by condition, then result.
+  std::vector<std::vector<bool>> holds_;
   std::uint64_t failures_ = 0;
 };
 
-/// Whether a result could have had this failure: it got as far.
+/// Returns whether a result could have failed with this status because it got that far.
 bool got_to(Status status, const Result& result) {
   if (result.status == Status::constraints) return false;
   return status == Status::compile || result.status != Status::compile;
@@ -195,8 +198,8 @@ bool any_names(const std::vector<ExpressionText>& texts, const std::string& name
                              [&](const ExpressionText& text) { return names(text.text, name); });
 }
 
-/// The parameters that a block depends on and its grid does not: there the work is not divided by
-/// the threads that are there.
+/// Returns the parameters that a block depends on and its grid does not, so that the work is not
+/// divided among the threads of such blocks.
 std::set<std::string> in_blocks_only(const KernelTemplate& kernel) {
   std::set<std::string> found;
   for (const Parameter& parameter : kernel.parameters) {

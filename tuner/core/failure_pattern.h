@@ -11,7 +11,7 @@
 
 namespace smemtune {
 
-/// `THREADS != 64`.
+/// A condition on one parameter's value, such as `THREADS != 64`.
 struct ParameterCondition {
   enum class Relation { equal, unequal, at_most, at_least };
   std::string parameter;
@@ -24,28 +24,33 @@ struct ParameterCondition {
 
 std::string to_text(const ParameterCondition& condition);
 
-/// Values with which every configuration of a kernel failed alike, too many of them for chance.
+/// Conditions under which every configuration of a kernel failed in the same way, too many of them
+/// for chance.
 struct FailurePattern {
   std::string kernel;
   Status status = Status::correctness;
-  std::vector<ParameterCondition> conditions;    ///< All of them hold; one or two.
-  std::uint64_t failures = 0;                    ///< So many configurations have them...
-  std::uint64_t all_failures = 0;                ///< ... of so many that failed alike.
-  std::map<std::string, std::uint64_t> reasons;  ///< Of `failures`: how many had which.
-  std::string hint;                              ///< What may be the cause; empty where not known.
+  std::vector<ParameterCondition> conditions;  ///< Conditions that all hold; one or two.
+  /// Number of configurations that meet the conditions; all of them failed.
+  std::uint64_t failures = 0;
+  /// Number of configurations that failed with this status, with or without them.
+  std::uint64_t all_failures = 0;
+  std::map<std::string, std::uint64_t> reasons;  ///< Number of these `failures` by reason.
+  std::string hint;                              ///< Likely cause; empty when not known.
 
   bool operator==(const FailurePattern&) const = default;
 };
 
-/// What explains the failures of each kernel and status, few conditions first, what explains most
-/// of them first; nothing for failures that follow no value, or where nothing came through. What a
-/// limit or a constraint rejects explains itself and is left out. `results`: of one problem, of
-/// `kernels`. The hint says where blocks depend on a parameter of the pattern and their grids do
-/// not; wrong results that have its values in common need not be many.
+/// Returns the patterns that explain the failures of each kernel and status: those with few
+/// conditions first, then those that explain most. There are none for failures that follow no
+/// value, or if no configuration succeeded. Rejections by a limit or a constraint explain
+/// themselves and are left out. `results`: results of one problem, of `kernels`. The hint says if
+/// blocks depend on a parameter of the pattern and their grids do not; a pattern of wrong results
+/// in such a parameter's values may be found from a few failures.
 std::vector<FailurePattern> failure_patterns(std::span<const Result> results,
                                              std::span<const KernelTemplate> kernels);
 
-/// `all 40 of tiled with THREADS != 64 are wrong (31 mismatch, 9 unwritten): the grid ...`.
+/// Formats a pattern: `all 40 of tiled with THREADS != 64 are wrong (31 mismatch, 9 unwritten): the
+/// grid ...`.
 std::string to_text(const FailurePattern& pattern);
 
 }  // namespace smemtune

@@ -13,7 +13,7 @@ using testing::IsEmpty;
 
 using Relation = ParameterCondition::Relation;
 
-/// X: 16, 32, 64, 128; Y: 1 to 6; LAYOUT: row, column.
+/// Returns results for X in 16, 32, 64, 128; Y in 1 to 6; LAYOUT row and column.
 std::vector<Result> results(const std::function<bool(int x, int y, bool row)>& is_wrong) {
   std::vector<Result> all;
   for (const int x : {16, 32, 64, 128}) {
@@ -72,7 +72,7 @@ TEST(FailurePatterns, AreSeveralWhereOneDoesNotExplainAll) {
 }
 
 TEST(FailurePatterns, AreNotSeenInChance) {
-  // Failures that follow no value.
+  // These failures follow no value.
   for (unsigned seed = 1; seed <= 50; ++seed) {
     unsigned state = seed;
     const auto next = [&state] { return (state = state * 1664525u + 1013904223u) >> 16; };
@@ -87,7 +87,8 @@ TEST(FailurePatterns, SayNothingWhereAllOrFewFail) {
 }
 
 TEST(FailurePatterns, LeaveOutWhatNeverGotThere) {
-  // All that is compiled and has Y above 3 is wrong; the others exceed a limit or do not compile.
+  // Every compiled configuration with Y above 3 is wrong; the others exceed a limit or do not
+  // compile.
   std::vector<Result> all = results([](int, int y, bool) { return y > 3; });
   for (Result& result : all) {
     if (result.configuration.at("X") == Value{std::int64_t{16}}) {
@@ -103,7 +104,7 @@ TEST(FailurePatterns, LeaveOutWhatNeverGotThere) {
                                       "all 12 of tiled with Y >= 4 are wrong (mismatch)"));
 }
 
-/// Its blocks depend on X; Y is a parameter, too.
+/// A kernel whose blocks depend on X; Y is a second parameter.
 KernelTemplate tiled(const std::string& grid) {
   KernelTemplate kernel;
   kernel.name = "tiled";

@@ -5,17 +5,17 @@
 #include <concepts>
 #include <type_traits>
 
-// What a device, a launch, a measurement and a result consist of, each list once: it is sent to
-// workers, stored and printed by these names, which are never renamed. A member that is to be
+// The fields of a device, a launch, a measurement and a result, each listed once: they are sent to
+// workers, stored and printed under these names, which are never renamed. A member that is to be
 // stored goes here and into a migration (db/migrations.cpp).
 
 namespace smemtune {
 
-/// Names the type that a function describes, for readers (not const) and writers (const).
+/// Satisfied by the type that a function describes, for readers (not const) and writers (const).
 template <typename T, typename Described>
 concept Is = std::same_as<std::remove_const_t<T>, Described>;
 
-/// What boards of one model have in common.
+/// Visits the fields that boards of one model have in common.
 void visit_model(Is<Device> auto& v, auto&& visit) {
   visit("kind", v.kind);
   visit("name", v.name);
@@ -85,7 +85,7 @@ void visit_fields(Is<Occupancy> auto& v, auto&& visit) {
   visit("blocks_by_limit", v.blocks_by_limit);
 }
 
-/// Without the samples, which are a list of their own.
+/// Visits all fields but the samples, which are a list of their own.
 void visit_fields(Is<Measurement> auto& v, auto&& visit) {
   visit("median_ms", v.median_ms);
   visit("median_low_ms", v.median_low_ms);
@@ -102,7 +102,7 @@ void visit_fields(Is<Measurement> auto& v, auto&& visit) {
   visit("throttled", v.throttled);
 }
 
-/// What is known of a result besides what it is about, its launches and its times.
+/// Visits the fields of a result except its key, launches, measurement, metrics and unit.
 void visit_fields(Is<Result> auto& v, auto&& visit) {
   visit("status", v.status);
   visit("reason", v.reason);

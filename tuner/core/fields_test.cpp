@@ -26,7 +26,7 @@ constexpr std::size_t member_count() {
   }
 }
 
-/// How many fields are listed, each under a name of its own.
+/// Returns the number of listed fields, which must have different names.
 template <typename T>
 std::size_t listed() {
   std::set<std::string> names;
@@ -47,7 +47,7 @@ TEST(Fields, AreAllMembers) {
   EXPECT_EQ(listed<Resources>(), member_count<Resources>());
   EXPECT_EQ(listed<Occupancy>(), member_count<Occupancy>());
   EXPECT_EQ(listed<Measurement>(), member_count<Measurement>() - 1) << "the samples";
-  // What it is about, its launches, measurement, metrics and unit.
+  // The fields left out are the key, launches, measurement, metrics and unit.
   EXPECT_EQ(listed<Result>(), member_count<Result>() - 7);
 }
 

@@ -9,18 +9,19 @@
 
 namespace smemtune {
 
-/// Places that a search learns from.
+/// Largest number of Findings that a search learns from.
 inline constexpr std::size_t kMostFindings = 4;
 
-/// How fast a kernel's configurations were elsewhere: on another device, for another problem.
+/// Times of a kernel's configurations measured elsewhere: on another device, or for another
+/// problem.
 struct Findings {
   std::string device;
   std::string kernel;
   Problem problem;
-  /// How little the device has in common with the one that is tuned: 0 is the same model, 1 the
-  /// same compute capability.
+  /// Distance of the device from the one that is tuned: 0 for the same model, 1 for the same
+  /// compute capability, more for others.
   int device_distance = 0;
-  std::vector<std::pair<double, Configuration>> timed;  ///< Milliseconds; in any order.
+  std::vector<std::pair<double, Configuration>> timed;  ///< Times in milliseconds, in any order.
 };
 
 }  // namespace smemtune

@@ -10,14 +10,14 @@ namespace smemtune {
 
 namespace {
 
-constexpr int kAttempts = 160;             // At better lengths.
-constexpr std::size_t kLikelihoodOf = 64;  // Samples, as it costs their third power.
+constexpr int kAttempts = 160;             // Attempts to find better lengths.
+constexpr std::size_t kLikelihoodOf = 64;  // Samples; the cost grows with their third power.
 constexpr double kLeastNoise = 1e-4;
 constexpr double kMostNoise = 0.5;
 constexpr double kUsualNoise = 0.02;
 constexpr double kLeastVariance = 1e-9;
 
-/// Of one distance, or of a vector of them.
+/// Returns the covariance at one distance, or at each of a vector of distances.
 template <typename Number>
 Number covariance(Number squared_distance) {
   const Number near = 1 / (1 + squared_distance / 4);
@@ -44,7 +44,7 @@ struct Lengths {
 };
 
 struct Likelihood {
-  double cost = 0;  ///< The negative logarithm, and what lengths far from 1 cost.
+  double cost = 0;  ///< Negative log likelihood, and a penalty for lengths far from 1.
   double variance = 1;
 };
 
@@ -79,10 +79,10 @@ Likelihood likelihood(std::span<const GaussianProcess::Sample* const> samples, d
   return found;
 }
 
-/// Up to so many times as long or as short, on a scale of logarithms.
+/// Returns a random factor between 1 / most and most, uniform on a logarithmic scale.
 double factor(double most, RandomEngine& random) { return std::pow(most, 2 * uniform(random) - 1); }
 
-/// Other than these in the noise, or in one or two lengths.
+/// Returns the lengths with a change in the noise, or in one or two lengths.
 Lengths varied(Lengths lengths, int attempt, RandomEngine& random) {
   if (attempt % 4 == 3) {
     lengths.noise = std::clamp(lengths.noise * factor(4.5, random), kLeastNoise, kMostNoise);
@@ -137,7 +137,7 @@ void GaussianProcess::add(Sample sample) {
   for (Block& block : blocks_) explain(block, weights_.size() - 1);
 }
 
-/// One more row of the triangle.
+/// Appends one more row to the triangle.
 void GaussianProcess::solve(const Sample& sample) {
   const std::size_t n = weights_.size();
   std::vector<float> place;
@@ -172,7 +172,7 @@ void GaussianProcess::set_candidates(std::span<const std::vector<float>> feature
   }
 }
 
-/// What a sample tells of a block's candidates, after those before it.
+/// Updates a block's predictions by a sample. REQUIRES: all samples before it have been applied.
 void GaussianProcess::explain(Block& block, std::size_t sample) const {
   Lanes solved;
   for (std::size_t p = 0; p < solved.parts.size(); ++p) {
@@ -186,7 +186,7 @@ void GaussianProcess::explain(Block& block, std::size_t sample) const {
   const std::span<const double> row = triangle_row(sample);
   for (std::size_t before = 0; before < sample; ++before) {
     const auto share = static_cast<float>(row[before]);
-#pragma GCC unroll 4  // So that they stay in registers.
+#pragma GCC unroll 4  // Unrolled so that they stay in registers.
     for (std::size_t p = 0; p < solved.parts.size(); ++p) {
       solved.parts[p].floats -= share * block.solved[before].parts[p].floats;
     }
@@ -210,7 +210,7 @@ double GaussianProcess::expected_improvement(std::size_t candidate, double best,
       std::max(kLeastVariance, 1.0 - static_cast<double>(block.explained[lane]));
   const double deviation = std::sqrt(unexplained * variance_);
   const double ahead = (best - mean_ - static_cast<double>(block.mean[lane])) / deviation;
-  // The density is below this, as exp(x) > 1 + x + x^2 / 2 + x^3 / 6.
+  // The density is below this bound, as exp(x) > 1 + x + x^2 / 2 + x^3 / 6.
   const double half = ahead * ahead / 2;
   const double bound = 0.4 / (1 + half * (1 + half * (0.5 + half / 6)));
   if (deviation * (std::max(0.0, ahead) + bound) <= least) return 0;

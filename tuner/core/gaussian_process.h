@@ -9,39 +9,39 @@
 
 namespace smemtune {
 
-/// A Gaussian process (Rasmussen, Williams 2006): what a value is likely to be at candidates, from
-/// samples of it elsewhere. Its covariance is the rational quadratic one, (1 + d / 4)^-2 for
-/// squared distances d, with a length for each feature; the lengths and the noise are those under
-/// which the samples are likeliest. A sample costs time in proportion to the candidates times the
-/// samples before it.
+/// A Gaussian process (Rasmussen, Williams 2006), which predicts a value at candidates from samples
+/// of it elsewhere. Its covariance is the rational quadratic one, (1 + d / 4)^-2 for squared
+/// distances d, with a length for each feature; the lengths and the noise are those under which the
+/// samples are most likely. Adding a sample costs time in proportion to the number of candidates
+/// times the number of earlier samples.
 class GaussianProcess {
  public:
   struct Sample {
-    std::vector<float> features;  ///< From 0 to 1; as many for each.
+    std::vector<float> features;  ///< Values from 0 to 1; every sample has the same number.
     double value = 0;
   };
 
-  /// Begins anew with these samples, without candidates; the search for lengths goes on from those
-  /// it had. REQUIRES: samples is not empty.
+  /// Replaces all samples by these and drops the candidates; the search for lengths starts from the
+  /// previous lengths. REQUIRES: samples is not empty.
   void fit(std::vector<Sample> samples, RandomEngine& random);
 
-  /// One more sample, under the lengths that were found. REQUIRES: fit() was called.
+  /// Adds a sample, keeping the lengths. REQUIRES: fit() was called.
   void add(Sample sample);
 
-  /// In place of those before. REQUIRES: fit() was called.
+  /// Replaces the candidates. REQUIRES: fit() was called.
   void set_candidates(std::span<const std::vector<float>> features);
 
   std::size_t samples() const { return samples_.size(); }
 
-  /// By how much the value at a candidate is expected to be below `best`, where one above counts as
-  /// no difference. Where it is no more than `least`, 0 may be returned instead, in less time.
+  /// Returns the expected amount by which the value at a candidate is below `best`, where a value
+  /// above `best` counts as 0. If that is at most `least`, may return 0 instead, in less time.
   double expected_improvement(std::size_t candidate, double best, double least) const;
 
-  /// Of the values at two places: 0 to 1.
+  /// Returns the correlation of the values at two places, from 0 to 1.
   double correlation(std::span<const float> one, std::span<const float> other) const;
 
  private:
-  /// A number for each of some candidates, in vectors that any processor has.
+  /// One number for each of several candidates, in vectors that any processor has.
   struct Lanes {
     static constexpr std::size_t kWidth = 4;
     using Floats [[gnu::vector_size(kWidth * sizeof(float))]] = float;
@@ -55,12 +55,13 @@ class GaussianProcess {
   };
   static constexpr std::size_t kLanes = 4 * Lanes::kWidth;
 
-  /// Candidates that are calculated with together.
+  /// A block of candidates that are computed together.
   struct Block {
-    std::vector<Lanes> features;  ///< Divided by their lengths.
-    std::vector<Lanes> solved;    ///< By sample: the triangle's inverse times the covariances.
-    Lanes mean = {};              ///< Less the samples' mean.
-    Lanes explained = {};         ///< Of the variance 1.
+    std::vector<Lanes> features;  ///< Features divided by their lengths.
+    /// For each sample: the triangle's inverse times the covariances.
+    std::vector<Lanes> solved;
+    Lanes mean = {};       ///< Predicted mean less the samples' mean.
+    Lanes explained = {};  ///< Share of the variance, from 0 to 1, that the samples explain.
   };
 
   void choose_lengths(RandomEngine& random);
@@ -75,9 +76,9 @@ class GaussianProcess {
   double variance_ = 1;
   double noise_ = 0.01;
   std::vector<float> inverse_lengths_;
-  std::vector<std::vector<float>> places_;  ///< By sample: features divided by their lengths.
-  std::vector<double> triangle_;  ///< Cholesky's factor of the covariances, row after row.
-  std::vector<double> weights_;   ///< Its inverse times the values.
+  std::vector<std::vector<float>> places_;  ///< For each sample: features divided by their lengths.
+  std::vector<double> triangle_;            ///< Cholesky factor of the covariances, row after row.
+  std::vector<double> weights_;             ///< Inverse of the triangle times the values.
   std::vector<Block> blocks_;
 };
 

@@ -8,7 +8,7 @@
 namespace smemtune {
 namespace {
 
-/// A valley along the first feature; the second says nothing.
+/// A valley along the first feature; the second feature is uninformative.
 double height(float x) { return std::cos(6 * static_cast<double>(x)); }
 
 std::vector<std::vector<float>> grid() {
@@ -68,7 +68,8 @@ TEST(GaussianProcess, LearnsOneByOneWhatItLearnsAtOnce) {
   RandomEngine random(1);
   GaussianProcess at_once;
   at_once.fit(samples(30), random);
-  // The same lengths: those of the first fit, to which nothing better is found for one sample.
+  // The lengths are the same: those of the first fit, because nothing better is found for one
+  // sample.
   GaussianProcess one_by_one = at_once;
   at_once.set_candidates(grid());
   one_by_one.set_candidates(grid());
@@ -77,7 +78,7 @@ TEST(GaussianProcess, LearnsOneByOneWhatItLearnsAtOnce) {
     at_once.add(more[i]);
     one_by_one.add(more[i]);
   }
-  at_once.set_candidates(grid());  // All samples anew.
+  at_once.set_candidates(grid());  // All samples are applied anew.
   for (std::size_t i = 0; i < grid().size(); ++i) {
     EXPECT_NEAR(at_once.expected_improvement(i, -0.9, -1),
                 one_by_one.expected_improvement(i, -0.9, -1), 1e-5);

@@ -4,8 +4,8 @@
 
 namespace smemtune {
 
-/// An H200 with its name and published limits, nothing else: stands for a GPU where there is none,
-/// as when expressions are tried out, and in tests.
+/// Returns an H200 with only its name and published limits. It stands for a GPU where there is
+/// none: when expressions are tried out, and in tests.
 Device h200_limits();
 
 }  // namespace smemtune

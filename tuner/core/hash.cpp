@@ -15,7 +15,7 @@ namespace {
 class Sha256 {
  public:
   Sha256() {
-    // Looking for the implementation takes longer than hashing a line does.
+    // Fetched once: looking up the implementation takes longer than hashing a line.
     static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
     check(sha256 != nullptr && context_ != nullptr &&
           EVP_DigestInit_ex2(context_.get(), sha256, nullptr) == 1);

@@ -55,7 +55,7 @@ TEST(Crc32, EqualsTheCheckValueOfThePolynomial) {
   EXPECT_EQ(0u, crc32({}));
 }
 
-// The first three outputs of SplitMix64 with the state 1234567.
+// Expected values: the first three outputs of SplitMix64 with the state 1234567.
 TEST(RandomBits, CountThroughSplitMix64) {
   EXPECT_EQ(6457827717110365317u, random_bits(1234567, 0));
   EXPECT_EQ(3203168211198807973u, random_bits(1234567, 1));

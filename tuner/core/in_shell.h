@@ -10,14 +10,14 @@
 
 namespace smemtune {
 
-/// How a program ended, and what it said.
+/// Exit status and output of a program that has ended.
 struct Ended {
-  int status = -1;  ///< -1: it was killed.
+  int status = -1;  ///< Exit status; -1 if it was killed.
   std::string out = {};
   std::string err = {};
 };
 
-/// Runs a command of the shell's, for tests.
+/// Runs a shell command and waits for its end. For tests.
 inline Ended in_shell(const std::string& command) {
   const TemporaryFolder folder;
   const std::string out = folder.path() / "out";

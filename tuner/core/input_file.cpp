@@ -15,7 +15,7 @@ namespace smemtune {
 InputFile::InputFile(const std::filesystem::path& file, std::uintmax_t max_bytes)
     : file_(file),
       max_bytes_(max_bytes),
-      // O_NONBLOCK: opening a FIFO would wait for its writer.
+      // O_NONBLOCK, because opening a FIFO would otherwise wait for its writer.
       descriptor_(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
   if (descriptor_ < 0) refuse(std::string("cannot be opened: ") + std::strerror(errno));
   struct stat status = {};
@@ -27,7 +27,7 @@ InputFile::InputFile(const std::filesystem::path& file, std::uintmax_t max_bytes
   } else {
     size_ = static_cast<std::uintmax_t>(status.st_size);
   }
-  // A constructor that throws has no destructor.
+  // The destructor does not run if a constructor throws.
   if (!why.empty() || size_ > max_bytes_) close(descriptor_);
   if (!why.empty()) refuse(why);
   if (size_ > max_bytes_) refuse_size(std::to_string(size_));

@@ -8,11 +8,11 @@
 
 namespace smemtune {
 
-/// What a user names, open for reading: a regular file. A FIFO, whose opening would wait for its
-/// writer, a device, a folder and a loop of links are refused, and a file that is too large.
+/// A regular file that a user names, open for reading. Refuses a FIFO, whose opening would wait for
+/// its writer, a device, a folder, a loop of links, and a file that is too large.
 class InputFile {
  public:
-  /// Throws InputError naming the file.
+  /// Opens the file. Throws InputError naming it.
   explicit InputFile(const std::filesystem::path& file, std::uintmax_t max_bytes = UINTMAX_MAX);
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -20,14 +20,15 @@ class InputFile {
   InputFile& operator=(InputFile&&) = delete;
   ~InputFile();
 
-  /// What it had when it was opened, in bytes; 0 for those of /proc.
+  /// Returns the size in bytes that the file had when it was opened; 0 for files of /proc.
   std::uintmax_t size() const { return size_; }
 
-  /// The next bytes; how many: fewer than fit `into` only at the end of the file. Throws InputError
-  /// where it cannot be read, or has become too large.
+  /// Reads the next bytes and returns how many: fewer than fit `into` only at the end of the file.
+  /// Throws InputError if the file cannot be read or has become too large.
   std::size_t read(std::span<char> into);
 
-  /// The descriptor, which is the caller's to close from now on; nothing else may be called.
+  /// Returns the descriptor, which the caller must close. No other function may be called
+  /// afterwards.
   int release();
 
  private:
@@ -41,7 +42,7 @@ class InputFile {
   std::uintmax_t read_ = 0;
 };
 
-/// The whole file. Throws InputError as InputFile does.
+/// Returns the contents of a file. Throws InputError as InputFile does.
 std::string read_text(const std::filesystem::path& file, std::uintmax_t max_bytes);
 
 }  // namespace smemtune

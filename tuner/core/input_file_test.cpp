@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-/// What is said of a file that is read whole.
+/// Returns the message with which reading a whole file is refused.
 std::string refusal(const fs::path& file) {
   try {
     read_text(file, 100);
@@ -60,13 +60,13 @@ TEST(InputFile, IsNotReadWhereItIsTooLarge) {
   const TemporaryFolder folder;
   folder.write("file", std::string(101, 'x'));
   EXPECT_THAT(refusal(folder.path() / "file"), HasSubstr("has 101 bytes, at most 100 are read"));
-  // None of it is there to be read, and all of it would be.
+  // The sparse file has no contents on disk, but reading would give all of its bytes.
   fs::resize_file(folder.path() / "file", std::uintmax_t{1} << 40);
   EXPECT_THAT(refusal(folder.path() / "file"), HasSubstr("has 1099511627776 bytes, at most 100"));
 }
 
 TEST(InputFile, IsNotReadOnWhereItGrowsTooLarge) {
-  // Those of /proc have no size.
+  // Files of /proc report no size.
   EXPECT_THAT(refusal("/proc/self/status"), HasSubstr("has more than 100 bytes, at most 100"));
 }
 

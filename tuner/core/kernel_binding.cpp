@@ -107,12 +107,12 @@ const std::string& holder_of(const std::string& name, const std::vector<Turn>& t
   return renamed == turns.back().as.renamed.end() ? name : renamed->second;
 }
 
-/// One configuration's values, for the expressions of a kernel.
+/// The values of one configuration, and what a kernel's expressions give for them.
 class KernelBinding::Evaluation {
  public:
   Evaluation(const Compiled& compiled, const Configuration& configuration)
       : compiled_(compiled), configuration_(configuration), slots_(compiled.slots(configuration)) {
-    slots_.resize(slots_.size() + compiled.repeats.size());  // The counters.
+    slots_.resize(slots_.size() + compiled.repeats.size());  // Slots of the counters.
   }
 
   std::span<const std::int64_t> slots() const { return slots_; }
@@ -125,7 +125,7 @@ class KernelBinding::Evaluation {
     }
   }
 
-  /// All launches, as often as they are repeated.
+  /// Returns all launches, with their repetitions.
   std::vector<LaunchShape> launches() {
     std::vector<LaunchShape> shapes;
     for (std::size_t i = 0; i < compiled_.launches.size(); ++i) shapes.push_back(launch(i));
@@ -147,7 +147,7 @@ class KernelBinding::Evaluation {
     for (LaunchShape& shape : shapes) {
       shape.times = std::ssize(shape.repetitions);
       if (shape.repetitions.empty()) {
-        shape.grid = {1, 1, 1};  // Where nothing is launched, no extent is wrong.
+        shape.grid = {1, 1, 1};  // No extent is checked if nothing is launched.
         continue;
       }
       shape.grid = shape.repetitions.front().grid;
@@ -225,7 +225,7 @@ class KernelBinding::Evaluation {
     return shape;
   }
 
-  /// A launch with the counters as they are, and the buffers that they are swapped with.
+  /// Returns a launch for the current counters and swapped buffers.
   Repetition repetition(std::size_t number, std::int64_t turn) const {
     const CompiledLaunch& launch = compiled_.launches[number];
     Repetition one;
@@ -262,7 +262,8 @@ class KernelBinding::Evaluation {
     std::int64_t& counter = slots_[repeat.slot];
     for (counter = 0; counter < times; ++counter) {
       for (std::size_t i = repeat.source->first; i < repeat.source->end; ++i) {
-        // What has become empty is not launched, as where an elimination's last step has no row.
+        // A launch with an empty grid is skipped, as when the last step of an elimination has no
+        // row.
         Repetition one = repetition(i, turn++);
         const bool is_empty = std::ranges::any_of(one.grid, [](std::int64_t n) { return n == 0; });
         if (!is_empty) shapes[i].repetitions.push_back(std::move(one));
@@ -279,7 +280,7 @@ class KernelBinding::Evaluation {
     }
   }
 
-  /// Tells the last repetition which buffers have changed places in the end.
+  /// Stores in the last repetition which buffers have changed places in the end.
   void note_renamed(std::vector<LaunchShape>& shapes) const {
     Repetition* last = nullptr;
     for (LaunchShape& shape : shapes) {
@@ -383,8 +384,9 @@ class KernelBinding::Evaluation {
 
   const Compiled& compiled_;
   const Configuration& configuration_;
-  std::vector<std::int64_t> slots_;             // Of the parameters, then of the counters.
-  std::map<std::string, std::string> renamed_;  // Buffers that others stand for, after swaps.
+  std::vector<std::int64_t> slots_;  // Slots of the parameters, then of the counters.
+  // For each name, the buffer that has it after the swaps.
+  std::map<std::string, std::string> renamed_;
 };
 
 KernelBinding::KernelBinding(const Space& space, const KernelTemplate& kernel,
@@ -422,7 +424,7 @@ std::optional<std::string> KernelBinding::violated_constraint(
     try {
       if (!satisfies(one, evaluation.slots())) return kernel_->constraints[i].text;
     } catch (const ExpressionError&) {
-      continue;  // Another one is false, so this one need not have a value.
+      continue;  // Another constraint is false, so this one need not have a value.
     }
   }
   return std::nullopt;

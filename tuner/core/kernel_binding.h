@@ -19,75 +19,78 @@ struct Argument {
   std::string name;
   ScalarType type = ScalarType::float32;
   Role role = Role::input;
-  std::vector<std::int64_t> shape;  ///< Empty: a scalar.
+  std::vector<std::int64_t> shape;  ///< Extents; empty for a scalar.
   Init init;
   MemorySpace memory = MemorySpace::global;
   std::string symbol;  ///< Name expression of the __constant__ symbol.
-  /// Of a result: the sum of its elements is compared and not each of them, as with partial sums of
-  /// which a configuration may write any number.
+  /// For a result: true if the sum of its elements is compared and not each of them, as for partial
+  /// sums, of which a configuration may write any number.
   bool compares_sum = false;
   std::int64_t integer = 0;  ///< Value of an integer scalar.
   double number = 0;         ///< Value of a floating scalar.
-  /// Of a scalar that is a struct: its size; its bytes are those of `init`. 0: it is none.
+  /// Size of a scalar that is a struct, whose bytes are those of `init`; 0 for any other argument.
   std::int64_t raw_bytes = 0;
-  /// Of a tensor map: the box that is copied at a time, and the distance of its elements in the
-  /// tensor, in elements of each dimension, outermost first; and by how many bytes its rows are
-  /// swizzled in shared memory, 0 where they are not.
+  /// For a tensor map: the box that is copied at a time, and the stride of its elements in the
+  /// tensor, both in elements of each dimension, outermost first; and the width in bytes to which
+  /// its rows are swizzled in shared memory, 0 if they are not.
   std::vector<std::int64_t> box = {};
   std::vector<std::int64_t> element_strides = {};
   std::int64_t swizzle = 0;
-  /// The elements begin as those of this type would, converted to `type`.
+  /// Type in which the initial elements are made before they are converted to `type`.
   std::optional<ScalarType> begins_as = std::nullopt;
-  /// What the definition of `init` reads, and the problem whose names it holds.
+  /// Arguments that the definition of `init` reads, and the problem whose names it may use.
   std::vector<Argument> reads = {};
   Problem problem = {};
 
   bool is_buffer() const { return !shape.empty(); }
-  /// What a kernel computes, compared with the reference's.
+  /// Returns whether a kernel computes the buffer, so that it is compared with the reference's.
   bool is_result() const { return is_buffer() && (role == Role::output || role == Role::inout); }
   bool in_constant_memory() const { return memory == MemorySpace::constant; }
   bool is_texture() const { return memory == MemorySpace::texture; }
   bool is_tensor_map() const { return memory == MemorySpace::tensor_map; }
-  /// Elements of a texture that are fetched at once: the last of two dimensions, or 1.
+  /// Returns how many elements of a texture are fetched at once: the last of two dimensions, or 1.
   std::int64_t texel_elements() const { return shape.size() > 1 ? shape.back() : 1; }
-  /// Whether another seed gives it other contents.
+  /// Returns whether its contents depend on the seed.
   bool is_random() const;
-  std::int64_t elements() const;  ///< Product of the shape.
-  std::int64_t bytes() const;     ///< Of all elements, or of the scalar.
+  std::int64_t elements() const;  ///< Returns the product of the shape.
+  std::int64_t bytes() const;     ///< Returns the size of all elements, or of the scalar.
   bool operator==(const Argument&) const = default;
 };
 
-/// Of all of them together.
+/// Returns the bytes of all arguments together.
 std::int64_t total_bytes(const std::vector<Argument>& arguments);
 
 /// One of several launches of an entry.
 struct Repetition {
-  std::int64_t turn = 0;  ///< Its place among all launches of the kernel.
+  std::int64_t turn = 0;  ///< Position among all launches of the kernel.
   Dim3 grid = {1, 1, 1};
   Dim3 block = {1, 1, 1};
   std::int64_t dynamic_shared_bytes = 0;
   std::vector<std::string> arguments;  ///< Names, in the entry's order.
-  std::vector<Argument> scalars;       ///< Those whose values are not the kernel's.
-  /// Of the kernel's last turn: by name, the buffer that bears the name when all is done, where it
-  /// is another because they were swapped.
+  std::vector<Argument> scalars;       ///< Scalars whose values differ from the kernel's.
+  /// Set in the kernel's last turn only: for each name whose buffer was swapped with another one,
+  /// the buffer that has the name in the end.
   std::map<std::string, std::string> renamed = {};
 
   bool operator==(const Repetition&) const = default;
 };
 
-/// One launch of one configuration. Where it is repeated, its extents are those of the first time.
+/// One launch of one configuration. If it is repeated, `grid` and `block` are those of the first
+/// repetition and `dynamic_shared_bytes` is the largest.
 struct LaunchShape {
   std::string name_expression;                    ///< `gemm_tiled<float, 32>`.
-  Dim3 grid = {1, 1, 1};                          ///< In blocks.
-  Dim3 block = {1, 1, 1};                         ///< In threads.
-  Dim3 cluster = {1, 1, 1};                       ///< In blocks.
-  std::vector<std::int64_t> warpgroup_registers;  ///< As declared: see LaunchTemplate.
+  Dim3 grid = {1, 1, 1};                          ///< Extents in blocks.
+  Dim3 block = {1, 1, 1};                         ///< Extents in threads.
+  Dim3 cluster = {1, 1, 1};                       ///< Extents in blocks.
+  std::vector<std::int64_t> warpgroup_registers;  ///< Declared registers: see LaunchTemplate.
   std::int64_t dynamic_shared_bytes = 0;
-  std::optional<std::int64_t> static_shared_bytes;  ///< As declared, to be held against ptxas.
-  std::vector<std::string> arguments;               ///< Names, in the entry's order.
-  bool cooperative = false;  ///< Its blocks wait for each other: all must be there at once.
-  std::int64_t times = 1;    ///< How often it is launched.
-  /// Every time, in a kernel of which any launch is repeated; else empty.
+  /// Declared size, which is checked against ptxas's.
+  std::optional<std::int64_t> static_shared_bytes;
+  std::vector<std::string> arguments;  ///< Names, in the entry's order.
+  /// True if its blocks wait for each other, so that all must be resident at once.
+  bool cooperative = false;
+  std::int64_t times = 1;  ///< Number of launches.
+  /// All repetitions, in a kernel of which any launch is repeated; otherwise empty.
   std::vector<Repetition> repetitions = {};
 
   std::int64_t threads_per_block() const { return volume(block); }
@@ -95,19 +98,19 @@ struct LaunchShape {
   bool operator==(const LaunchShape&) const = default;
 };
 
-/// A launch in the order in which the device is to do them.
+/// A launch, in the order in which the device performs them.
 struct Turn {
-  std::size_t launch = 0;  ///< Of the kernel's.
+  std::size_t launch = 0;  ///< Index among the kernel's launches.
   Repetition as = {};
 
   bool operator==(const Turn&) const = default;
 };
 
-/// All that `launches` stand for, in their order.
+/// Returns all launches that `launches` stand for, in their order.
 std::vector<Turn> turns_of(const std::vector<LaunchShape>& launches);
 
-/// The buffer that bears the name after the last of these turns, and so holds what is compared as
-/// it.
+/// Returns the buffer that has the name after the last of these turns, and so holds what is
+/// compared under that name.
 const std::string& holder_of(const std::string& name, const std::vector<Turn>& turns);
 
 /// One configuration of one kernel on one problem: what is compiled and launched.
@@ -115,10 +118,11 @@ struct KernelInstance {
   std::string kernel;
   Configuration configuration;
   std::vector<LaunchShape> launches;
-  std::vector<std::string> options;  ///< For the compiler: the kernel's, and -DNAME=VALUE.
+  std::vector<std::string> options;  ///< Compiler options: the kernel's, and -DNAME=VALUE.
   bool architecture_specific = false;
   std::vector<std::string> required_features;
-  /// All that the launches name, and all in constant memory, sized; in the file's order.
+  /// All arguments that the launches name and all in constant memory, with sizes; in the file's
+  /// order.
   std::vector<Argument> arguments;
   Tolerance tolerance;
 
@@ -126,12 +130,13 @@ struct KernelInstance {
 };
 
 /// A kernel template bound to one problem and one device's limits. Refers to the space and kernel,
-/// which must outlive it. Words that a parameter or a problem takes may be compared with by name:
-/// `LAYOUT == row`.
+/// which must outlive it. Expressions may compare with the words that a parameter or a problem
+/// takes by name: `LAYOUT == row`.
 ///
-/// Of an entry's template arguments a type name, `true`, `false` and a name that stands for a word
-/// print as the word; a name that only the source can know (`Plus`, `cute::half_t`) prints as it
-/// stands, unless it resembles a known name; all else is an integer expression.
+/// An entry's template arguments are printed as follows: a type name, `true`, `false` and a name
+/// that stands for a word as that word; a name that only the source can know (`Plus`,
+/// `cute::half_t`) unchanged, unless it resembles a known name; anything else as the value of an
+/// integer expression.
 class KernelBinding {
  public:
   /// Compiles every expression. Throws InputError naming the file, the JSON pointer and the text.
@@ -141,27 +146,29 @@ class KernelBinding {
   const KernelTemplate& kernel() const { return *kernel_; }
   const Problem& problem() const { return problem_; }
 
-  /// The valid configurations; enumerated when first asked for (by one thread), until `must_end`
-  /// says so. Throws InputError; Cancelled then.
+  /// Returns the valid configurations. They are enumerated on the first call, which only one thread
+  /// may make and which `must_end` may end. Throws InputError, and Cancelled if it was ended.
   const SearchSpace& search_space(const std::function<bool()>& must_end = {}) const;
 
-  /// Whether the constraints hold for a configuration that need not lie on the lists of values.
-  /// Throws InputError when it has other parameters, or where a constraint has no value.
+  /// Returns whether the constraints hold for a configuration, whose values need not be in the
+  /// lists of values. Throws InputError if it has other parameters, or if a constraint has no
+  /// value.
   bool satisfies_constraints(const Configuration& configuration) const;
 
-  /// The text of the first constraint that does not hold, or nullopt. Throws likewise.
+  /// Returns the text of the first constraint that does not hold, or nullopt. Throws InputError
+  /// likewise.
   std::optional<std::string> violated_constraint(const Configuration& configuration) const;
 
-  /// Throws InputError (with the place) when an expression has no value for it, when a number of
-  /// shared bytes is negative, an array has no element or a scalar does not fit its type. Blocks
-  /// and grids are for exceeds_limits() to judge.
+  /// Instantiates the kernel. Throws InputError (with the place) if an expression has no value for
+  /// the configuration, a number of shared bytes is negative, an array has no element or a scalar
+  /// does not fit its type. Blocks and grids are not checked here but by exceeds_limits().
   KernelInstance instantiate(const Configuration& configuration) const;
 
-  /// The kernel's metrics (`flops`, `bytes`, ...) for a configuration.
+  /// Returns the kernel's metrics (`flops`, `bytes`, ...) for a configuration.
   std::map<std::string, double> metrics(const Configuration& configuration) const;
 
-  /// The predicted time of a kernel that has an expectation, in its unit. Throws InputError where
-  /// it is not positive.
+  /// Returns the predicted time in the expectation's unit, if the kernel has an expectation. Throws
+  /// InputError if the time is not positive.
   std::optional<std::int64_t> expected_time(const Configuration& configuration) const;
 
  private:

@@ -33,7 +33,7 @@ KernelBinding bind(const Space& space, std::size_t problem = 0) {
   return KernelBinding(space, space.kernels.front(), space.problems[problem], small_device());
 }
 
-// What instantiating the stencil says after `change`.
+// Returns the error from instantiating the stencil after `change`.
 std::string message_of(const std::function<void(KernelTemplate&)>& change,
                        const Configuration& with = configuration(256, 4)) {
   KernelTemplate kernel = shared_kernel();
@@ -63,7 +63,8 @@ TEST(KernelBinding, InstantiatesALaunch) {
   EXPECT_THAT(launch.arguments, ElementsAre("in", "out", "n"));
 }
 
-/// The stencil's launch three times with a last one behind it; `step` tells how often.
+/// The stencil's launch repeated three times, with another one behind it; `step` counts the
+/// repetitions.
 KernelTemplate repeated_kernel() {
   KernelTemplate kernel = shared_kernel();
   kernel.launches.push_back(kernel.launches.front());
@@ -98,7 +99,7 @@ TEST(KernelBinding, RepeatsLaunchesWithTheirCounter) {
   }
   EXPECT_THAT(launches, ElementsAre(0, 0, 0, 1));
   EXPECT_THAT(blocks, ElementsAre(3, 2, 1, 1));
-  // Behind the repetitions the counter is their number, and what was swapped stays so.
+  // Behind the repetitions the counter is their number, and swapped buffers stay swapped.
   EXPECT_THAT(first, ElementsAre(0, 256, 512, 768));
   EXPECT_THAT(read, ElementsAre("in", "out", "in", "out"));
   const std::vector<Turn> turns = turns_of(instance.launches);
@@ -167,7 +168,7 @@ TEST(KernelBinding, SizesArguments) {
 
 TEST(KernelBinding, SearchesWhatTheConstraintsOfProblemAndDeviceLeave) {
   const Space space = stencil();
-  EXPECT_EQ(16u, bind(space).search_space().size());  // Without the 1024 threads.
+  EXPECT_EQ(16u, bind(space).search_space().size());  // The 1024 threads violate a constraint.
   // 64 x 1, 2, 4 and 128 x 1, 2 and 256 x 1 do not reach the radius of 300.
   const KernelBinding wide = bind(space, 1);
   EXPECT_EQ(10u, wide.search_space().size());
@@ -437,7 +438,7 @@ TEST(KernelBinding, NamesThePlaceOfWhatHasNoValue) {
               HasSubstr("/arguments/out/shape/0: 'out' would have 0 elements in this dimension"));
   EXPECT_THAT(message_of([](KernelTemplate& k) { k.arguments[1].shape[0].text = "pow2(61)"; }),
               HasSubstr("/arguments/out/shape/0: 'out' would have more than 2^63 bytes"));
-  // Zero blocks are a failed configuration, not a faulty file.
+  // Zero blocks make a configuration fail; the file is not faulty.
   EXPECT_EQ("no error", message_of([](KernelTemplate& k) { k.launches[0].grid[0].text = "0"; }));
 }
 

@@ -77,7 +77,8 @@ void KernelBinding::Compiled::add_names(const Space& space, const Device& device
   }
 }
 
-// Words that parameters and problems take can be compared with: `LAYOUT == row`.
+// Adds the words that parameters and problems take, so that expressions may compare with them:
+// `LAYOUT == row`.
 void KernelBinding::Compiled::add_words(const Space& space) {
   const auto add = [this](const Value& value) {
     const auto* word = std::get_if<std::string>(&value);
@@ -165,7 +166,7 @@ TemplateArgument KernelBinding::Compiled::compile_template_argument(
   if (const auto parameter = word_parameter(word)) return *parameter;
   if (const std::string* bound = problem_word(word)) return *bound;
   if (word == "true" || word == "false" || type_size(word)) return word;
-  // Enumerators and types that only the source knows; not what looks like a slip of the pen.
+  // Accepts enumerators and types that only the source knows, but no names that look misspelled.
   const bool is_bound = std::find(bound_names.begin(), bound_names.end(), word) !=  //
                         bound_names.end();
   const bool is_known_word = scope.contains(word) && !is_bound;

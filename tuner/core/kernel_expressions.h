@@ -13,17 +13,17 @@
 
 namespace smemtune {
 
-/// With its place in the file.
+/// An expression with its place in the file.
 struct PlacedExpression {
   Expression expression;
   std::string where;
 };
 
-/// What is printed between < and > of an entry: a number, the word of a parameter (its number), or
-/// a word that is known.
+/// A template argument of an entry, which is printed between < and >: an integer expression, the
+/// number of a parameter whose word is printed, or a word that is known.
 using TemplateArgument = std::variant<PlacedExpression, std::size_t, std::string>;
 
-/// A LaunchTemplate.
+/// The compiled form of a LaunchTemplate.
 struct CompiledLaunch {
   std::vector<TemplateArgument> template_arguments;
   std::vector<PlacedExpression> block;
@@ -38,13 +38,14 @@ struct CompiledLaunch {
 struct CompiledRepeat {
   const Repeat* source = nullptr;
   PlacedExpression times;
-  std::size_t slot = 0;  ///< Of the counter.
+  std::size_t slot = 0;  ///< Slot of the counter.
 };
 
 struct CompiledArgument {
   const ArgumentTemplate* source = nullptr;
   std::optional<ScalarType> type;
-  std::size_t type_parameter = 0;  ///< Number of the parameter that names the type, without one.
+  /// Number of the parameter that names the type, if `type` is not set.
+  std::size_t type_parameter = 0;
   std::vector<PlacedExpression> shape;
   std::vector<PlacedExpression> box;
   std::vector<PlacedExpression> element_strides;
@@ -59,26 +60,28 @@ struct KernelBinding::Compiled {
   const KernelTemplate* kernel = nullptr;
   Bindings problem;
   Scope scope;
-  Scope launch_scope;                    ///< With the counters of repetitions.
-  std::vector<std::string> bound_names;  ///< Of the device, the problem and parameters.
+  Scope launch_scope;                    ///< Names of `scope` and the counters of repetitions.
+  std::vector<std::string> bound_names;  ///< Names of the device, the problem and the parameters.
   std::vector<Expression> constraints;
   std::vector<CompiledLaunch> launches;
   std::vector<CompiledRepeat> repeats;
-  std::vector<CompiledArgument> arguments;  ///< Those that a launch names or constant memory holds.
+  /// Arguments that a launch names or that lie in constant memory.
+  std::vector<CompiledArgument> arguments;
   std::map<std::string, PlacedExpression> metrics;
   std::optional<PlacedExpression> expected_time;
 
-  /// Throws InputError naming the file, the JSON pointer and the text, as do all others.
+  /// Compiles the kernel. Throws InputError naming the file, the JSON pointer and the text, as do
+  /// the other functions.
   Compiled(const Space& space, const KernelTemplate& bound, const Problem& its_problem,
            const Device& device);
 
   [[noreturn]] void fail(const std::string& where, const std::string& message) const;
 
-  /// The element type that `word` is, for which `name` stands.
+  /// Returns the element type called `word`, which is the value of `name`.
   ScalarType require_type(const std::string& where, const std::string& name,
                           const std::string& word) const;
 
-  /// The parameters' values, in their order.
+  /// Returns the parameters' values, in their order.
   std::vector<std::int64_t> slots(const Configuration& configuration) const;
 
  private:

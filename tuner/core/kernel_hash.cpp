@@ -8,7 +8,8 @@
 namespace smemtune {
 namespace {
 
-/// A text of labelled fields, each with its length, so that no two sets of fields give one text.
+/// A text of labelled fields, each with its length, so that different fields never give the same
+/// text.
 class CanonicalText {
  public:
   void add(std::string_view label, std::string_view value) {
@@ -35,7 +36,8 @@ class CanonicalText {
   void add(std::string_view label, const KernelSource& source) {
     add(label, std::ssize(source.files));
     for (std::size_t i = 0; i < source.files.size(); ++i) {
-      // The template's own path says nothing of what it computes; an include's name is in a text.
+      // The template's own path does not affect what it computes; an include's name occurs in a
+      // text.
       add(label, i == 0 ? "" : source.files[i].name);
       add(label, source.files[i].text);
     }
@@ -47,8 +49,8 @@ class CanonicalText {
   std::string text_;
 };
 
-// The hash holds these words as the numbers by which they went when results were first stored.
-// Never change one; a new word takes the next.
+// The hash contains these words as the numbers that they had when results were first stored. Never
+// change a number; a new word takes the next one.
 
 std::int64_t code(KernelTemplate::Pass pass) {
   return pass == KernelTemplate::Pass::as_template ? 0 : 1;
@@ -122,7 +124,7 @@ void add_argument(CanonicalText& text, const ArgumentTemplate& argument) {
   if (argument.raw_bytes > 0 && !argument.is_buffer()) text.add("raw_bytes", argument.raw_bytes);
 }
 
-// What a kernel's expressions, sources and launches are, without values and constraints.
+// Adds a kernel's expressions, sources and launches, but not its values and constraints.
 void add_kernel(CanonicalText& text, const KernelTemplate& kernel, const KernelSource& source) {
   text.add("source", source);
   text.add("pass", code(kernel.pass));
@@ -160,7 +162,8 @@ void add_kernel(CanonicalText& text, const KernelTemplate& kernel, const KernelS
 std::string kernel_hash(const Space& space, const KernelTemplate& kernel,
                         const KernelSource& source, const KernelSource& reference_source) {
   CanonicalText text;
-  text.add("smemtune kernel", std::int64_t{1});  // Of this layout; a change makes old results new.
+  // Version of this layout; a change makes old results unknown.
+  text.add("smemtune kernel", std::int64_t{1});
   add_kernel(text, kernel, source);
   text.add("absolute", kernel.tolerance.absolute);
   text.add("relative", kernel.tolerance.relative);

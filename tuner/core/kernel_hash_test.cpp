@@ -126,7 +126,7 @@ TEST_F(KernelHash, DependsOnAllThatIsComputedLaunchedAndVerified) {
   changed("the reference's default");
 }
 
-// A kernel that has every word which the hash holds as a number.
+// Returns a kernel with every word that the hash contains as a number.
 Space all_words() {
   KernelTemplate kernel;
   kernel.name = "k";
@@ -159,7 +159,7 @@ Space all_words() {
   return space;
 }
 
-// Version 0.1 stored its results under these.
+// Version 0.1 stored its results under these hashes.
 TEST(KernelHashes, AreThoseOfTheResultsThatAreStored) {
   const KernelSource source = {.files = {{"k.cu", "x"}}};
   Space space = all_words();

@@ -14,7 +14,7 @@
 
 namespace smemtune {
 
-/// An expression as the space file has it. `where` is its JSON pointer, for messages.
+/// An expression as written in the space file. `where` is its JSON pointer, for messages.
 struct ExpressionText {
   std::string text;
   std::string where;
@@ -25,16 +25,17 @@ struct ExpressionText {
 /// A tunable of a kernel: integers, or words for type or enumerator arguments.
 struct Parameter {
   std::string name;
-  std::vector<Value> values;  ///< In the file's order, each once, never empty.
+  std::vector<Value> values;  ///< Distinct values in the file's order; never empty.
 
   bool operator==(const Parameter&) const = default;
 };
 
-/// `input` must come out unharmed; `output` is poisoned before every checked run; `inout` is
-/// restored before every launch; `scratch` is neither initialized nor checked.
+/// How an argument is used: `input` must remain unchanged; `output` is poisoned before every
+/// checked run; `inout` is restored before every launch; `scratch` is neither initialized nor
+/// checked.
 enum class Role { input, output, inout, scratch };
 
-/// A .npy file, and what it held when the space was read.
+/// A .npy file, and the checksum of its contents when the space was read.
 struct DataFile {
   std::filesystem::path path;
   std::string sha256;
@@ -42,7 +43,7 @@ struct DataFile {
   bool operator==(const DataFile&) const = default;
 };
 
-/// How a buffer's elements begin.
+/// The initial values of a buffer's elements.
 struct Init {
   /// uniform(a, b), normal(mean, deviation), iota, zero, constant(a), permutation, file("x.npy"),
   /// uniform (any value of an integer type, -1 to 1 of a floating one), `y[i] = 2 * x[i]`
@@ -62,38 +63,41 @@ struct Init {
   double a = 0;
   double b = 0;
   DataFile file;
-  std::string definition = {};  ///< In the language of definition.h, of arguments before this one.
-  /// Random elements lie in the same range, but have magnitudes of every order and both signs where
-  /// the range has. Set for the second set of data.
+  std::string definition = {};  ///< Text in the language of definition.h; reads earlier arguments.
+  /// True if random elements stay in the same range but have magnitudes of every order, and both
+  /// signs if the range has both. Set for the second data set.
   bool is_spread = false;
 
   bool operator==(const Init&) const = default;
 };
 
-/// Where a buffer lies, and what of it is passed. `constant`: a __constant__ symbol of the kernel,
-/// not passed. `texture`: in global memory; a cudaTextureObject_t over it is passed, for
-/// tex1Dfetch. `tensor_map`: in global memory; a CUtensorMap of it is passed by value.
+/// The memory that a buffer lies in, and what a kernel is passed. `constant`: a __constant__ symbol
+/// of the kernel, which is not passed. `texture`: global memory; a cudaTextureObject_t over it is
+/// passed, for tex1Dfetch. `tensor_map`: global memory; a CUtensorMap of it is passed by value.
 enum class MemorySpace { global, constant, texture, tensor_map };
 
-/// An argument of a problem's kernels: a buffer where `shape` is not empty, else a scalar.
+/// An argument of a problem's kernels: a scalar if `shape` is empty, otherwise a buffer.
 struct ArgumentTemplate {
   std::string name;
-  std::string
-      type;  ///< A C++ type, or a name of the problem or of a parameter that stands for one.
+  std::string type;  ///< C++ type, or a name of the problem or of a parameter that stands for one.
   Role role = Role::input;
-  std::vector<ExpressionText> shape;  ///< Elements in each dimension, outermost first.
+  std::vector<ExpressionText> shape;  ///< Number of elements in each dimension, outermost first.
   Init init;
-  std::vector<ArgumentTemplate> reads;  ///< What the definition of `init` reads.
+  std::vector<ArgumentTemplate> reads;  ///< Arguments that the definition of `init` reads.
   MemorySpace memory = MemorySpace::global;
-  std::string symbol;         ///< Of one in constant memory; a name expression. Default: the name.
-  bool compares_sum = false;  ///< `"compare": "sum"`: see Argument.
-  std::vector<ExpressionText> box;  ///< Of a tensor map: see Argument. As many as of the shape.
-  std::vector<ExpressionText> element_strides;  ///< Likewise, or none.
-  std::optional<ExpressionText> swizzle;        ///< Of a tensor map, in bytes.
-  std::optional<ExpressionText> value;          ///< Of an integer scalar.
-  std::optional<double> number;                 ///< Of a scalar given as a JSON number.
-  /// Of `bytes(N)`, a struct; as a scalar it is passed by value, its bytes are those of `init`. A
-  /// buffer of structs has one more dimension, of so many elements.
+  /// Name expression of an argument in constant memory. Default: the name.
+  std::string symbol;
+  bool compares_sum = false;  ///< True for `"compare": "sum"`: see Argument.
+  /// Box of a tensor map (see Argument), with as many dimensions as the shape.
+  std::vector<ExpressionText> box;
+  /// Strides of a tensor map, as many as dimensions, or none.
+  std::vector<ExpressionText> element_strides;
+  std::optional<ExpressionText> swizzle;  ///< Swizzle of a tensor map, in bytes.
+  std::optional<ExpressionText> value;    ///< Value of an integer scalar.
+  /// Value of a scalar that is given as a JSON number.
+  std::optional<double> number;
+  /// Size of a struct, N of `bytes(N)`; otherwise 0. A scalar struct is passed by value and its
+  /// bytes are those of `init`. A buffer of structs has one more dimension, of this many elements.
   std::int64_t raw_bytes = 0;
   std::string where;
 
@@ -104,57 +108,66 @@ struct ArgumentTemplate {
 
 /// One launch of a kernel.
 struct LaunchTemplate {
-  std::string entry;                               ///< `gemm_tiled<T, TILE>`, or a plain name.
-  std::string entry_name;                          ///< `gemm_tiled`.
-  std::vector<ExpressionText> template_arguments;  ///< Of the entry: expressions or type names.
-  std::vector<ExpressionText> block;               ///< One to three dimensions, in threads.
-  std::vector<ExpressionText> grid;                ///< One to three dimensions, in blocks.
-  std::vector<ExpressionText> cluster;             ///< Likewise; empty: blocks by themselves.
-  /// Of each thread, as each warpgroup sets them by setmaxnreg; the last are those of all further
-  /// warpgroups. 0: those of the launch. Empty: none sets them.
+  /// Name with template arguments, `gemm_tiled<T, TILE>`, or a plain name.
+  std::string entry;
+  /// Name without template arguments: `gemm_tiled`.
+  std::string entry_name;
+  /// Template arguments of the entry: expressions or type names.
+  std::vector<ExpressionText> template_arguments;
+  std::vector<ExpressionText> block;  ///< One to three extents, in threads.
+  std::vector<ExpressionText> grid;   ///< One to three extents, in blocks.
+  /// One to three extents, in blocks; empty if there are no clusters.
+  std::vector<ExpressionText> cluster;
+  /// Registers per thread that each warpgroup sets by setmaxnreg; the last number applies to all
+  /// further warpgroups. 0: the warpgroup keeps those of the launch. Empty: no warpgroup sets any.
   std::vector<ExpressionText> warpgroup_registers = {};
-  std::vector<std::string> arguments;  ///< Names in the entry's order; empty: all.
+  std::vector<std::string> arguments;  ///< Names in the entry's order; empty means all arguments.
   std::optional<ExpressionText> static_shared_bytes;
   std::optional<ExpressionText> dynamic_shared_bytes;
-  bool cooperative = false;  ///< Its blocks wait for each other, so all must be on the device.
+  /// True if its blocks wait for each other, so that all must be resident at once.
+  bool cooperative = false;
 
   bool operator==(const LaunchTemplate&) const = default;
 };
 
 /// Launches that are repeated together, as by a loop of the host: `"repeat": "i < N / TILE"`.
 struct Repeat {
-  std::size_t first = 0;  ///< Number of the first launch...
-  std::size_t end = 0;    ///< ... and of the one behind the last.
-  /// A name in blocks, grids, dynamic shared bytes and scalars: 0, 1, ... in the repetitions, their
-  /// number in launches behind them. Empty: none.
+  std::size_t first = 0;  ///< Index of the first launch.
+  std::size_t end = 0;    ///< Index behind the last launch.
+  /// Name that blocks, grids, dynamic shared bytes and scalars may use: its value is 0, 1, ... in
+  /// the repetitions, and their number in the launches behind them. Empty if there is no counter.
   std::string counter;
   ExpressionText times;
-  std::vector<std::array<std::string, 2>> swaps;  ///< Buffers that change places after each.
+  /// Pairs of buffers that change places after each repetition.
+  std::vector<std::array<std::string, 2>> swaps;
 
   bool operator==(const Repeat&) const = default;
 };
 
-/// How a result is compared: |x - r| <= absolute + relative * |r| + ulps * (the distance of r from
-/// the next number of its type), element by element. Without any, the type's default
+/// How a result is compared, element by element: |x - r| <= absolute + relative * |r| + ulps * (the
+/// distance of r from the next number of its type). If no member is set, the type's default applies
 /// (tolerances.h). Integers are compared exactly unless a tolerance is given.
 struct Tolerance {
   std::optional<double> absolute;
   std::optional<double> relative;
   std::optional<double> ulps = std::nullopt;  ///< Units in the last place.
-  /// Instead of these, so many times what the reference itself is off a run of it in double
-  /// precision (derived_tolerance.h); 1 or more.
+  /// Factor, 1 or more, by which the reference's own error against a run of it in double precision
+  /// is multiplied to give the tolerance (derived_tolerance.h). Replaces the other members.
   std::optional<double> derived = std::nullopt;
 
-  /// Whether numbers are given; derived ones are not known yet.
+  /// Returns whether numbers are given; derived ones are not known yet.
   bool is_given() const { return absolute || relative || ulps; }
 
   bool operator==(const Tolerance&) const = default;
 };
 
-/// What a kernel's times are predicted to be, for kernels that show how a device behaves.
+/// A prediction of a kernel's times, for kernels that show how a device behaves.
 struct Expectation {
-  ExpressionText time;  ///< In any unit: only the ratio to the default configuration's matters.
-  double within_percent = 0;  ///< Seen where measured and predicted differ by no more, either way.
+  /// Time in any unit: only its ratio to the default configuration's time matters.
+  ExpressionText time;
+  /// Largest difference, in either direction, with which a measured time still confirms the
+  /// prediction.
+  double within_percent = 0;
 
   bool operator==(const Expectation&) const = default;
 };
@@ -163,29 +176,34 @@ struct Expectation {
 struct KernelTemplate {
   std::string name;
   std::string description;
-  std::filesystem::path source;  ///< As the file has it.
+  std::filesystem::path source;  ///< Path as written in the space file.
   enum class Pass { as_template, as_define };
   Pass pass = Pass::as_template;
   std::vector<std::filesystem::path> include;  ///< Folders searched by #include "...".
   std::vector<std::string> options;            ///< NVRTC options from the allow-list.
   bool architecture_specific = false;          ///< Compile for sm_90a instead of sm_90.
-  std::vector<std::string> required_features;  ///< `"requires"`: words of core/limits.h.
+  std::vector<std::string> required_features;  ///< Words of core/limits.h, listed as `"requires"`.
   std::vector<Parameter> parameters;
-  Configuration default_configuration;  ///< Every parameter; the first values where not given.
-  bool default_is_a_guess = false;      ///< By `smemtune init`; nobody has confirmed it.
+  /// Value of every parameter: the first one of its list, where none is given.
+  Configuration default_configuration;
+  /// True if `smemtune init` guessed it and nobody has confirmed it.
+  bool default_is_a_guess = false;
   std::vector<ExpressionText> constraints;
-  std::vector<LaunchTemplate> launches;           ///< In order, timed together. Never empty.
-  std::vector<Repeat> repeats;                    ///< In order, of different launches.
-  std::vector<ArgumentTemplate> arguments;        ///< The space's, or the kernel's own.
-  std::map<std::string, ExpressionText> metrics;  ///< The space's, with the kernel's own on top.
+  /// Launches in order, timed together. Never empty.
+  std::vector<LaunchTemplate> launches;
+  /// Repetitions in order, each of different launches.
+  std::vector<Repeat> repeats;
+  std::vector<ArgumentTemplate> arguments;  ///< Arguments of the space, or the kernel's own.
+  /// Metrics of the space, overridden by the kernel's own.
+  std::map<std::string, ExpressionText> metrics;
   std::optional<Expectation> expect;
-  Tolerance tolerance;  ///< The space's, or the kernel's own.
-  /// Names of the problems that the source does not use: these are no macros for it.
+  Tolerance tolerance;  ///< Tolerance of the space, or the kernel's own.
+  /// Names that the source does not use, so that no macros are defined for them.
   std::set<std::string> unused_names;
   std::string where;
 
-  /// Whether a launch takes what `wanted` stands for as a template argument; then it is handed over
-  /// so and not as a macro.
+  /// Returns whether a launch has `wanted` as a template argument. Its value is then passed that
+  /// way and not as a macro.
   bool names_template_argument(std::string_view wanted) const;
 
   bool operator==(const KernelTemplate&) const = default;

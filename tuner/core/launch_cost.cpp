@@ -14,10 +14,11 @@ namespace {
 
 constexpr double kCannotRun = std::numeric_limits<double>::infinity();
 
-constexpr double kStagedWeight = 0.1;   // Of a byte in shared memory for a result.
-constexpr double kRowWeight = 0.1;      // Of each further row that a warp reads.
-constexpr double kMostSideBySide = 4;   // Results of a thread that hide latency.
-constexpr double kEnoughParallel = 24;  // Warps times these, on a multiprocessor.
+constexpr double kStagedWeight = 0.1;  // Weight of a byte in shared memory per result.
+constexpr double kRowWeight = 0.1;     // Weight of each further row that a warp reads.
+constexpr double kMostSideBySide = 4;  // Most results of a thread that help to hide latency.
+// Warps times such results that hide all latency.
+constexpr double kEnoughParallel = 24;
 
 double results_of(const KernelInstance& instance) {
   double results = 0;

@@ -5,16 +5,18 @@
 
 namespace smemtune {
 
-/// What a configuration's launches may cost, by what is known before it is compiled: in no unit, to
-/// rank configurations of one kernel on one problem. `registers`: of a thread, as far as known.
+/// Estimates the cost of a configuration's launches before it is compiled, in no particular unit,
+/// to rank configurations of one kernel on one problem. `registers`: registers per thread, as far
+/// as known.
 ///
-/// Each launch costs its lanes, idle ones included, with one step for a thread and one for each
-/// result that it computes, times what
-/// - the last multiprocessors to finish make the others wait,
-/// - the bytes that are staged in shared memory for a result weigh,
-/// - rows of a block that are shorter than a warp, or no multiple of it, cost in traffic,
-/// - lacks of resident warps, and of results that a thread computes side by side, to hide latency.
-/// Infinite for what exceeds a limit of the device, or has an expression without a value.
+/// The cost of a launch is the number of its lanes, idle ones included, with one step for each
+/// thread and one for each result that a thread computes, multiplied by factors for
+/// - multiprocessors that wait for the last one to finish,
+/// - bytes that are staged in shared memory for each result,
+/// - traffic of block rows that are shorter than a warp or not a multiple of it,
+/// - a lack of resident warps, and of results that a thread computes side by side, to hide latency.
+/// Returns infinity if the configuration exceeds a limit of the device or has an expression without
+/// a value.
 double launch_cost(const KernelBinding& bound, const Configuration& configuration,
                    const Device& device, int registers);
 

@@ -14,7 +14,7 @@ std::string time_text(double ms) {
   return ms >= 1 ? significant(ms, 3) + " ms" : significant(ms * 1e3, 3) + " us";
 }
 
-/// `268.4 M`, to be followed by a unit.
+/// Formats an amount, to be followed by a unit: `268.4 M`.
 std::string amount_text(double amount) {
   if (amount >= 1e12) return decimal(amount * 1e-12, 1) + " T";
   return amount >= 1e9 ? decimal(amount * 1e-9, 1) + " G" : decimal(amount * 1e-6, 1) + " M";
@@ -24,7 +24,8 @@ std::string rate_text(double per_s, double unit) {
   return format_count(static_cast<std::uint64_t>(std::llround(per_s / unit)));
 }
 
-/// Every element is poisoned before a launch and compared after it, so a kernel must write it.
+/// Returns the bytes that a kernel must write: every element that is poisoned before a launch and
+/// compared after it.
 double written_bytes(const std::vector<Argument>& arguments) {
   double bytes = 0;
   for (const Argument& argument : arguments) {
@@ -35,7 +36,8 @@ double written_bytes(const std::vector<Argument>& arguments) {
   return bytes;
 }
 
-/// What moves if each input is read once, each output written once, and what is both, both.
+/// Returns the bytes that move if each input is read once, each output written once, and each inout
+/// argument both.
 double held_bytes(const std::vector<Argument>& arguments) {
   double bytes = 0;
   for (const Argument& argument : arguments) {
@@ -47,7 +49,7 @@ double held_bytes(const std::vector<Argument>& arguments) {
 
 bool may_be_packed(ScalarType type) { return !is_floating(type); }
 
-/// Of the fastest unit that can do the arithmetic on these data; 0: not known.
+/// Returns the rate of the fastest unit that can do the arithmetic on these data; 0 when not known.
 double fastest_operations_per_s(const std::vector<Argument>& arguments, const Device& device) {
   double fastest = 0;
   bool is_packed = false;

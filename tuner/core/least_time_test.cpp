@@ -9,7 +9,7 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// As the driver reports it.
+/// An H100 SXM as the driver reports it.
 Device h100_sxm() {
   Device device;
   device.compute_major = 9;
@@ -41,7 +41,7 @@ constexpr std::int64_t kMany = 80'000'000;
 const Argument kIn = array_of(ScalarType::float32, Role::input, kMany);
 const Argument kOut = array_of(ScalarType::float32, Role::output, kMany);
 
-// 320 MB of outputs less 52.4 MB, at 3,352 GB/s.
+// Expected: 320 MB of outputs less 52.4 MB, at 3,352 GB/s.
 TEST(LeastTime, WritesWhatTheL2CannotKeep) {
   const auto times = least_times(taking({kIn, kOut}), {}, h100_sxm(), 0);
   ASSERT_THAT(times, SizeIs(1));
@@ -98,7 +98,7 @@ TEST(LeastTime, KnowsTheFastestUnitOfEachType) {
   EXPECT_NEAR(1070, tflops(ScalarType::float16, h100), 1);
   EXPECT_NEAR(2141, tflops(ScalarType::float8_e4m3, h100), 1);
   EXPECT_NEAR(2141, tflops(ScalarType::int8, h100), 1);
-  // A tolerance may allow rounding to what tensor cores multiply.
+  // A tolerance may allow rounding to types that tensor cores multiply.
   EXPECT_NEAR(1070, tflops(ScalarType::float32, h100), 1);
   EXPECT_NEAR(1070, tflops(ScalarType::float64, h100), 1);
   EXPECT_EQ(0, least_ms_of_flops({array_of(ScalarType::int32, Role::input, 1)}, h100));

@@ -16,14 +16,15 @@ namespace {
 
 constexpr std::array<const char*, 3> kAxes = {"x", "y", "z"};
 
-/// `62.5`, `100`.
+/// Formats a percentage: `62.5`, `100`.
 std::string percent_text(double percent) {
   const auto tenths = static_cast<std::int64_t>(std::llround(percent * 10));
   const std::string whole = std::to_string(tenths / 10);
   return tenths % 10 == 0 ? whole : whole + "." + std::to_string(tenths % 10);
 }
 
-/// Product of the dimensions, or the largest integer. REQUIRES: all are at least 1.
+/// Returns the product of the dimensions, or the largest integer if it overflows. REQUIRES: all are
+/// at least 1.
 std::int64_t saturating_volume(const Dim3& dimensions) {
   std::int64_t volume = 1;
   for (const std::int64_t n : dimensions) {
@@ -75,7 +76,7 @@ std::optional<Failure> exceeds_dimensions(const Dim3& grid, const Dim3& block,
   return std::nullopt;
 }
 
-// CUDA C++ Programming Guide: more than 8 blocks need the kernel's and the GPU's consent.
+// A larger cluster needs the kernel's and the GPU's consent (CUDA C++ Programming Guide).
 constexpr std::int64_t kMaxClusterBlocks = 8;
 
 std::optional<Failure> exceeds_cluster(const Dim3& grid, const Dim3& cluster) {
@@ -108,7 +109,7 @@ std::optional<Failure> exceeds_shared(std::int64_t static_bytes, std::int64_t dy
                        std::to_string(device.shared_bytes_per_block) + " (dynamic shared memory " +
                        std::to_string(device.max_shared_bytes_per_block) + ")");
   }
-  // As a difference: a sum could overflow.
+  // A difference is compared, because a sum could overflow.
   if (static_bytes > device.max_shared_bytes_per_block ||
       dynamic_bytes > device.max_shared_bytes_per_block - static_bytes) {
     const bool fits = dynamic_bytes <= std::numeric_limits<std::int64_t>::max() - static_bytes;
@@ -124,11 +125,11 @@ std::optional<Failure> exceeds_shared(std::int64_t static_bytes, std::int64_t dy
 struct Feature {
   const char* word = nullptr;
   const char* name = nullptr;
-  int major = 0;  ///< Compute capability from which GPUs have it.
+  int major = 0;  ///< Major compute capability from which GPUs have the feature.
   int last_major = std::numeric_limits<int>::max();
 };
 
-// CUDA C++ Programming Guide, features by compute capability.
+// Source: CUDA C++ Programming Guide, features by compute capability.
 constexpr std::array<Feature, 5> kFeatures = {{{"inline_ptx", "inline PTX", 1},
                                                {"tensor_cores", "tensor cores", 7},
                                                {"clusters", "thread block clusters", 9},
@@ -152,7 +153,8 @@ std::optional<Failure> lacks_feature(const std::string& word, const Device& devi
                      std::to_string(device.compute_minor));
 }
 
-/// A grid that waits for all its blocks must have room for all of them.
+/// Checks that all blocks of a cooperative grid, which wait for each other, can be resident at
+/// once.
 std::optional<Failure> exceeds_cooperative(const LaunchShape& launch, const Occupancy& reached,
                                            const Device& device) {
   const std::int64_t resident = std::int64_t{reached.blocks_per_sm} * device.sm_count;
@@ -187,14 +189,15 @@ std::optional<Failure> exceeds_registers(std::int64_t threads, int registers_per
                      std::to_string(device.registers_per_block));
 }
 
-// PTX ISA, setmaxnreg.
+// Source: PTX ISA, setmaxnreg.
 constexpr std::int64_t kWarpgroupThreads = 128;
 constexpr std::int64_t kLeastSetRegisters = 24;
 constexpr std::int64_t kMostSetRegisters = 256;
 constexpr std::int64_t kSetRegistersStep = 8;
 
-/// What each warpgroup of a block sets per thread; 0: it keeps what it was launched with. The last
-/// number declared is that of all further ones. REQUIRES: whole warpgroups; some are declared.
+/// Returns the registers per thread that each warpgroup of a block sets; 0 if it keeps what it was
+/// launched with. The last declared number applies to all further warpgroups. REQUIRES: the block
+/// consists of whole warpgroups, and some registers are declared.
 std::vector<std::int64_t> registers_of_warpgroups(const LaunchShape& launch) {
   std::vector<std::int64_t> registers = launch.warpgroup_registers;
   const std::int64_t last = registers.back();
@@ -202,8 +205,8 @@ std::vector<std::int64_t> registers_of_warpgroups(const LaunchShape& launch) {
   return registers;
 }
 
-/// Registers of a block as its warpgroups set them, where those that keep what they were launched
-/// with have `at_launch` per thread.
+/// Returns the registers of a block as its warpgroups set them, if those that keep what they were
+/// launched with have `at_launch` per thread.
 std::int64_t set_registers(const LaunchShape& launch, std::int64_t at_launch) {
   std::int64_t registers = 0;
   for (const std::int64_t set : registers_of_warpgroups(launch)) {
@@ -212,13 +215,14 @@ std::int64_t set_registers(const LaunchShape& launch, std::int64_t at_launch) {
   return registers;
 }
 
-/// `56 + 224 + 224 per thread`.
+/// Formats the registers that are set: `56 + 224 + 224 per thread`.
 std::string set_registers_text(const LaunchShape& launch) {
   const auto text = [](std::int64_t registers) { return std::to_string(registers); };
   return joined(registers_of_warpgroups(launch), " + ", text) + " per thread";
 }
 
-/// Declared registers of warpgroups: the rules of setmaxnreg, and what a multiprocessor has.
+/// Checks the declared registers of warpgroups: the rules of setmaxnreg, and what a multiprocessor
+/// has.
 std::optional<Failure> exceeds_warpgroup_registers(const LaunchShape& launch,
                                                    bool architecture_specific,
                                                    const Device& device) {
@@ -255,7 +259,7 @@ std::optional<Failure> exceeds_warpgroup_registers(const LaunchShape& launch,
                   std::to_string(device.registers_per_block));
 }
 
-/// A block has no more registers to hand around than it was launched with.
+/// Checks that the warpgroups do not set more registers than the block was launched with.
 std::optional<Failure> exceeds_launched_registers(const LaunchShape& launch,
                                                   int registers_per_thread, const Device& device) {
   if (launch.warpgroup_registers.empty()) return std::nullopt;
@@ -317,7 +321,8 @@ std::optional<Failure> exceeds_compiled(const KernelInstance& instance, const La
   return exceeds_occupancy(launch, resources, device, limits.min_occupancy_percent);
 }
 
-/// What the kernel says that it requires, and what its launches and arguments do.
+/// Returns the features that the kernel says it requires, and those that its launches and arguments
+/// need.
 std::vector<std::string> features_of(const KernelInstance& instance) {
   std::vector<std::string> words = instance.required_features;
   const auto is_cluster = [](const LaunchShape& launch) { return launch.cluster != Dim3{1, 1, 1}; };
@@ -326,7 +331,7 @@ std::vector<std::string> features_of(const KernelInstance& instance) {
   return words;
 }
 
-/// Says which launch it is where there are several.
+/// Adds to the failure's detail which launch it is, if there are several.
 std::optional<Failure> of_launch(std::optional<Failure> failure, std::size_t launch,
                                  const KernelInstance& instance) {
   if (failure && instance.launches.size() > 1) {

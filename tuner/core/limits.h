@@ -11,33 +11,34 @@
 
 namespace smemtune {
 
-/// What one compiled entry takes, from ptxas's report and, on a GPU, the driver's attributes.
+/// Resources of one compiled entry, from ptxas's report and, on a GPU, the driver's attributes.
 struct Resources {
   int registers_per_thread = 0;
-  std::int64_t static_shared_bytes = 0;  ///< Without the system's reserve.
+  std::int64_t static_shared_bytes = 0;  ///< Bytes without the system's reserve.
   std::int64_t stack_bytes = 0;          ///< Frame in local memory, per thread.
   std::int64_t spill_store_bytes = 0;
   std::int64_t spill_load_bytes = 0;
-  std::int64_t constant_bytes = 0;  ///< Of the module's __constant__ variables.
+  std::int64_t constant_bytes = 0;  ///< Bytes of the module's __constant__ variables.
   int barriers = 0;
-  int max_threads_per_block = 0;  ///< From __launch_bounds__; 0 when not known.
-  bool wgmma_serialized = false;  ///< ptxas found no way to overlap the wgmma instructions.
+  int max_threads_per_block = 0;  ///< Limit from __launch_bounds__; 0 when not known.
+  bool wgmma_serialized = false;  ///< True if ptxas found no way to overlap the wgmma instructions.
 
-  /// Whether ptxas told them. Of the CPU device's kernels only the static shared memory is known.
+  /// Returns whether ptxas reported them. For the CPU device's kernels only the static shared
+  /// memory is known.
   bool known() const { return registers_per_thread > 0; }
 
   bool operator==(const Resources&) const = default;
 };
 
-/// What a kernel may require of a device beyond its limits, by the space file's words:
-/// `inline_ptx` (any GPU), `tensor_cores` (from 7.0), `clusters` and `tma` (from 9.0), `wgmma` (9.0
-/// alone). The CPU device has none of them.
+/// Returns the words for what a kernel may require of a device beyond its limits, as used in space
+/// files: `inline_ptx` (any GPU), `tensor_cores` (from 7.0), `clusters` and `tma` (from 9.0),
+/// `wgmma` (9.0 alone). The CPU device has none of these features.
 const std::vector<std::string>& feature_words();
 
-/// Checks that need no compiler: required features, threads, block, grid and cluster dimensions,
-/// declared registers of warpgroups, declared static and dynamic shared memory, constant memory and
-/// tensor maps of the arguments. The failure's status is `constraints`; its detail names the limit,
-/// the need and the allowance.
+/// Performs the checks that need no compiler: required features, threads, block, grid and cluster
+/// dimensions, declared registers of warpgroups, declared static and dynamic shared memory,
+/// constant memory and tensor maps of the arguments. The failure's status is `constraints`; its
+/// detail names the limit, the need and the allowance.
 std::optional<Failure> exceeds_limits(const KernelInstance& instance, const Device& device);
 
 /// Options of the checks after compiling.
@@ -45,8 +46,8 @@ struct ResourceLimits {
   double min_occupancy_percent = 0;
 };
 
-/// Checks of what was compiled: registers of a block, and whether they are enough for those that
-/// its warpgroups set, without which they would wait forever; static + dynamic + reserved shared
+/// Checks the compiled kernel: registers of a block, and whether they suffice for those that its
+/// warpgroups set (otherwise the warpgroups would wait forever); static + dynamic + reserved shared
 /// memory, launch bounds, occupancy, and that the declared static shared bytes are those of ptxas.
 /// `resources[i]` belongs to launch i.
 std::optional<Failure> exceeds_resources(const KernelInstance& instance,

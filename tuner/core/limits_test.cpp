@@ -7,7 +7,7 @@
 namespace smemtune {
 namespace {
 
-/// A device that has no opt-in, as before compute capability 7.0.
+/// A device without an opt-in limit, as before compute capability 7.0.
 Device without_opt_in() {
   Device device = h200_limits();
   device.max_shared_bytes_per_block = 49152;
@@ -306,7 +306,7 @@ TEST(LimitsAfterCompiling, HoldTheRegistersThatWarpgroupsSetAgainstThoseOfTheLau
       "64512 registers per block as its warpgroups set them (40 + 232 + 232 per thread), "
       "it is launched with 61440 (160 per thread x 384 threads, in whole allocation "
       "units), so that they would wait forever");
-  // A warpgroup that sets none keeps those of the launch.
+  // A warpgroup that sets no registers keeps those of the launch.
   instance.launches[0].warpgroup_registers = {0, 160};
   EXPECT_EQ(std::nullopt, exceeds_resources(instance, {resources}, h200_limits(), {}));
   instance.launches[0].warpgroup_registers = {0, 168};
@@ -372,7 +372,7 @@ TEST(LimitsAfterCompiling, AskForTheMinimumOfOccupancy) {
 }
 
 TEST(LimitsAfterCompiling, RefuseABlockThatNoMultiprocessorHolds) {
-  // Some device whose reserve leaves less of the multiprocessor than its opt-in limit says.
+  // This device's reserve leaves less of the multiprocessor than its opt-in limit says.
   Device device = h200_limits();
   device.shared_bytes_per_sm = device.max_shared_bytes_per_block;
   LaunchShape launch = launch_of({32, 1, 1});

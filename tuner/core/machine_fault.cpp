@@ -21,7 +21,7 @@ bool tells_of_shortage(std::string_view messages) {
     return messages.find(words) != std::string_view::npos;
   };
   return std::ranges::any_of(kShortages, [&](int number) { return says(std::strerror(number)); }) ||
-         // g++ and clang++ of what they have started.
+         // Messages of g++ and clang++ about a subprocess.
          says("Killed signal terminated program") || says("unable to execute command: Killed");
 }
 

@@ -5,24 +5,26 @@
 #include <string>
 #include <string_view>
 
-// What is the machine's fault and no configuration's: it lacks descriptors, processes, memory or
-// space, or has killed a program that was needed. Decided here for everyone.
+// Faults of the machine, for which no configuration is to blame: it lacks descriptors, processes,
+// memory or space, or has killed a program that was needed. All callers use the rules given here.
 
 namespace smemtune {
 
-/// The machine's fault. What was done is tried again, then the run ends; nothing is stored of it.
+/// A fault of the machine. The work is tried again, after which the run ends; nothing is stored
+/// about it.
 class MachineError : public UnavailableError {
  public:
   using UnavailableError::UnavailableError;
 };
 
-/// Whether errno says that the machine lacks something.
+/// Returns whether errno says that the machine lacks something.
 bool is_shortage(int error_number);
 
-/// Whether a program, or the dynamic linker, says so, or that one of its own programs was killed.
+/// Returns whether the messages of a program or of the dynamic linker report a shortage, or that a
+/// subprocess was killed.
 bool tells_of_shortage(std::string_view messages);
 
-/// `ACT: what errno means`. A MachineError for a shortage, else an UnavailableError.
+/// Throws `ACT: what errno means`: a MachineError for a shortage, otherwise an UnavailableError.
 [[noreturn]] void throw_system_error(const std::string& act, int error_number);
 
 }  // namespace smemtune

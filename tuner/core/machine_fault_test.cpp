@@ -29,7 +29,7 @@ TEST(MachineFault, IsFoundInWhatProgramsSay) {
   EXPECT_TRUE(tells_of_shortage("g++: fatal error: Killed signal terminated program cc1plus"));
   EXPECT_TRUE(tells_of_shortage("clang: error: unable to execute command: Killed"));
   EXPECT_FALSE(tells_of_shortage("k.cu:1:1: error: expected ';'"));
-  // A compiler that crashes does so over the text that it was given.
+  // A compiler that crashes does so because of the text that it was given.
   EXPECT_FALSE(tells_of_shortage(
       "g++: internal compiler error: Segmentation fault signal terminated program cc1plus"));
 }

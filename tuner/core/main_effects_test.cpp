@@ -17,7 +17,7 @@ std::vector<MainEffect> effects(const std::vector<Configuration>& configurations
 }
 
 TEST(MainEffects, FindPlantedOnes) {
-  // log time = 2 A + B: variances 4 : 1. C does nothing, D has one value.
+  // log time = 2 A + B, so that the variances are 4 : 1. C has no effect, D has one value.
   std::vector<Configuration> all;
   std::vector<double> ms;
   for (std::int64_t a : {-1, 1}) {

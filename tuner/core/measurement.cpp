@@ -12,7 +12,7 @@ namespace smemtune {
 
 namespace {
 
-/// REQUIRES: sorted ascending, not empty.
+/// Returns a quantile. REQUIRES: sorted is ascending and not empty.
 double sorted_quantile(std::span<const double> sorted, double fraction) {
   const double position = std::clamp(fraction, 0.0, 1.0) * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(position);
@@ -21,11 +21,12 @@ double sorted_quantile(std::span<const double> sorted, double fraction) {
   return sorted[below] + weight * (sorted[above] - sorted[below]);
 }
 
-/// How many order statistics may be left out at either end so that the rest still covers the median
-/// with at least 95 %: the number of samples below the median is binomial (n, 1/2).
+/// Returns how many order statistics may be left out at either end so that the rest still covers
+/// the median with at least 95 %. The number of samples below the median is binomial (n, 1/2).
 std::size_t median_interval_trim(std::size_t n) {
   constexpr double kTail = 0.025;
-  double log_probability = -static_cast<double>(n) * std::log(2.0);  // Of 0 samples below.
+  // Log probability of 0 samples below.
+  double log_probability = -static_cast<double>(n) * std::log(2.0);
   double cumulative = std::exp(log_probability);
   std::size_t k = 0;
   while (cumulative <= kTail && k < n) {
@@ -37,7 +38,8 @@ std::size_t median_interval_trim(std::size_t n) {
   return k == 0 ? 0 : k - 1;
 }
 
-/// The same, from a table where samples are few, as they mostly are: imports have millions.
+/// Returns median_interval_trim(n), from a table if there are few samples, which is the usual case:
+/// imports have millions of measurements.
 std::size_t known_interval_trim(std::size_t n) {
   static const std::array<std::size_t, 129> kTrims = [] {
     std::array<std::size_t, 129> trims{};

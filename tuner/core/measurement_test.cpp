@@ -12,7 +12,7 @@
 namespace smemtune {
 namespace {
 
-/// 1, 2, ..., n.
+/// Returns 1, 2, ..., n.
 std::vector<double> first_numbers(std::size_t n) {
   std::vector<double> values(n);
   std::iota(values.begin(), values.end(), 1.0);
@@ -58,7 +58,7 @@ TEST(MedianInterval, HasTheRanksOfTheBinomialDistribution) {
   }
 }
 
-// 2^-n is no double any more for the last of these.
+// For the last of these, 2^-n is too small for a double.
 TEST(MedianInterval, NarrowsAsTheRootOfManySamples) {
   for (const std::size_t n : {1'000u, 10'000u}) {
     const Measurement measurement = summarize(first_numbers(n));

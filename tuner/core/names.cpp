@@ -19,10 +19,10 @@ std::string in_lower_case(std::string_view text) {
   return lower;
 }
 
-/// Whether `part` are neighboring words of `words`.
+/// Returns whether `part` occurs as neighboring words in `words`.
 bool has_words(const std::vector<std::string>& words, const std::vector<std::string>& part) {
   if (part.empty()) return false;
-  // Not std::ranges::search, whose result clang 14 cannot have with this standard library.
+  // std::ranges::search is avoided: clang 14 cannot compile its result with this standard library.
   return std::search(words.begin(), words.end(), part.begin(), part.end()) != words.end();
 }
 

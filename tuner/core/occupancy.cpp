@@ -60,7 +60,7 @@ AllocationUnits allocation_units(const Device& device) {
     case 3:
       return {.shared_bytes = 256, .max_registers_per_thread = device.compute_minor < 2 ? 63 : 255};
     case 6:
-      // 6.0 has two register files, but refuses what 6.1 could not launch.
+      // 6.0 has two register files, but refuses blocks that 6.1 could not launch.
       return {.register_files = device.compute_minor == 0 ? 2 : 4, .shared_bytes = 256};
     case 5:
     case 7:

@@ -7,10 +7,10 @@ namespace smemtune {
 
 namespace {
 
-// Percentages are multiples of 100 / 64 at least; what is asked for may be rounded: `66.7`.
+// Percentages are multiples of at least 100 / 64; the requested one may be rounded: `66.7`.
 constexpr double kPercentSlack = 0.05;
 
-/// One block more with the same threads: what has to shrink for it.
+/// Returns how the needs must shrink so that one more block with the same threads fits.
 std::optional<OccupancyStep> one_block_more(const Device& device, const BlockNeeds& needs) {
   const int blocks = occupancy(device, needs).blocks_per_sm + 1;
   const Occupancy without = occupancy(device, needs.threads, 0, 0);
@@ -25,7 +25,8 @@ std::optional<OccupancyStep> one_block_more(const Device& device, const BlockNee
   return step;
 }
 
-/// The nearest other block size, going by `warps` at a time, with more warps per multiprocessor.
+/// Returns the nearest other block size that gives more warps per multiprocessor, going by `warps`
+/// at a time.
 std::optional<OccupancyStep> other_block(const Device& device, const BlockNeeds& needs, int warps) {
   const int now = occupancy(device, needs).warps_per_sm;
   const std::int64_t warp = device.warp_size;

@@ -85,7 +85,8 @@ TEST(Allowance, IsTheMostThatKeepsTheTarget) {
 }
 
 TEST(NextSteps, NameWhatToTakeAway) {
-  // 40 registers leave room for 6 blocks, 36 would not for 7, since they come in eights.
+  // 40 registers leave room for 6 blocks; 36 would not leave room for 7, since they are allocated
+  // in eights.
   const std::vector<OccupancyStep> steps = next_steps(k90, {256, 40, 8192});
   ASSERT_FALSE(steps.empty());
   EXPECT_EQ((BlockNeeds{256, 32, 8192}), steps[0].needs);
@@ -106,7 +107,7 @@ TEST(NextSteps, OfABlockTooLargeForTheDeviceSayWhatFits) {
 }
 
 TEST(NextSteps, NameTheNearestBlockSizes) {
-  // One block of 1024 threads in 1536: the next smaller that does better is 768.
+  // One block of 1024 threads fits into 1536; the next smaller size with a higher occupancy is 768.
   const std::vector<OccupancyStep> steps = next_steps(k89, {1024, 32, 0});
   ASSERT_EQ(1u, steps.size());
   EXPECT_EQ(768, steps[0].needs.threads);

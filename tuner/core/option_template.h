@@ -8,15 +8,15 @@
 
 namespace smemtune {
 
-// A compiler option may take the value of a parameter or of a problem's name:
+// A compiler option may contain the value of a parameter or of one of the problem's names:
 // `--maxrregcount=${REGS}`.
 
-/// The name between `${` and `}`; nullopt where there is none. Throws InputError for more than one,
-/// for a `${` without end, and for what is not a name.
+/// Returns the name between `${` and `}`; nullopt if there is none. Throws InputError for more than
+/// one name, for a `${` without end, and for text that is not a name.
 std::optional<std::string> name_in_option(std::string_view option);
 
-/// The option with the value instead of `${NAME}`. A switch such as `--ftz=` gets `true` and
-/// `false` for 1 and 0.
+/// Returns the option with the value instead of `${NAME}`. In a switch such as `--ftz=` the values
+/// 1 and 0 become `true` and `false`.
 std::string bind_option(const std::string& option, const Value& value);
 
 }  // namespace smemtune

@@ -6,7 +6,7 @@
 
 namespace smemtune {
 
-/// What became of a configuration. The enumerators are the words of the T4 format and are stored as
+/// The outcome of a configuration. The enumerators are the words of the T4 format and are stored as
 /// text: never rename one.
 enum class Status {
   correct,
@@ -20,39 +20,41 @@ enum class Status {
 
 std::string to_text(Status status);
 
-/// Throws InputError for a word that is not a stored status.
+/// Parses a stored status. Throws InputError for any other word.
 Status parse_status(const std::string& word);
 
-/// What a kernel's results were compared with. The words are stored: never rename one.
+/// The reference that a kernel's results were compared with. The words are stored: never rename
+/// one.
 enum class ComparedWith {
-  unknown,  ///< Stored before this was known.
+  unknown,  ///< Stored by a version that did not record it.
   definition,
   expected_file,
   another_kernel,
-  only_itself,  ///< Its own default configuration: nothing says that this one is right.
+  only_itself,  ///< The kernel's own default configuration, which need not be right.
 };
 
 std::string to_text(ComparedWith compared_with);
 ComparedWith parse_compared_with(const std::string& word);  ///< Throws InputError.
 
-/// Why a configuration is no candidate. Not an error of the machine, so not an exception.
+/// Why a configuration is not a candidate. This is not an error of the machine, so not an
+/// exception.
 struct Failure {
   Status status = Status::runtime;
-  std::string
-      reason;  ///< One stored word: `shared_bytes`, `registers`, `nan`, `overrun`, `crash`, ...
-  std::string detail;  ///< For people, with the limit, the need and the allowance.
-  /// The process that found it has lost its device context and must end (an illegal address, a
-  /// trap).
+  /// One stored word: `shared_bytes`, `registers`, `nan`, `overrun`, `crash`, ...
+  std::string reason;
+  std::string detail;  ///< Text for people, with the limit, the need and the allowance.
+  /// True if the process that found the failure has lost its device context and must end (after an
+  /// illegal address or a trap).
   bool context_lost = false;
 
   bool operator==(const Failure&) const = default;
 };
 
-/// Either what was asked for or why this configuration cannot have it.
+/// Either a value, or the reason why a configuration cannot have it.
 template <typename T>
 class Outcome {
  public:
-  // NOLINTNEXTLINE(google-explicit-constructor): so that functions return either plainly.
+  // Implicit, so that functions can return a value or a failure directly.
   Outcome(T value) : content_(std::in_place_index<0>, std::move(value)) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
   Outcome(Failure failure) : content_(std::in_place_index<1>, std::move(failure)) {}

@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-// Recordings for tests: a blur whose times on six GPUs that never were follow from a formula, in
-// the files that Kernel Tuner and T4 tools write, and the T1 file of its search space.
+// Recordings for tests: a blur whose times on six imaginary GPUs follow from a formula, in the
+// files that Kernel Tuner and T4 tools write, and the T1 file of its search space.
 
 namespace smemtune {
 
-/// A GPU is quickest with so many threads in a block and elements in a thread.
+/// An imaginary GPU and the sizes with which it is fastest.
 struct PlantedGpu {
   std::string file;
-  std::string name;  ///< Empty: the recording does not say it.
+  std::string name;  ///< Empty if the recording does not name the GPU.
   double threads = 256;
   double elements = 4;
 };
@@ -35,7 +35,7 @@ struct PlantedPoint {
   int tile_y = 1;
   int padding = 0;
 
-  /// The conditions of planted_t1(), as C++ has them.
+  /// Returns whether the configuration meets the conditions of planted_t1().
   bool is_valid() const {
     const int threads = block_x * block_y;
     return threads >= 32 && threads <= 1024 && (padding == 0 || block_x % 32 != 0) &&
@@ -44,7 +44,8 @@ struct PlantedPoint {
 
   std::array<int, 5> values() const { return {block_x, block_y, tile_x, tile_y, padding}; }
 
-  /// `CompilationFailedConfig`, `RuntimeFailedConfig`, or empty where it works.
+  /// Returns `CompilationFailedConfig`, `RuntimeFailedConfig`, or an empty text if the
+  /// configuration works.
   std::string failure() const {
     if (block_x * block_y * tile_x * tile_y > 8000) return "CompilationFailedConfig";
     return block_x * block_y == 960 ? "RuntimeFailedConfig" : "";
@@ -88,14 +89,14 @@ inline std::vector<PlantedPoint> planted_points() {
   return points;
 }
 
-/// `[1, 2, 4]`
+/// Formats a list: `[1, 2, 4]`.
 inline std::string planted_list(const std::vector<int>& values) {
   std::string text = "[";
   for (const int value : values) text += (text.size() > 1 ? ", " : "") + std::to_string(value);
   return text + "]";
 }
 
-/// `"block_size_x": 16, "block_size_y": 1, ...`
+/// Formats the parameters as JSON members: `"block_size_x": 16, "block_size_y": 1, ...`.
 inline std::string planted_members(const PlantedPoint& point) {
   std::string text;
   for (std::size_t i = 0; i < kPlantedNames.size(); ++i) {
@@ -188,8 +189,8 @@ inline std::string planted_t1() {
 "FillType": "Random", "Size": "ProblemSize[0]*ProblemSize[1]", "FillValue": 1.0}]}})t1";
 }
 
-/// Writes the cache of each GPU, `one.json` and so on, `one_T4.json` of the first, and
-/// `blur_T1.json`.
+/// Writes a cache for each GPU (`one.json` and so on), the T4 file `one_T4.json` for the first GPU,
+/// and `blur_T1.json`.
 inline void write_planted_recordings(const std::filesystem::path& folder) {
   for (const PlantedGpu& gpu : kPlantedGpus) {
     std::ofstream(folder / (gpu.file + ".json")) << planted_cache(gpu);

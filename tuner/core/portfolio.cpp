@@ -16,16 +16,16 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// More sets than these are not all tried.
+/// Largest number of sets that are all tried.
 constexpr double kMostSets = 200'000;
 
-/// What is lost in all cases together and in the worst.
+/// Losses of all cases together, and the loss in the worst case.
 struct Total {
   double sum = 0;
   double worst = 0;
 
   bool operator<(const Total& other) const {
-    // A difference that only rounding makes is none.
+    // Differences that come from rounding do not count.
     if (std::abs(sum - other.sum) > 1e-12 || std::isinf(sum) != std::isinf(other.sum)) {
       return sum < other.sum;
     }
@@ -48,14 +48,15 @@ struct Candidate {
   std::vector<double> losses;
 };
 
-/// Candidates that no other one matches in every case: a portfolio needs no others.
+/// Returns the candidates that no other one matches in every case: a portfolio needs no others.
 std::vector<Candidate> undominated(const TimeTable& table) {
   std::vector<Candidate> all(table.variants());
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].variant = i;
     for (std::size_t in = 0; in < table.cases(); ++in) all[i].losses.push_back(table.loss(in, i));
   }
-  // Who is as good everywhere comes first, so that each has to be held against those kept only.
+  // Candidates are sorted so that one that is as good everywhere comes first; each is then compared
+  // only with those that were kept.
   const auto rank = [](const Candidate& one) {
     double finite = 0;
     std::size_t lost = 0;
@@ -93,7 +94,7 @@ class Chooser {
   Chooser(const std::vector<Candidate>& candidates, std::size_t cases)
       : candidates_(candidates), nothing_(cases, kInfinity) {}
 
-  /// Indices of candidates.
+  /// Returns the best of all sets, as indices of candidates.
   std::vector<std::size_t> of_all_sets(std::size_t most) {
     best_ = {};
     best_total_ = {.sum = kInfinity, .worst = kInfinity};
@@ -149,7 +150,7 @@ class Chooser {
 
   std::size_t best_beside(const std::vector<std::size_t>& chosen) const {
     const std::vector<double> losses = losses_of(chosen);
-    // As long as some case has nothing, what counts is how many have something.
+    // While some case has no variant, the number of cases that have one decides.
     const auto rank = [&](std::size_t i) {
       const std::vector<double> together = least(losses, candidates_[i]);
       std::vector<double> finite;
@@ -176,7 +177,7 @@ class Chooser {
   Total best_total_;
 };
 
-/// The variant that comes out best where `rank` is the least.
+/// Returns the variant with the least `rank` among those that run everywhere.
 template <typename Rank>
 std::optional<std::size_t> best_everywhere(const TimeTable& table, Rank rank) {
   std::optional<std::size_t> best;

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 constexpr double kNotRun = std::numeric_limits<double>::infinity();
 const double kUnknown = std::nan("");
 
-/// Its bests are the variants' own.
+/// Returns a table in which a case's best is the best of the variants.
 TimeTable table(std::vector<std::vector<double>> ms) {
   TimeTable table{.ms = std::move(ms), .best_ms = {}};
   for (const auto& times : table.ms) {
@@ -36,7 +36,8 @@ TEST(Portfolio, OfOneLosesLeastInTheGeometricMean) {
 }
 
 TEST(Portfolio, OfTwoSharesTheCasesOut) {
-  // Planted: 0 for the first two, 3 for the others; 1 and 2 are in between.
+  // Variant 0 is planted as the best for the first two cases, 3 for the others; 1 and 2 are in
+  // between.
   const TimeTable planted =
       table({{1, 1.3, 1.2, 3}, {1, 1.2, 1.3, 4}, {5, 1.2, 1.3, 1}, {6, 1.3, 1.2, 1}});
   const auto two = best_portfolio(planted, 2);
@@ -69,7 +70,7 @@ TEST(Portfolio, ByExchangeIsAsGoodAsTheBestOfAllSetsOrNearlySo) {
   const auto four = best_portfolio(many, 4);  // 487,635 sets.
   ASSERT_TRUE(four && !four->is_exact);
   EXPECT_LT(four->mean_percent, three->mean_percent);
-  // No exchange of one helps.
+  // No exchange of one variant helps.
   const std::vector<std::size_t> chosen = four->variants();
   for (std::size_t out = 0; out < chosen.size(); ++out) {
     for (std::size_t in = 0; in < many.variants(); ++in) {
@@ -86,7 +87,8 @@ TEST(Portfolio, ByExchangeIsAsGoodAsTheBestOfAllSetsOrNearlySo) {
 }
 
 TEST(HeldBackCases, HaveWhatIsRunForTheOneInstead) {
-  // Planted: 0 for small, 1 for large sizes. Case 1 held back has case 0's, case 2 case 3's.
+  // Variant 0 is planted for small sizes, 1 for large ones. When case 1 is held back it uses the
+  // variant of case 0, and case 2 that of case 3.
   const TimeTable sizes = table({{1, 2}, {1, 1.5}, {1.5, 1}, {3, 1}});
   const auto two = held_back(sizes, 2, {1, 0, 3, 2});
   ASSERT_TRUE(two);
@@ -99,7 +101,7 @@ TEST(HeldBackCases, HaveWhatIsRunForTheOneInstead) {
 }
 
 TEST(LeastWorst, IsNotWhatLosesLeastInTheMean) {
-  // 0 loses 0, 0 and 44 %; 1 loses 20 % everywhere.
+  // Variant 0 loses 0, 0 and 44 %; variant 1 loses 20 % everywhere.
   const TimeTable devices = table({{1, 1.2, 9}, {1, 1.2, 9}, {1.44, 1.2, 1}});
   EXPECT_EQ(least_worst(devices), 1);
   EXPECT_THAT(best_portfolio(devices, 1)->choice, ElementsAre(0, 0, 0));

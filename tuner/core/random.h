@@ -7,16 +7,17 @@
 
 namespace smemtune {
 
-/// Random numbers that are the same on every machine for the same seed, which the distributions and
-/// std::shuffle of the standard library do not promise.
+/// A random engine that gives the same numbers on every machine for the same seed. The
+/// distributions and std::shuffle of the standard library do not promise that, so they are replaced
+/// below.
 using RandomEngine = std::mt19937_64;
 
-/// Uniform in [0, 1).
+/// Returns a number that is uniform in [0, 1).
 inline double uniform(RandomEngine& random) {
   return static_cast<double>(random() >> 11) * 0x1p-53;
 }
 
-/// Uniform in 0 .. count-1. REQUIRES: count > 0.
+/// Returns an integer that is uniform in 0 .. count-1. REQUIRES: count > 0.
 inline std::uint64_t below(RandomEngine& random, std::uint64_t count) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::uint64_t>((Wide{random()} * count) >> 64);

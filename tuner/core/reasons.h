@@ -14,17 +14,17 @@ namespace smemtune {
 struct ReasonRow {
   Status status = Status::runtime;
   std::string_view word;
-  /// It says nothing lasting of the configuration, which is tried again: a crash, a lack of time or
-  /// memory.
+  /// True if the failure says nothing lasting about the configuration, which is tried again: a
+  /// crash, a lack of time or memory.
   bool is_transient = false;
 };
 
-/// Every reason that a failure can have. Stored with the results: a word is never renamed, and one
-/// that has been emitted stays.
+/// Every reason that a failure can have. The words are stored with the results: one is never
+/// renamed, and one that has been emitted is never removed.
 inline constexpr auto kReasons = std::to_array<ReasonRow>({
-    // Does not hold, or does not fit, before it is launched.
+    // Found before the launch: something does not hold, or does not fit.
     {Status::constraints, "constraint"},
-    {Status::constraints, "expression"},  // It has no value.
+    {Status::constraints, "expression"},  // An expression without a value.
     {Status::constraints, "requires"},
     {Status::constraints, "threads"},
     {Status::constraints, "block_dim"},
@@ -38,7 +38,7 @@ inline constexpr auto kReasons = std::to_array<ReasonRow>({
     {Status::constraints, "warpgroup_registers"},
     {Status::constraints, "launch_bounds"},
     {Status::constraints, "occupancy"},
-    {Status::constraints, "cooperative_grid"},  // Larger than what is resident at once.
+    {Status::constraints, "cooperative_grid"},  // More blocks than can be resident at once.
     {Status::constraints, "spills"},
     {Status::constraints, "serialized_wgmma"},
     {Status::constraints, "cpu_unsupported"},
@@ -50,7 +50,7 @@ inline constexpr auto kReasons = std::to_array<ReasonRow>({
     {Status::compile, "compile_timeout", true},
     {Status::compile, "out_of_memory", true},
 
-    // Refused by the device, or by what launches for it.
+    // Refused by the device, or by the code that launches for it.
     {Status::runtime, "arguments"},
     {Status::runtime, "load"},
     {Status::runtime, "launch"},
@@ -62,7 +62,7 @@ inline constexpr auto kReasons = std::to_array<ReasonRow>({
     {Status::runtime, "threads"},
     {Status::runtime, "grid"},
     {Status::runtime, "device_memory", true},
-    // While it ran.
+    // Found while the kernel ran.
     {Status::runtime, "array_bounds"},
     {Status::runtime, "assert"},
     {Status::runtime, "contained_fault"},
@@ -75,27 +75,28 @@ inline constexpr auto kReasons = std::to_array<ReasonRow>({
     {Status::runtime, "invalid_pc"},
     {Status::runtime, "launch_failure"},
     {Status::runtime, "launch_timeout"},
-    {Status::runtime, "misaligned"},  // As the CPU device calls it.
+    {Status::runtime, "misaligned"},  // The CPU device's word for a misaligned address.
     {Status::runtime, "misaligned_address"},
     {Status::runtime, "stack_overflow"},
     {Status::runtime, "tensor_memory_leak"},
     {Status::runtime, "texture_bounds"},
     {Status::runtime, "texture_type"},
     {Status::runtime, "trap"},
-    {Status::runtime, "lost", true},     // The device was.
+    {Status::runtime, "lost", true},     // The device was lost.
     {Status::runtime, "no_time", true},  // No sample was taken.
-    {Status::runtime, "quarantined"},    // It took the whole machine down twice.
+    {Status::runtime, "quarantined"},    // The configuration took the whole machine down twice.
 
     {Status::correctness, "definition"},
-    {Status::correctness, "double"},  // The reference in double precision, or what it gave.
+    {Status::correctness, "double"},  // The reference in double precision, or its results.
     {Status::correctness, "expected"},
     {Status::correctness, "input_modified"},
     {Status::correctness, "mismatch"},
     {Status::correctness, "nan"},
     {Status::correctness, "overrun"},
-    {Status::correctness, "too_fast"},  // Than the device can write or compute (least_time.h).
+    // Faster than the device can write or compute (least_time.h).
+    {Status::correctness, "too_fast"},
     {Status::correctness, "unwritten"},
-    // Seen by the CPU device.
+    // Found by the CPU device.
     {Status::correctness, "race"},
     {Status::correctness, "shared_overrun"},
     {Status::correctness, "uninitialized_shared"},
@@ -103,11 +104,12 @@ inline constexpr auto kReasons = std::to_array<ReasonRow>({
     {Status::correctness, "warp_mask"},
 
     {Status::timeout, "hang", true},
-    // Its first launch showed that it cannot win: it was neither verified nor timed any further.
+    // Its first launch showed that the configuration cannot win: it was neither verified nor timed
+    // any further.
     {Status::timeout, "behind"},
 });
 
-/// A reason of the table: any other does not compile.
+/// A reason of the table; any other does not compile.
 class Reason {
  public:
   consteval Reason(Status status, std::string_view word) : row_{status, word} {
@@ -130,14 +132,15 @@ inline Failure failure(const Reason& reason, std::string detail, bool context_lo
           .context_lost = context_lost};
 }
 
-/// Of a configuration that took the whole process down too often to be tried again.
+/// Reason of a configuration that took the whole process down too often to be tried again.
 inline constexpr Reason kQuarantined(Status::runtime, "quarantined");
 
-/// Of a configuration that was given up as it cannot win.
+/// Reason of a configuration that was given up because it cannot win.
 inline constexpr Reason kBehind(Status::timeout, "behind");
 
-/// Whether a failure that is stored with this word says nothing lasting of its configuration, as
-/// the table says. Of a word that only a newer version knows: where it is a timeout.
+/// Returns whether a failure that is stored with this word says nothing lasting about its
+/// configuration, as the table tells. A word that only a newer version knows counts as transient if
+/// the status is a timeout.
 constexpr bool is_transient(Status status, std::string_view word) {
   for (const ReasonRow& row : kReasons) {
     if (row.status == status && row.word == word) return row.is_transient;

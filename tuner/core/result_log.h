@@ -11,7 +11,7 @@
 
 namespace smemtune {
 
-/// What a result is about, on the device model of the run.
+/// Identifies a result on the device model of the run.
 struct ResultKey {
   std::string kernel_hash;
   std::string kernel;
@@ -29,34 +29,36 @@ struct Bests {
   std::vector<Result> tied;     ///< Finalists that are statistically tied with the best of all.
 };
 
-/// Where results go as they come, and where a run looks for what is known already. One writer: the
-/// parent process.
+/// The log to which results are written as they come, and in which a run looks up what is known
+/// already. Only the parent process writes to it.
 class ResultLog {
  public:
   virtual ~ResultLog() = default;
 
-  /// Writes down that this configuration is about to touch the device, before it does, so that one
-  /// that takes the machine down is known after the restart.
+  /// Records that the configuration is about to touch the device, before it does, so that a
+  /// configuration that takes the machine down is known after the restart.
   virtual void begin_attempt(const ResultKey& of) = 0;
 
-  /// Stores the result and closes its attempt, in one transaction: it survives kill -9 from here
-  /// on (from the end of together(), within it).
+  /// Stores the result and closes its attempt, in one transaction: the result survives kill -9 from
+  /// the return of this function on (within together(), from the return of that).
   virtual void record(const std::string& kernel_hash, const Result& result) = 0;
 
-  /// How many attempts at this configuration earlier runs had open when they ended with their whole
-  /// machine. That a process alone was killed is no configuration's fault.
+  /// Returns how many attempts at this configuration were open when earlier runs ended together
+  /// with their machine. A run of which only the process was killed does not count: that is no
+  /// configuration's fault.
   virtual int lost_attempts(const ResultKey& of) = 0;
 
-  /// Closes all attempts at this configuration, lost ones too: it did no harm, and has no new
+  /// Closes all attempts at this configuration, including lost ones: it did no harm, and has no new
   /// result.
   virtual void forgive_attempts(const ResultKey& of) = 0;
 
-  /// What `writes` begins and records is stored in one transaction: all of it, or nothing.
+  /// Runs `writes` and stores what it begins and records in one transaction: all of it, or nothing.
   virtual void together(const std::function<void()>& writes) = 0;
 
-  /// What an earlier run on this device model found, unless its failure was transient (reasons.h)
-  /// and fewer than two attempts failed so. After two attempts that ended with the process it is a
-  /// failure with the reason kQuarantined, whatever was found before.
+  /// Returns the result that an earlier run on this device model found, unless its failure was
+  /// transient (reasons.h) and fewer than two attempts failed in that way. After two attempts that
+  /// ended with the process, returns a failure with the reason kQuarantined, whatever was found
+  /// before.
   virtual std::optional<Result> find(const ResultKey& of) = 0;
 
   /// Returns the bests of these kernels, whose hashes are given by name, on the device model of the

@@ -12,12 +12,13 @@ struct RatesOfArchitecture {
   OperationRates rates;
 };
 
-// Cores: CUDA C++ Programming Guide, "Arithmetic Instructions". Tensor cores: the dense rates of
-// NVIDIA's data sheets and architecture white papers, divided by multiprocessors and clock. Where
-// accumulating in half precision is twice as fast, that rate counts. What has no unit of its own
-// has the rate of the next wider one.
+// Sources. Cores: CUDA C++ Programming Guide, "Arithmetic Instructions". Tensor cores: the dense
+// rates of NVIDIA's data sheets and architecture white papers, divided by multiprocessors and
+// clock. Where accumulating in half precision is twice as fast, that rate is listed. Types without
+// a unit of their own have the rate of the next wider type.
 constexpr std::array kRates = std::to_array<RatesOfArchitecture>({
-    // float64, float32, tf32, 16, 8 and 4 bits; and what they give at some multiprocessors x clock.
+    // Rates for float64, float32, tf32, 16, 8 and 4 bits; and the peaks at some multiprocessors x
+    // clock.
     {7, 0, {64, 128, 0, 1024, 1024, 1024}},         // V100: 125 T at 80 x 1,530 MHz
     {7, 2, {64, 128, 0, 1024, 2048, 2048}},         // Xavier: 11, 23 T at 8 x 1,377 MHz
     {7, 5, {4, 128, 0, 1024, 2048, 4096}},          // T4: 65, 130, 260 T at 40 x 1,590 MHz
@@ -34,7 +35,8 @@ constexpr std::array kRates = std::to_array<RatesOfArchitecture>({
     {12, 1, {4, 256, 512, 1024, 2048, 4096}},       // GB10: 0.5 P of 4 bits at 48 x 2,500 MHz
 });
 
-/// Jetson and DGX Spark: the clock that the driver reports is not always that of their memory.
+/// Returns whether the GPU is integrated (Jetson and DGX Spark), so that the clock that the driver
+/// reports is not always that of its memory.
 bool is_integrated(const Device& device) {
   constexpr auto kIntegrated = std::to_array<std::array<int, 2>>(
       {{3, 2}, {5, 3}, {6, 2}, {7, 2}, {8, 7}, {10, 1}, {11, 0}, {12, 1}});
@@ -74,7 +76,7 @@ OperationRates operation_rates(int compute_major, int compute_minor) {
   });
   if (found != kRates.end()) return found->rates;
   if (compute_major >= 7) return {};
-  // Before tensor cores: two halves in a core of 32 bits, four bytes in a dot product.
+  // Rates before tensor cores: two halves in a core of 32 bits, four bytes in a dot product.
   const double float32 = 2.0 * single_precision_cores(compute_major, compute_minor);
   return {.float64 = float32 / 2,
           .float32 = float32,

@@ -15,13 +15,13 @@ Device h200() {
   return device;
 }
 
-// 132 * 128 * 2 * 1.98 GHz, and 768 bytes * 2 * 3.201 GHz.
+// Expected: 132 * 128 * 2 * 1.98 GHz, and 768 bytes * 2 * 3.201 GHz.
 TEST(Roofline, IsWhatClocksAndWidthsGive) {
   EXPECT_DOUBLE_EQ(66.90816e12, roofline(h200()).flops_per_s);
   EXPECT_DOUBLE_EQ(4.916736e12, roofline(h200()).bytes_per_s);
 }
 
-// 4.916736e12 bytes per second in 1.98e9 cycles.
+// Expected: 4.916736e12 bytes per second in 1.98e9 cycles.
 TEST(Roofline, IsKnownToExpressionsPerCycle) {
   EXPECT_EQ(Value(std::int64_t{2483}), device_names(h200()).at("memory_bytes_per_cycle"));
   Device device = h200();
@@ -47,7 +47,7 @@ TEST(Roofline, SaysNothingOfWhatIsNotKnown) {
   EXPECT_EQ(Roofline{}, roofline(device));
 }
 
-/// A GPU of an architecture with so many multiprocessors and such a clock.
+/// Returns a GPU of an architecture with this number of multiprocessors and this clock.
 Device gpu_of(int major, int minor, int multiprocessors, int mhz) {
   Device device;
   device.compute_major = major;
@@ -60,11 +60,11 @@ Device gpu_of(int major, int minor, int multiprocessors, int mhz) {
 struct Published {
   Device device;
   ScalarType type;
-  std::vector<double> tflops;  ///< Ascending, dense.
+  std::vector<double> tflops;  ///< Peaks on dense matrices, ascending.
 };
 
-// Data sheets: V100, T4, A100, A10, L40S, H100 SXM (whose tensor cores are given at 1,830 MHz, its
-// cores at 1,980 MHz), B200, RTX 5090.
+// Sources: data sheets of V100, T4, A100, A10, L40S, H100 SXM (whose tensor cores are given at
+// 1,830 MHz, its cores at 1,980 MHz), B200, RTX 5090.
 TEST(Roofline, HasThePublishedPeaks) {
   const std::vector<Published> all = {
       {gpu_of(7, 0, 80, 1530), ScalarType::float16, {125}},

@@ -13,7 +13,7 @@ std::int64_t random_index(std::int64_t extent, RandomEngine& random) {
   return static_cast<std::int64_t>(below(random, static_cast<std::uint64_t>(extent)));
 }
 
-/// An element whose index in one dimension is given.
+/// Returns a random element whose index in one dimension is given.
 std::int64_t element_of_face(std::span<const std::int64_t> shape, std::size_t dimension,
                              std::int64_t index, RandomEngine& random) {
   std::int64_t element = 0;
@@ -28,12 +28,12 @@ void remove_twins(std::vector<std::int64_t>& sample) {
   sample.erase(std::unique(sample.begin(), sample.end()), sample.end());
 }
 
-/// Of more elements than are wanted.
+/// Returns a sample in ascending order. REQUIRES: the array has more elements than are wanted.
 std::vector<std::int64_t> some_elements(std::span<const std::int64_t> shape, std::int64_t count,
                                         std::size_t wanted, RandomEngine& random) {
   __extension__ using Wide = __int128;
   std::vector<std::int64_t> sample = {0, count - 1};
-  // Of one dimension these are the faces.
+  // In one dimension, the first and the last element are the faces.
   const std::size_t per_face = shape.size() < 2 ? 0 : wanted / (8 * shape.size());
   for (std::size_t d = 0; d < shape.size(); ++d) {
     for (std::size_t i = 0; i < per_face; ++i) {
@@ -73,7 +73,7 @@ std::vector<std::int64_t> spread_sample(std::span<const std::int64_t> shape, std
   } else {
     sample = some_elements(shape, count, wanted, random);
   }
-  // The ends first, the others in any order.
+  // The ends come first, the others in any order.
   if (sample.size() > 2) {
     std::swap(sample[1], sample.back());
     shuffle(std::span(sample).subspan(2), random);

@@ -14,14 +14,14 @@ namespace smemtune {
 namespace {
 
 constexpr std::size_t kMaxValues = 65536;                // Rows hold 16-bit numbers.
-constexpr std::size_t kMaxCells = std::size_t{1} << 27;  // 256 MB of them, in all groups together.
-constexpr std::uint64_t kStepsPerLook = 1 << 16;         // A few milliseconds.
+constexpr std::size_t kMaxCells = std::size_t{1} << 27;  // 256 MB of cells, in all groups together.
+constexpr std::uint64_t kStepsPerLook = 1 << 16;         // Steps between calls of must_end.
 constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 63;
 
-/// There are too many combinations to list.
+/// Thrown when there are too many combinations to list.
 struct TooMany {};
 
-// What the values of a parameter are in a slot.
+// Returns the values of a parameter as they lie in a slot.
 std::vector<std::int64_t> slots_of(const Parameter& parameter) {
   std::vector<std::int64_t> slots;
   for (const Value& value : parameter.values) slots.push_back(to_slot(value));
@@ -37,7 +37,8 @@ void check_values(const std::vector<Parameter>& parameters) {
   }
 }
 
-// Groups of parameters that share constraints, each ascending, in the order of their first.
+// Returns the groups of parameters that share constraints, each ascending, in the order of their
+// first parameters.
 std::vector<std::vector<std::size_t>> connected(std::size_t parameter_count,
                                                 const std::vector<Expression>& constraints) {
   std::vector<std::size_t> group_of(parameter_count);
@@ -60,8 +61,8 @@ std::vector<std::vector<std::size_t>> connected(std::size_t parameter_count,
   return groups;
 }
 
-// The order in which to set the parameters of a group: those of the constraint that is cheapest to
-// complete first, so that constraints are tried early and on few combinations.
+// Returns the order in which to set the parameters of a group: those of the constraint that is
+// cheapest to complete first, so that constraints are tried early and on few combinations.
 std::vector<std::size_t> pruning_order(const std::vector<Parameter>& parameters,
                                        const std::vector<std::size_t>& members,
                                        const std::vector<Expression>& constraints) {
@@ -93,14 +94,14 @@ std::vector<std::size_t> pruning_order(const std::vector<Parameter>& parameters,
   return order;
 }
 
-// Rows whose columns are `order`, ascending in that, as rows whose columns are `members`, ascending
-// in that: a radix sort with the parameters as digits.
+// Turns rows whose columns are in the order `order`, sorted by that, into rows whose columns are in
+// the order `members`, sorted by that: a radix sort with the parameters as digits.
 std::vector<std::uint16_t> reordered(const std::vector<std::uint16_t>& rows,
                                      const std::vector<std::size_t>& order,
                                      const std::vector<std::size_t>& members) {
   const std::size_t width = members.size();
   const std::size_t count = rows.size() / width;
-  std::vector<std::size_t> column_of;  // Of members[i] in the rows as they are.
+  std::vector<std::size_t> column_of;  // Column of members[i] in the given rows.
   for (const std::size_t p : members) {
     const auto at = std::find(order.begin(), order.end(), p);
     column_of.push_back(static_cast<std::size_t>(at - order.begin()));
@@ -126,7 +127,7 @@ std::vector<std::uint16_t> reordered(const std::vector<std::uint16_t>& rows,
   return result;
 }
 
-// What finding the valid combinations of all groups may still take.
+// Work that finding the valid combinations of all groups may still take.
 struct Allowance {
   const std::function<bool()>& must_end;
   std::uint64_t steps = 0;
@@ -158,7 +159,7 @@ class Enumeration {
     }
   }
 
-  /// Rows of value indices, in the order given, ascending.
+  /// Returns rows of value indices with columns in the given order, ascending.
   std::vector<std::uint16_t> rows() {
     descend(0);
     left_.cells -= rows_.size();
@@ -200,12 +201,14 @@ class Enumeration {
   }
 
   std::vector<std::size_t> order_;
-  std::vector<std::vector<std::int64_t>> values_;       // By depth.
-  std::vector<std::vector<const Expression*>> checks_;  // By depth of the deepest parameter.
-  std::vector<std::int64_t> slots_;                     // By parameter.
+  std::vector<std::vector<std::int64_t>> values_;  // Values by depth.
+  // Constraints by depth of their deepest parameter.
+  std::vector<std::vector<const Expression*>> checks_;
+  std::vector<std::int64_t> slots_;  // Values by parameter.
   std::vector<std::uint16_t> row_;
   std::vector<std::uint16_t> rows_;
-  std::exception_ptr error_;  // Of a constraint that has no value for what is set so far.
+  // Error of a constraint that has no value for the parameters set so far.
+  std::exception_ptr error_;
   Allowance& left_;
 };
 
@@ -242,7 +245,7 @@ class SearchSpace::Construction {
     }
   }
 
-  /// Points of the product. Throws InputError when they cannot be numbered.
+  /// Returns the number of points of the product. Throws InputError if they cannot be numbered.
   std::uint64_t size() const {
     std::uint64_t size = 1;
     for (const std::vector<std::int64_t>& values : values_) {
@@ -263,7 +266,7 @@ class SearchSpace::Construction {
     return row;
   }
 
-  /// Nullopt for a row that is not valid.
+  /// Returns the number of a row; nullopt if it is not valid.
   std::optional<std::uint64_t> find(std::span<const std::uint16_t> row) const {
     std::vector<std::int64_t> slots(slot_count_);
     for (std::size_t i = 0; i < row.size(); ++i) slots[members_[i]] = values_[i][row[i]];
@@ -300,7 +303,8 @@ class SearchSpace::Construction {
     return number;
   }
 
-  /// Sets the parameters from `depth` on to random values that satisfy the constraints.
+  /// Sets the parameters from `depth` on to random values that satisfy the constraints, and returns
+  /// whether it found any.
   bool descend(std::size_t depth, Attempt& state, RandomEngine& random) const {
     if (depth == order_.size()) return true;
     const std::size_t at = order_[depth];
@@ -318,7 +322,8 @@ class SearchSpace::Construction {
     return false;
   }
 
-  /// One that has no value may be told by another that does not hold: draw() asks again.
+  /// Returns whether no constraint of this depth is false. One without a value does not count:
+  /// another one may exclude the point, and draw() checks again.
   bool holds(std::size_t depth, std::span<const std::int64_t> slots) const {
     return std::ranges::all_of(checks_[depth], [&](std::size_t i) {
       try {
@@ -332,9 +337,9 @@ class SearchSpace::Construction {
   std::vector<std::size_t> members_;
   std::size_t slot_count_;
   std::vector<Expression> constraints_;
-  std::vector<std::vector<std::int64_t>> values_;  ///< By member.
-  std::vector<std::size_t> order_;                 ///< Places among the members.
-  std::vector<std::vector<std::size_t>> checks_;   ///< By depth in that order.
+  std::vector<std::vector<std::int64_t>> values_;  ///< Values by member.
+  std::vector<std::size_t> order_;                 ///< Indices into the members.
+  std::vector<std::vector<std::size_t>> checks_;   ///< Constraints by depth in that order.
 };
 
 SearchSpace SearchSpace::of_points(std::vector<Parameter> parameters,
@@ -531,8 +536,8 @@ Permutation::Permutation(std::uint64_t size, std::uint64_t seed)
 }
 
 std::uint64_t Permutation::operator()(std::uint64_t i) const {
-  // A Feistel network permutes 0 .. 2^(2 * half_bits_) - 1, which is less than four times as many;
-  // what falls outside is sent through again until it falls inside.
+  // A Feistel network permutes 0 .. 2^(2 * half_bits_) - 1, which is less than four times the size.
+  // A result outside the range is sent through again until it falls inside.
   constexpr std::uint64_t kRounds = 6;
   const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
   do {

@@ -15,73 +15,76 @@
 
 namespace smemtune {
 
-/// Position of a configuration among the valid ones of its kernel. It serves one process; what is
-/// stored or sent is the configuration's key.
+/// Index of a configuration among the valid ones of its kernel. It is meaningful in one process
+/// only; what is stored or sent is the configuration's key.
 using ConfigurationIndex = std::uint64_t;
 
 /// The configurations of one kernel that satisfy its constraints, for one problem and device.
 ///
 /// Parameters that constraints connect, directly or through others, form a group; a parameter in no
 /// constraint is a group by itself. Only the valid combinations within each group are listed; the
-/// space is their product, so that a space of 10^18 points with few valid ones, or with independent
-/// groups, is no list of 10^18. Constraints are tried as soon as the parameters that they read are
-/// set.
+/// space is the product of the groups, so that a space of 10^18 points with few valid ones, or with
+/// independent groups, needs no list of 10^18. Constraints are tried as soon as the parameters that
+/// they read are set.
 ///
-/// The order, the same on every machine: within a group that of its parameters as the file has
-/// them, the last one fastest; groups in the order of their first parameters, the last group
-/// fastest. Where no group has a parameter between those of another, this is the order of all
-/// parameters as the file has them, the last one fastest.
+/// The order is the same on every machine: within a group, the order of its parameters in the file,
+/// the last one varying fastest; groups in the order of their first parameters, the last group
+/// varying fastest. If no group has a parameter between those of another, this is the order of all
+/// parameters in the file, the last one varying fastest.
 ///
-/// A group that is too large to list is not listed: its numbers are those of its points in the
-/// Cartesian product, valid or not, and draw() finds valid ones.
+/// A group that is too large is not listed: its indices are those of its points in the Cartesian
+/// product, valid or not, and draw() finds valid ones.
 ///
-/// A point that some constraint excludes is not valid, even if another one has no value there; a
-/// point that none excludes and where one has no value is an error.
+/// A point that some constraint excludes is not valid, even if another constraint has no value
+/// there. A point that no constraint excludes and for which one has no value is an error.
 class SearchSpace {
  public:
-  /// Parameter i is slot i of the constraints. `must_end` is asked now and then whether nobody
-  /// wants the list any more. Throws ExpressionError from a constraint that cannot be evaluated,
-  /// Cancelled when it must end, and InputError when there are more than 2^63 configurations. A
-  /// group is not listed when finding its valid combinations takes more than `max_steps` constraint
-  /// evaluations, or when the groups' lists would take more than 256 MB together.
+  /// Builds the space. Parameter i is slot i of the constraints. `must_end` is called now and then
+  /// and returns whether the construction must end. Throws ExpressionError from a constraint that
+  /// cannot be evaluated, Cancelled when it must end, and InputError when there are more than 2^63
+  /// configurations. A group is not listed when finding its valid combinations takes more than
+  /// `max_steps` constraint evaluations, or when the groups' lists would take more than 256 MB
+  /// together.
   SearchSpace(std::vector<Parameter> parameters, const std::vector<Expression>& constraints,
               const std::function<bool()>& must_end = {}, std::uint64_t max_steps = 300'000'000);
 
-  /// The space of the given points: value indices by parameter, in any order; equal ones count
-  /// once. REQUIRES: every point has an index for each parameter. Throws InputError for more than
-  /// 65536 values of a parameter.
+  /// Returns the space of the given points: value indices by parameter, in any order; duplicates
+  /// count once. REQUIRES: every point has an index for each parameter. Throws InputError for more
+  /// than 65536 values of a parameter.
   static SearchSpace of_points(std::vector<Parameter> parameters,
                                std::vector<std::vector<std::uint16_t>> points);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
 
-  /// Points of the Cartesian product; infinity is never reached because it is a double.
+  /// Returns the number of points of the Cartesian product, as a double so that it cannot overflow.
   double cartesian_size() const;
 
-  /// Whether every index below size() is a valid configuration.
+  /// Returns whether every index below size() is a valid configuration.
   bool is_listed() const;
 
-  /// Valid configurations; where they are not listed, points among which they are.
+  /// Returns the number of valid configurations; if they are not listed, the number of points among
+  /// which they are.
   std::uint64_t size() const { return size_; }
 
-  /// A valid configuration at random: uniform where they are listed, else built value by value.
-  /// Nullopt where there is none, or none was found within some thousand steps.
+  /// Draws a valid configuration at random: uniformly if they are listed, otherwise built value by
+  /// value. Nullopt if there is none, or none was found within some thousand steps.
   std::optional<ConfigurationIndex> draw(RandomEngine& random) const;
 
-  /// REQUIRES: index < size().
+  /// Returns the configuration with this index. REQUIRES: index < size().
   Configuration configuration(ConfigurationIndex index) const;
 
-  /// The values' numbers within their parameters. REQUIRES: index < size().
+  /// Returns the indices of the values within their parameters. REQUIRES: index < size().
   std::vector<std::size_t> value_indices(ConfigurationIndex index) const;
 
-  /// Nullopt for a configuration that is not valid here: other names, values or constraints.
+  /// Returns the index of a configuration; nullopt if it is not valid here: other names, other
+  /// values, or a constraint that does not hold.
   std::optional<ConfigurationIndex> index_of(const Configuration& configuration) const;
 
-  /// The same by the values' numbers. REQUIRES: one for each parameter.
+  /// Returns the same for value indices. REQUIRES: there is one for each parameter.
   std::optional<ConfigurationIndex> index_of_values(
       std::span<const std::size_t> value_indices) const;
 
-  /// Valid configurations that differ in exactly one parameter, ascending.
+  /// Returns the valid configurations that differ in exactly one parameter, ascending.
   std::vector<ConfigurationIndex> neighbors(ConfigurationIndex index) const;
 
  private:
@@ -93,11 +96,11 @@ class SearchSpace {
   // rows of one array, in order.
   struct Group {
     std::vector<std::size_t> parameters;
-    std::vector<std::uint16_t> rows;  ///< size * parameters.size() value indices.
+    std::vector<std::uint16_t> rows;  ///< Value indices, size * parameters.size() of them.
     std::uint64_t size = 0;
-    std::uint64_t stride = 1;  ///< Configurations of all later groups.
+    std::uint64_t stride = 1;  ///< Number of configurations of all later groups together.
 
-    /// Where they are not listed.
+    /// Finds valid combinations if they are not listed; otherwise null.
     std::shared_ptr<const Construction> construction = nullptr;
 
     std::span<const std::uint16_t> listed_row(std::uint64_t i) const {
@@ -111,16 +114,17 @@ class SearchSpace {
   std::uint64_t size_ = 0;
 };
 
-/// Whether every constraint holds: false where one is false, else ExpressionError where one has no
-/// value.
+/// Returns whether every constraint holds. Returns false if one is false; otherwise throws
+/// ExpressionError if one has no value.
 bool satisfies(std::span<const Expression> constraints, std::span<const std::int64_t> slots);
 
-/// A permutation of 0 .. size-1 that needs no memory: the seed's order in which a space is visited.
+/// A permutation of 0 .. size-1 that needs no memory: the order, given by the seed, in which a
+/// space is visited.
 class Permutation {
  public:
   Permutation(std::uint64_t size, std::uint64_t seed);
 
-  /// REQUIRES: i < size.
+  /// Returns element i of the permutation. REQUIRES: i < size.
   std::uint64_t operator()(std::uint64_t i) const;
 
  private:

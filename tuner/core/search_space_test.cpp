@@ -59,7 +59,7 @@ std::vector<std::string> keys(const SearchSpace& space) {
   return keys;
 }
 
-// Every point of the product, tried one by one, in the documented order of a space whose groups do
+// Tries every point of the product one by one, in the documented order of a space whose groups do
 // not interleave.
 std::vector<std::string> keys_by_brute_force(const std::vector<Parameter>& parameters,
                                              const std::vector<std::string>& texts) {
@@ -105,7 +105,7 @@ TEST(SearchSpace, ComparesWords) {
 }
 
 TEST(SearchSpace, OrdersInterleavedGroupsByTheirFirstParameters) {
-  // A and C are a group, B is another: C runs within A, B fastest of all.
+  // A and C are a group, B is another: C varies within A, and B fastest of all.
   const SearchSpace space = space_of(
       {integers("A", {1, 2}), integers("B", {1, 2}), integers("C", {1, 2})}, {"A != 2 or C != 1"});
   EXPECT_THAT(keys(space), ElementsAre("A=1,B=1,C=1", "A=1,B=2,C=1",  //
@@ -207,7 +207,7 @@ TEST(SearchSpace, DoesNotListTheProductOfIndependentGroups) {
 }
 
 TEST(SearchSpace, TriesConstraintsOnPartOfAConfiguration) {
-  // 20^10 points, of which A < B < ... leaves 20 over 10 = 184756; the checks see far fewer.
+  // A < B < ... leaves 20 over 10 = 184756 of the 20^10 points; the checks see far fewer than all.
   std::vector<Parameter> parameters = {integers("A", up_to(20))};
   std::vector<std::string> constraints;
   for (char name = 'B'; name <= 'J'; ++name) {
@@ -220,7 +220,8 @@ TEST(SearchSpace, TriesConstraintsOnPartOfAConfiguration) {
 }
 
 TEST(SearchSpace, TriesCheapConstraintsFirstWhereverTheirParametersStand) {
-  // In the file's order B to F would be set before G, ten times 100000 sums for one that is left.
+  // In the file's order B to F would be set before G: ten times 100000 sums for each one that is
+  // left.
   const std::vector<Parameter> parameters = {integers("A", up_to(10)), integers("B", up_to(10)),
                                              integers("C", up_to(10)), integers("D", up_to(10)),
                                              integers("E", up_to(10)), integers("F", up_to(10)),
@@ -283,7 +284,8 @@ TEST(SearchSpace, DrawsUniformlyWhatIsListed) {
   std::vector<int> counts(55);
   RandomEngine random(1);
   for (int i = 0; i < 5500; ++i) ++counts[space.draw(random).value()];
-  // 100 expected of each: chi-squared with 54 degrees of freedom exceeds 100 once in 7000 times.
+  // 100 are expected for each: chi-squared with 54 degrees of freedom exceeds 100 once in 7000
+  // times.
   double chi_squared = 0;
   for (const int count : counts) chi_squared += (count - 100.0) * (count - 100.0) / 100;
   EXPECT_LT(chi_squared, 100);
@@ -298,7 +300,7 @@ TEST(SearchSpace, RefusesWhatCannotBeNumbered) {
 }
 
 TEST(SearchSpace, IsGivenUpWhenNobodyWantsItAnyMore) {
-  // 30^20 points whose sum is tried last.
+  // There are 30^20 points, whose sum is tried last.
   std::vector<Parameter> parameters;
   std::string sum;
   for (char name = 'A'; name <= 'T'; ++name) {
@@ -359,7 +361,7 @@ TEST(SearchSpace, FindsAsManyHotspotConfigurationsAsItsPeers) {
   }
 }
 
-/// The parameters and conditions of a T1 file whose values are lists of numbers.
+/// Returns the space of a T1 file's parameters and conditions, whose values are lists of numbers.
 SearchSpace space_of_t1(const nlohmann::json& t1) {
   std::vector<Parameter> parameters;
   for (const auto& parameter : t1.at("ConfigurationSpace").at("TuningParameters")) {
@@ -415,7 +417,7 @@ TEST(Permutation, DiffersBySeedAndMixes) {
     equal += one(i) == two(i) ? 1 : 0;
     rising += one(i) < one(i + 1) ? 1 : 0;
   }
-  EXPECT_LT(equal, 10);  // One expected.
+  EXPECT_LT(equal, 10);  // One is expected.
   EXPECT_NEAR(kSize / 2.0, rising, 200);
 }
 

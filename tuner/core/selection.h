@@ -1,6 +1,6 @@
-// How a best configuration is selected. C++17, and nothing but the standard library: `smemtune
-// export --format header` puts this text at the head of what it writes, libsmemtune installs it,
-// and a program may include both.
+// Selection of the best configuration. Needs C++17 and only the standard library: `smemtune export
+// --format header` puts this text at the head of what it writes, libsmemtune installs it, and a
+// program may include both.
 #ifndef SMEMTUNE_SELECTION_H
 #define SMEMTUNE_SELECTION_H
 
@@ -9,16 +9,16 @@
 
 namespace smemtune {
 
-/// How far a selection was stretched, the closest first.
+/// How closely a selection matches the target, the closest match first.
 enum class Match {
   exact,              // Measured on this device, for this problem.
   nearest_problem,    // Measured on this device, for other sizes.
   same_architecture,  // Measured on another device of this compute capability.
   defaults,           // Nothing comparable was measured: the kernel's default values.
-  none                // Not even those are known.
+  none                // Not even the default values are known.
 };
 
-/// `exact`, `nearest problem`, `same architecture`, `defaults`, `none`.
+/// Returns `exact`, `nearest problem`, `same architecture`, `defaults` or `none`.
 constexpr std::string_view to_text(Match match) {
   switch (match) {
     case Match::exact:
@@ -34,20 +34,20 @@ constexpr std::string_view to_text(Match match) {
   }
 }
 
-/// What a configuration is selected for: a device by its name as the driver spells it
+/// The device that a configuration is selected for: its name as the driver spells it
 /// (cudaDeviceProp::name), and its compute capability, 90 for 9.0.
 struct Target {
   std::string_view device;
   int compute_capability;
 };
 
-/// An entry of a table (null with Match::none), and how far it was stretched.
+/// An entry of a table (null with Match::none), and how closely it matches.
 template <typename Entry>
 struct Choice {
   const Entry* entry = nullptr;
   Match match = Match::none;
-  // Of the problem that was measured to the one that was asked for: the product, over all sizes, of
-  // the larger by the smaller. 1 for an exact match, 2 where one size is twice the other.
+  // Distance of the measured problem from the requested one: the product, over all sizes, of the
+  // larger size divided by the smaller. 1 for an exact match, 2 if one size is twice the other.
   double size_ratio = 1;
 
   constexpr explicit operator bool() const { return entry != nullptr; }
@@ -55,7 +55,7 @@ struct Choice {
   constexpr const Entry& operator*() const { return *entry; }
 };
 
-/// The larger of two sizes by the smaller.
+/// Returns the larger of two sizes divided by the smaller.
 constexpr double size_ratio(long long one, long long other) {
   const double low = static_cast<double>(one < other ? one : other);
   const double high = static_cast<double>(one < other ? other : one);
@@ -63,16 +63,16 @@ constexpr double size_ratio(long long one, long long other) {
   return low > 0 ? high / low : 1 + high - low;
 }
 
-/// A problem's ratio with one more size's. 0: not to be compared.
+/// Multiplies a problem's ratio by that of one more size. 0 means not comparable.
 constexpr double times_ratio(double ratio, double more) {
-  constexpr double kLargest = 1e250;  // Beyond it all are equally far away.
+  constexpr double kLargest = 1e250;  // Problems with a larger ratio all count as equally far away.
   return ratio < kLargest ? ratio * more : ratio;
 }
 
-/// The closest match, then the nearest problem, then the fastest, then the first. `ratio_of(entry)`
-/// is the entry's size ratio, 0 for one that is out of the question: another kernel, another
-/// element type. An entry has a device, a compute_capability (0: its times say nothing of other
-/// devices) and a time_ms.
+/// Returns the closest match; among equals, the nearest problem, then the fastest entry, then the
+/// first. `ratio_of(entry)` returns the entry's size ratio, or 0 for an entry that is not
+/// comparable: another kernel, another element type. An entry has a device, a compute_capability
+/// (0: its times say nothing about other devices) and a time_ms.
 template <typename Entry, typename RatioOf>
 constexpr Choice<Entry> select_measured(const Entry* entries, std::size_t count,
                                         const Target& target, const RatioOf& ratio_of) {
@@ -99,7 +99,8 @@ constexpr Choice<Entry> select_measured(const Entry* entries, std::size_t count,
   return choice;
 }
 
-/// The choice, or where there is none the first of the default values that `wanted(entry)`.
+/// Returns `choice`, or if it is empty the first of the default values for which `wanted(entry)`
+/// holds.
 template <typename Entry, typename Wanted>
 constexpr Choice<Entry> or_defaults(const Choice<Entry>& choice, const Entry* defaults,
                                     std::size_t count, const Wanted& wanted) {

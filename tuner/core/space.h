@@ -11,20 +11,21 @@
 
 namespace smemtune {
 
-/// How a space's kernels are proved right.
+/// How a space's kernels are verified.
 struct Verify {
-  std::string reference;      ///< The kernel whose default configuration gives the answer.
-  std::vector<Problem> also;  ///< Further sizes at which every configuration must be right.
-  /// The kernel whose default configuration gives the answers for the problems of `also`, instead
-  /// of the reference, such as a function of the host that one thread runs. It is not searched.
-  /// Empty: none.
+  std::string reference;      ///< Kernel whose default configuration computes the expected results.
+  std::vector<Problem> also;  ///< Further problems for which every configuration must be right.
+  /// Kernel whose default configuration computes the expected results for the problems of `also`,
+  /// instead of the reference, such as a function of the host that one thread runs. It is not
+  /// searched. Empty if there is none.
   std::string also_reference = {};
-  std::vector<ExpressionText> definitions;  ///< What the reference must compute (definition.h).
-  /// `smemtune init` read them in the reference itself, and nobody has confirmed them: that they
-  /// agree says nothing, and that they do not is only told.
+  /// Definitions of what the reference must compute (definition.h).
+  std::vector<ExpressionText> definitions;
+  /// True if `smemtune init` derived the definitions from the reference itself and nobody has
+  /// confirmed them: agreement with them proves nothing, and a difference is only reported.
   bool definition_is_a_guess = false;
-  /// What the reference must give: .npy files, by output. For problems whose outputs have their
-  /// shapes.
+  /// Results that the reference must give: .npy files by output, for the problems whose outputs
+  /// have the files' shapes.
   std::map<std::string, DataFile> expected;
 
   bool operator==(const Verify&) const = default;
@@ -42,24 +43,26 @@ struct Space {
 
   const KernelTemplate* kernel(std::string_view kernel_name) const;
 
-  /// Whether definitions or files give all that the kernel computes, or another kernel gives any of
-  /// it. What was compared with them in the end, a result says (ComparedOutput).
+  /// Returns whether definitions or files give all that the kernel computes, or another kernel
+  /// computes any of it. What a result was actually compared with is stored in the result
+  /// (ComparedOutput).
   bool has_other_answers(const KernelTemplate& kernel) const;
 
-  /// Whether any kernel is compared with a double-precision run of the reference.
+  /// Returns whether any kernel is compared with a double-precision run of the reference.
   bool derives_tolerances() const;
 };
 
-/// A kernel's source with everything it includes by `#include "..."`, so that it can be compiled
-/// without reading files, and identified by what it says.
+/// A kernel's source with everything that it includes by `#include "..."`, so that it can be
+/// compiled without reading files, and identified by its text.
 struct KernelSource {
   struct File {
-    std::string name;  ///< As it is written in the #include; the template's own path for the first.
+    /// Name as written in the #include; for the first file, the template's own path.
+    std::string name;
     std::string text;
 
     bool operator==(const File&) const = default;
   };
-  std::vector<File> files;  ///< The template first.
+  std::vector<File> files;  ///< Files of the source, the template first.
 
   bool operator==(const KernelSource&) const = default;
 };

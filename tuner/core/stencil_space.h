@@ -38,7 +38,7 @@ inline ArgumentTemplate scalar(const std::string& name, const std::string& type,
   return argument;
 }
 
-// out[i] = sum of in[i .. i + 2 * RADIUS], with a halo in shared memory.
+// Computes out[i] = sum of in[i .. i + 2 * RADIUS], with a halo in shared memory.
 inline KernelTemplate shared_kernel() {
   KernelTemplate kernel;
   kernel.name = "shared";

@@ -8,7 +8,7 @@
 
 namespace smemtune {
 
-/// A folder for the files of one test, removed with it.
+/// A folder for the files of one test. The destructor removes it.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -27,7 +27,7 @@ class TemporaryFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  /// Writes a file, and the folders it lies in.
+  /// Writes a file and creates the folders that it lies in.
   void write(const std::filesystem::path& name, const std::string& text) const {
     std::filesystem::create_directories((path_ / name).parent_path());
     std::ofstream(path_ / name, std::ios::binary) << text;

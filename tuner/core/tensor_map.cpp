@@ -7,19 +7,20 @@
 namespace smemtune {
 namespace {
 
-// CUDA driver API, cuTensorMapEncodeTiled.
+// Limits of cuTensorMapEncodeTiled, from the CUDA driver API.
 constexpr std::size_t kMaxDimensions = 5;
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 32;
 constexpr std::int64_t kMaxBox = 256;
 constexpr std::int64_t kMaxElementStride = 8;
-constexpr std::int64_t kAlignment = 16;  // Bytes, of rows in shared and in global memory.
+// Alignment in bytes of rows in shared and in global memory.
+constexpr std::int64_t kAlignment = 16;
 constexpr std::int64_t kMaxStride = std::int64_t{1} << 40;
 
 std::string of_dimension(std::size_t dimension) {
   return " in dimension " + std::to_string(dimension + 1);
 }
 
-/// What is wrong, or nothing.
+/// Returns what is wrong with the extents; empty if nothing is.
 std::string fault_of_extents(const Argument& argument) {
   for (std::size_t i = 0; i < argument.shape.size(); ++i) {
     if (argument.shape[i] > kMaxExtent) {

@@ -7,9 +7,10 @@
 
 namespace smemtune {
 
-/// What the copy engine (TMA) does not take of an argument's tensor or box, in elements of all
-/// dimensions: their number, the box's extent, bytes in its rows, bytes from row to row of the
-/// tensor. Status `constraints`; nullopt for what is no tensor map.
+/// Checks whether the copy engine (TMA) accepts an argument's tensor and box: their number of
+/// dimensions, the extents of the box, the bytes in its rows and the bytes between rows of the
+/// tensor. A failure has the status `constraints`. Returns nullopt for an argument that is not a
+/// tensor map.
 std::optional<Failure> exceeds_tensor_map(const Argument& argument);
 
 }  // namespace smemtune

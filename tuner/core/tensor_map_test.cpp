@@ -8,7 +8,7 @@
 namespace smemtune {
 namespace {
 
-/// Rows of 64 half-precision numbers, of a matrix of 4096 x 4096.
+/// A tensor map of rows of 64 half-precision numbers, in a matrix of 4096 x 4096.
 Argument matrix() {
   Argument argument;
   argument.name = "a";

@@ -11,13 +11,13 @@
 namespace smemtune {
 namespace {
 
-/// One character of a text: its code point, or nullopt where the bytes are not UTF-8.
+/// One character of a text: its code point, or nullopt for bytes that are not UTF-8.
 struct Character {
   std::optional<std::uint32_t> code_point;
   std::size_t bytes = 1;
 };
 
-/// REQUIRES: text is not empty.
+/// Returns the first character. REQUIRES: text is not empty.
 Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(text[i]) & 0xFF; };
   const std::uint32_t lead = byte(0);
@@ -35,7 +35,8 @@ Character first_character(std::string_view text) {
   return {code_point, bytes};
 }
 
-/// What moves the cursor, colors, breaks lines or changes the direction of writing.
+/// Returns whether a character moves the cursor, colors, breaks lines or changes the direction of
+/// writing.
 bool is_control(std::uint32_t code_point) {
   return code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0) ||  // C0, DEL, C1
          code_point == 0x061C || code_point == 0xFEFF ||                    // ALM, BOM
@@ -44,8 +45,8 @@ bool is_control(std::uint32_t code_point) {
          (code_point >= 0x2060 && code_point <= 0x206F);                    // joiner, isolates
 }
 
-/// Calls `replace(character)` for every control character and for bytes that are not UTF-8, and
-/// puts what it returns in their place.
+/// Replaces every control character, and bytes that are not UTF-8, by what `replace(character)`
+/// returns.
 template <typename Replace>
 std::string with_replaced(std::string_view text, Replace replace) {
   std::string result;
@@ -65,7 +66,8 @@ bool is_blank(std::optional<std::uint32_t> code_point) {
   return code_point == '\n' || code_point == '\t' || code_point == '\r';
 }
 
-/// Of characters left out, added, changed, and of neighbors that are swapped; case is ignored.
+/// Returns the number of characters to leave out, add, change, or swap with a neighbor; case is
+/// ignored.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
   const auto same = [&](std::size_t i, std::size_t j) { return lower(a[i]) == lower(b[j]); };

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-// Text for people, and what keeps text from somewhere from steering their terminals.
+// Text for people, and protection of their terminals against control characters in foreign text.
 
 namespace smemtune {
 
-// Letters as ASCII has them: the locale must not decide what a letter is.
+// ASCII letters: the locale must not decide what a letter is.
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter(char c) {
@@ -20,54 +20,56 @@ constexpr bool is_letter(char c) {
 }
 constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// `TILE_N`: a letter or underscore, then these and digits.
+/// Returns whether `text` is a name such as `TILE_N`: a letter or underscore, then letters,
+/// underscores and digits.
 bool is_name(std::string_view text);
 
-/// `cuda::std::int32_t`: names with `::` between them.
+/// Returns whether `text` consists of names with `::` between them: `cuda::std::int32_t`.
 bool is_qualified_name(std::string_view text);
 
-/// Without the white space at both ends.
+/// Returns the text without the white space at both ends.
 std::string trimmed(std::string_view text);
 
-/// Without its end; all of it where it has one line.
+/// Returns the first line without its end; the whole text if it has one line.
 std::string first_line(std::string_view text);
 
-/// In one line: a space for a line's end or a tab; `?` for what moves the cursor, colors or turns
-/// the direction of writing (C0, C1, bidirectional marks), and for bytes that are not UTF-8. What
-/// goes beyond `max_bytes` becomes `...`.
+/// Returns the text in one line: line ends and tabs become spaces; characters that move the cursor,
+/// colors or turn the direction of writing (C0, C1, bidirectional marks) and bytes that are not
+/// UTF-8 become `?`. Text beyond `max_bytes` becomes `...`.
 std::string printable(std::string_view text, std::size_t max_bytes = std::string_view::npos);
 
-/// The same with its lines and tabs.
+/// Returns the text as printable() does, but keeps its lines and tabs.
 std::string printable_lines(std::string_view text);
 
-/// JSON in which what printable() takes away stands as `\u202e`. REQUIRES: valid JSON in UTF-8,
-/// without control characters between its values other than line ends.
+/// Returns JSON in which the characters that printable() replaces are written as escapes such as
+/// `\u202e`. REQUIRES: valid JSON in UTF-8, without control characters between its values other
+/// than line ends.
 std::string with_controls_escaped(std::string_view json);
 
-/// `'text'`, printable.
+/// Returns the printable text in quotes: `'text'`.
 std::string quote(std::string_view text, std::size_t max_bytes = 80);
 
-/// The same, however long it is.
+/// Returns the printable text in quotes, however long it is.
 std::string in_quotes(std::string_view text);
 
-/// The fewest digits that give this number again: `0.1`, `1e+20`.
+/// Formats a number with the fewest digits that give it again when read: `0.1`, `1e+20`.
 std::string shortest(double number);
 
-/// With so many digits behind the point.
+/// Formats a number with `digits` digits behind the point.
 std::string decimal(double value, int digits);
 
-/// With at most so many digits, without zeros at the end: `0.25`, `1.5e+07`.
+/// Formats a number with at most `digits` digits, without trailing zeros: `0.25`, `1.5e+07`.
 std::string significant(double value, int digits);
 
-/// `1,234,567`.
+/// Formats a count with separators: `1,234,567`.
 std::string format_count(std::uint64_t count);
 
-/// `1 kernel`, `3,000 kernels`.
+/// Formats a count with its noun: `1 kernel`, `3,000 kernels`.
 std::string counted(std::uint64_t count, const std::string& noun);
 
 std::string joined(std::span<const std::string> words, std::string_view separator);
 
-/// What `of` makes of each.
+/// Joins what `of` returns for each element.
 template <typename Range, typename Of>
 std::string joined(const Range& range, std::string_view separator, const Of& of) {
   std::string text;
@@ -78,11 +80,12 @@ std::string joined(const Range& range, std::string_view separator, const Of& of)
   return text;
 }
 
-/// The name of `known` that was probably meant, by edit distance (case ignored); empty when none is
-/// near.
+/// Returns the name of `known` that was probably meant, by edit distance (case ignored); empty if
+/// none is near.
 std::string nearest_name(std::string_view name, std::span<const std::string> known);
 
-/// `; did you mean 'ITEMS'?` when nearest_name() knows one, else nothing: to end a message.
+/// Returns `; did you mean 'ITEMS'?`, to end a message, if nearest_name() finds a name; otherwise
+/// nothing.
 std::string suggestion(std::string_view name, std::span<const std::string> known);
 
 }  // namespace smemtune

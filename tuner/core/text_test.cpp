@@ -10,7 +10,7 @@ namespace {
 TEST(Printable, MarksWhatSteersATerminal) {
   EXPECT_EQ(printable("a\x1b[31mb\x7f"), "a?[31mb?");
   EXPECT_EQ(printable("\u202eevil\u2066"), "?evil?");
-  EXPECT_EQ(printable("x\xc2\x9by"), "x?y");  // CSI as one C1 character.
+  EXPECT_EQ(printable("x\xc2\x9by"), "x?y");  // The byte is CSI as one C1 character.
   EXPECT_EQ(printable("\u200b\ufeff\u2060"), "???");
   EXPECT_EQ(printable(std::string("a\0b", 3)), "a?b");
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kTwoTo63 = std::uint64_t{1} << 63;
 
-// Longest first, so that `**` is not read as two `*`.
+// Sorted by length, longest first, so that `**` is not read as two `*`.
 constexpr std::array<std::string_view, 30> kSymbols = {
     "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "%",
     "<",  ">",  "!",  "~",  "&",  "|",  "^",  "?",  ":",  "(",  ")", "[", "]", ",", "="};

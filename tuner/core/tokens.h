@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-// The letters of expressions and definitions, shared by expression.cpp and definition.cpp.
+// The tokens of expressions and definitions, shared by expression.cpp and definition.cpp.
 
 namespace smemtune {
 
@@ -19,10 +19,11 @@ inline constexpr std::size_t kMaxNodes = 1000;
 struct Token {
   enum class Kind { end, integer, real, name, quoted, symbol };
   Kind kind = Kind::end;
-  std::string_view text;  ///< As written; of a quoted word, without the quotes.
+  std::string_view text;  ///< Text as written; for a quoted word, without the quotes.
   std::size_t column = 1;
-  std::uint64_t integer = 0;  ///< Up to 2^63, so that -9223372036854775808 can be written.
-  double real = 0;            ///< Of integers and reals.
+  /// Value of an integer, up to 2^63 so that -9223372036854775808 can be written.
+  std::uint64_t integer = 0;
+  double real = 0;  ///< Value of an integer or real.
 
   bool is(std::string_view symbol) const { return kind == Kind::symbol && text == symbol; }
 };
@@ -30,20 +31,20 @@ struct Token {
 /// Throws ExpressionError: `'TEXT' column COLUMN: MESSAGE` in one line. A long text is shortened.
 [[noreturn]] void fail_at(std::string_view text, std::size_t column, const std::string& message);
 
-/// The tokens of a text and how far they were read. `and`, `or` and `not` are symbols.
+/// The tokens of a text and how far they have been read. `and`, `or` and `not` are symbols.
 class TokenStream {
  public:
-  /// Keeps a view of `text`. Throws ExpressionError.
+  /// Splits `text` into tokens and keeps a view of it. Throws ExpressionError.
   explicit TokenStream(std::string_view text);
 
   std::string_view text() const { return text_; }
   const Token& peek(std::size_t ahead = 0) const;
   Token take();
 
-  /// Takes the next token if it is this symbol.
+  /// Takes the next token if it is this symbol, and returns whether it was.
   bool take_if(std::string_view symbol);
 
-  /// Takes this symbol or throws.
+  /// Takes this symbol, or throws if the next token is another.
   void expect(std::string_view symbol);
 
   /// Throws unless everything was read.

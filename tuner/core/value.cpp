@@ -16,8 +16,8 @@ struct TypeName {
   ScalarType type;
 };
 
-// The first name of a type is the one that cuda_name() gives. `long` has 64 bits wherever the
-// project's hosts run (LP64), and in NVRTC there.
+// The first name of a type is the one that cuda_name() returns. `long` has 64 bits on all hosts of
+// this project (LP64), and in NVRTC there.
 constexpr TypeName kTypeNames[] = {
     {"signed char", ScalarType::int8},
     {"char", ScalarType::int8},
@@ -55,10 +55,10 @@ constexpr TypeName kTypeNames[] = {
     {"double", ScalarType::float64},
 };
 
-/// Appends a word as a key has it: a comma in it gets a backslash, and so does each backslash that
-/// stands before a comma or at the end, so that no two words give one text.
+/// Appends a word in the form used in keys: a comma in it gets a backslash, and so does each
+/// backslash directly before a comma or at the end, so that no two words give the same text.
 void append_word(std::string& text, std::string_view word) {
-  std::size_t backslashes = 0;  // Right before this place.
+  std::size_t backslashes = 0;  // Number of backslashes directly before this place.
   for (const char c : word) {
     if (c == ',') {
       text.append(backslashes, '\\');
@@ -70,7 +70,8 @@ void append_word(std::string& text, std::string_view word) {
   text.append(backslashes, '\\');
 }
 
-/// Where the value that `text` begins with ends: at its end, or at a comma without a backslash.
+/// Returns the end of the value at the beginning of `text`: a comma without a backslash, or the end
+/// of the text.
 std::size_t end_of_value(std::string_view text) {
   std::size_t backslashes = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -80,7 +81,7 @@ std::size_t end_of_value(std::string_view text) {
   return text.size();
 }
 
-/// What append_word() made of a word.
+/// Returns the word from which append_word() made `text`.
 std::string word_of_key(std::string_view text) {
   std::string word;
   std::size_t backslashes = 0;
@@ -115,7 +116,7 @@ std::string to_text(const Value& value) {
 
 std::string key(const Bindings& bindings) {
   std::array<char, 24> digits{};
-  constexpr std::size_t kUsualBytes = 20;  // Of a name and its value.
+  constexpr std::size_t kUsualBytes = 20;  // Usual size of a name and its value.
   std::string text;
   text.reserve(kUsualBytes * bindings.size());
   for (const auto& [name, value] : bindings) {

@@ -36,7 +36,7 @@ TEST(Bindings, HaveAKeyOfTheirOwnWhateverTheirWordsHold) {
   }
   EXPECT_EQ(keys.size(), std::size(words));
   EXPECT_EQ(key({{"V", std::string("N,T")}}), "V=N\\,T");
-  EXPECT_EQ(key({{"V", std::string("a\\b")}}), "V=a\\b");  // As it is stored by older versions.
+  EXPECT_EQ(key({{"V", std::string("a\\b")}}), "V=a\\b");  // Older versions stored it in this form.
 }
 
 TEST(Key, TellsIntegersFromWords) {

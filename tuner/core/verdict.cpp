@@ -17,14 +17,15 @@ struct Reach {
   double up = 0;
 };
 
-/// Nullopt where there are too few samples.
+/// Returns the reach; nullopt if there are too few samples.
 std::optional<Reach> reach_of(const Measurement& measured) {
-  // Below 6 samples the least and the most enclose the median too seldom. So many times as far is
-  // far enough in 95 % of samples from normal, exponential and log-normal distributions.
+  // With fewer than 6 samples, the least and the greatest enclose the median too seldom. These
+  // multiples of their reach suffice in 95 % of samples from normal, exponential and log-normal
+  // distributions.
   constexpr std::array<double, 6> kTimesAsFar = {0, 0, 0, 4.7, 1.7, 1.1};
   const std::size_t count =
       std::max(measured.samples_ms.size(), static_cast<std::size_t>(measured.sample_count));
-  const bool is_few = count > 0 && count < kTimesAsFar.size();  // 0: not known.
+  const bool is_few = count > 0 && count < kTimesAsFar.size();  // A count of 0 means not known.
   const double factor = is_few ? kTimesAsFar[count] : 1;
   if (factor <= 0 || !is_time(measured.median_low_ms) || !is_time(measured.median_high_ms)) {
     return std::nullopt;
@@ -34,7 +35,7 @@ std::optional<Reach> reach_of(const Measurement& measured) {
                .up = factor * std::max(0.0, std::log(measured.median_high_ms) - median)};
 }
 
-/// Not `-0.0`.
+/// Formats a value in tenths, never as `-0.0`.
 std::string in_tenths(double value) { return decimal(std::round(value * 10) / 10 + 0.0, 1); }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 using Noise = std::function<double(std::mt19937&)>;
 
-/// Around `ms`, the median of the distribution.
+/// Returns random times around `ms`, the median of the distribution.
 Measurement times(double ms, const Noise& noise, std::size_t count, std::mt19937& random) {
   std::vector<double> all;
   for (std::size_t i = 0; i < count; ++i) all.push_back(ms * std::exp(0.02 * noise(random)));
@@ -67,7 +67,7 @@ TEST(Slowdown, NeedsEnoughSamples) {
   EXPECT_FALSE(slowdown(two, five));
   EXPECT_FALSE(slowdown(five, told_time(2)));
   EXPECT_FALSE(slowdown({}, five));
-  five.samples_ms.clear();  // Their number is still known.
+  five.samples_ms.clear();  // The number of samples is still known.
   const auto found = slowdown(five, five);
   ASSERT_TRUE(found);
   EXPECT_GT(found->high_percent, 100 * (2.4 / 2.2 - 1)) << "wider, as 5 are few";

@@ -4,11 +4,12 @@
 
 #include <cstdint>
 
-// Integers of any scalar type, exactly.
+// Exact arithmetic on integers of any scalar type.
 
 namespace smemtune {
 
-/// Holds every value of every integer type, and their sums and products modulo 2^128.
+/// An integer that holds every value of every integer type, and their sums and products modulo
+/// 2^128.
 __extension__ using Whole = __int128;
 __extension__ using UnsignedWhole = unsigned __int128;
 
@@ -17,19 +18,19 @@ constexpr bool is_signed_integer(ScalarType type) {
          type == ScalarType::int64;
 }
 
-/// Whether doubles do not hold every value of the type.
+/// Returns whether there are values of the type that doubles cannot hold.
 constexpr bool is_wide_integer(ScalarType type) {
   return type == ScalarType::int64 || type == ScalarType::uint64;
 }
 
-/// The bits of `value` as an element of an integer type, which keeps the low ones.
+/// Returns the bits of `value` as an element of an integer type, which keeps the low ones.
 inline std::uint64_t bits_of(Whole value, ScalarType type) {
   const auto bits = static_cast<std::uint64_t>(static_cast<UnsignedWhole>(value));
   const std::size_t width = 8 * size_of(type);
   return width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
 }
 
-/// The integer that has these bits.
+/// Returns the integer that has these bits.
 inline Whole whole_of(std::uint64_t bits, ScalarType type) {
   if (!is_signed_integer(type)) return static_cast<Whole>(bits);
   const std::size_t unused = 64 - 8 * size_of(type);
@@ -44,7 +45,7 @@ inline Whole highest_of(ScalarType type) {
   return lowest_of(type) + ((static_cast<Whole>(1) << (8 * size_of(type))) - 1);
 }
 
-/// How far two integers of the type are apart; 0 only for equal ones.
+/// Returns how far two integers of the type are apart; 0 only for equal ones.
 inline double distance(std::uint64_t a, std::uint64_t b, ScalarType type) {
   const Whole difference = whole_of(a, type) - whole_of(b, type);
   return static_cast<double>(difference < 0 ? -difference : difference);

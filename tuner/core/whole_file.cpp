@@ -18,11 +18,11 @@ namespace {
   throw InputError(file.string() + ": cannot be written: " + why);
 }
 
-/// Closes and removes a temporary file unless it was renamed.
+/// A temporary file, which the destructor closes and, unless it was renamed, removes.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::filesystem::path& target) {
-    // Its own name per process; O_EXCL skips what a dead process of the same id left behind.
+    // The name contains the process id; O_EXCL skips files that a dead process of the same id left.
     for (int number = 0; descriptor_ < 0; ++number) {
       std::string name = target.string();
       name.append(".").append(std::to_string(getpid()));
@@ -68,7 +68,8 @@ void write_all(int descriptor, const std::string& text, const std::filesystem::p
   }
 }
 
-/// What is at the place; nullopt: nothing. Throws InputError where a file cannot take it.
+/// Returns the status of the file; nullopt if there is none. Throws InputError if a file there
+/// cannot be replaced.
 std::optional<struct stat> replaceable(const std::filesystem::path& file) {
   struct stat found {};
   if (stat(file.c_str(), &found) != 0) {
@@ -80,10 +81,10 @@ std::optional<struct stat> replaceable(const std::filesystem::path& file) {
   return found;
 }
 
-/// Where a symbolic link leads, also one to what is not there yet. REQUIRES: replaceable(), which
-/// knows of links that must not be followed.
+/// Returns the file that a chain of symbolic links leads to, even if that does not exist yet.
+/// REQUIRES: replaceable(), which rejects links that must not be followed.
 std::filesystem::path behind_links(std::filesystem::path file) {
-  constexpr int kMostLinks = 40;  // As Linux has it.
+  constexpr int kMostLinks = 40;  // Linux's own limit.
   std::error_code no_link;
   for (int links = 0; links < kMostLinks; ++links) {
     const std::filesystem::path target = std::filesystem::read_symlink(file, no_link);
@@ -107,7 +108,8 @@ void write_whole_file(const std::filesystem::path& named, const std::string& tex
   const std::filesystem::path file = behind_links(named);
   TemporaryFile temporary(file);
   struct stat made {};
-  // What the umask left of 0644; for its owner only until it is whole.
+  // `made` has the mode that the umask leaves; until the file is complete only its owner may read
+  // it.
   if (fstat(temporary.descriptor(), &made) != 0 || fchmod(temporary.descriptor(), 0600) != 0) {
     cannot_write(file, std::strerror(errno));
   }
@@ -130,7 +132,7 @@ void sync_folder_of(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
-  fsync(descriptor);  // Some file systems cannot; the file itself is safe.
+  fsync(descriptor);  // Some file systems cannot do this; the file itself is safe.
   close(descriptor);
 }
 
