@@ -22,7 +22,7 @@ Sum sum_of(std::span<const std::uint8_t> bytes, ScalarType type) {
 
 double distance(const Sum& a, const Sum& b, ScalarType type) {
   if (is_floating(type)) return std::abs(a.number - b.number);
-  // The shorter way around the type's range.
+  // The shorter way around the type's range counts.
   const std::uint64_t one_way =
       bits_of(static_cast<Whole>(a.bits) - static_cast<Whole>(b.bits), type);
   const std::uint64_t other_way =
