@@ -244,7 +244,7 @@ bool names_lines(std::string_view text) {
 std::vector<Include> hidden_questions(std::span<const std::string_view> texts) {
   std::vector<std::vector<PlacedDirective>> directives;
   std::set<std::string, std::less<>> suspects;  // Macros that may make a header's name.
-  // Macros whose body names a macro, by that one.
+  // For each macro, the macros whose body names it.
   std::multimap<std::string, std::string, std::less<>> users;
   for (const std::string_view text : texts) {
     directives.push_back(directives_of(text));

@@ -179,7 +179,7 @@ TEST(KernelFile, KnowsWhatMacrosAndOtherNamesOfTypesStandFor) {
   EXPECT_THAT(file.meanings,
               ElementsAre(Pair("STOP", ElementsAre("0", "16")), Pair("real", ElementsAre("float")),
                           Pair("vec", ElementsAre("float", "float2"))));
-  EXPECT_THAT(file.numbers, IsEmpty());  // STOP follows V in the enumeration.
+  EXPECT_THAT(file.numbers, IsEmpty());  // The value of STOP depends on V.
 }
 
 TEST(KernelFile, KnowsHowTheHostLaunches) {

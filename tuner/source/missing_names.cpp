@@ -91,7 +91,7 @@ class MissingNamesReader {
     return i < tokens_.size() ? tokens_[i] : kEnd;
   }
 
-  /// Adds a function's parameters, and types among theirs that nothing declares.
+  /// Adds a function's parameters to the local names, and notes their types that nothing declares.
   void add_parameters(const SourceItem& item) {
     if (item.list == kNoToken) return;
     const std::size_t close = std::min(closing(tokens_, item.list), item.end);

@@ -156,7 +156,7 @@ bool is_float_literal(std::string_view number) {
 struct Definition {
   std::string name;
   std::string as_written;   ///< What tells it from others of its name: its types...
-  std::string in_double;    ///< ... and the types after those that become double have done so.
+  std::string in_double;    ///< ... and these types in double.
   bool is_primary = false;  ///< The template that others specialize.
   bool is_specialization = false;
   std::string conditions;  ///< The branches of #if that it lies in, outermost first.
@@ -340,7 +340,8 @@ class DefinitionReader {
 
 class Promoter {
  public:
-  /// `has_half`: whether the header is included without which `half` may be any name.
+  /// `has_half`: true if the header that declares `half` is included; otherwise `half` may be any
+  /// name.
   Promoter(std::string file, bool has_half) : file_(std::move(file)), has_half_(has_half) {}
 
   bool needs_prelude() const { return needs_prelude_; }
