@@ -130,7 +130,7 @@ T from_double(double value) {
   if constexpr (std::is_integral_v<T>) {
     if (std::isnan(value)) return 0;
     const double rounded = std::nearbyint(value);
-    // As a double, the largest integer's limit may be one above it, hence >=.
+    // The limit as a double may be one above the largest integer, hence >=.
     if (rounded >= static_cast<double>(std::numeric_limits<T>::max())) {
       return std::numeric_limits<T>::max();
     }

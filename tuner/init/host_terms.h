@@ -79,7 +79,7 @@ class HostTerms {
   std::string in_variables(const std::string& text, std::size_t frame, const Scope& scope) const;
 
   const LaunchSite& site_;
-  std::vector<Terms> terms_;  ///< By frame.
+  std::vector<Terms> terms_;  ///< Terms of each frame.
 };
 
 /// Returns `text` with whole terms (one token or several, such as `a.x`) replaced; unchanged if the

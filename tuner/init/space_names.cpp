@@ -308,8 +308,7 @@ void SpaceNames::choose_sizes() {
     }
   }
   const bool is_line = names.size() == 1 && first_.grid_dimensions == 1;
-  // The work grows with the product of nx, ny, nz; the data of a matrix product with that of two
-  // sizes.
+  // The data grow with the product of nx, ny, nz, but for a matrix product with that of two sizes.
   const bool is_volume =
       names.size() == 3 && std::ranges::all_of(names, [](const auto& name) {
         return std::string_view("xyz").find(lower(name).back()) != std::string_view::npos;

@@ -10,8 +10,9 @@
 namespace smemtune {
 namespace {
 
-constexpr std::size_t kLongestArguments = 1000;  // Of a function or macro, in tokens.
-constexpr int kDeepestCall = 50;                 // Depth of calls that are followed.
+// Length of a function's or macro's arguments, in tokens.
+constexpr std::size_t kLongestArguments = 1000;
+constexpr int kDeepestCall = 50;  // Depth of calls that are followed.
 
 /// Returns the token behind an element's brackets and members, `[i].x`.
 std::size_t behind_element(const CppTokens& tokens, std::size_t i, std::size_t end) {
@@ -181,7 +182,7 @@ Access AccessReader::of_argument(std::string_view function, std::size_t number) 
         kAdding, [&](std::string_view name) { return function.starts_with(name); });
     return adds ? Access::added : Access::both;
   }
-  std::optional<Access> all;  // Of all overloads and branches.
+  std::optional<Access> all;  // The access by all overloads and branches.
   const auto [begin, end] = functions_.equal_range(function);
   for (auto entry = begin; entry != end; ++entry) {
     const SourceItem& item = *entry->second;

@@ -12,7 +12,7 @@ namespace smemtune {
 struct CppToken {
   enum class Kind { word, number, literal, symbol, directive };
   Kind kind = Kind::symbol;
-  std::string_view text;  ///< As written; refers to the text that was read.
+  std::string_view text;  ///< Its text as written; refers to the text that was read.
   std::size_t begin = 0;  ///< Offset in that text.
   std::size_t line = 1;   ///< Line of its first character, from 1.
 

@@ -33,7 +33,7 @@ struct FlatSource {
     std::size_t file = 0;
     std::size_t line_there = 1;
   };
-  std::vector<Piece> pieces;  ///< By line. Empty if the text is the source.
+  std::vector<Piece> pieces;  ///< In the order of lines. Empty if the text is the source.
 };
 
 /// The surroundings in which a source is compiled.

@@ -261,7 +261,7 @@ class FileReader {
 
   /// Reads `cudaMemcpyToSymbol(constant, pointer, ...)` and `cudaMemcpy(other, pointer, ...)`.
   void read_copies_to_constants() {
-    std::multimap<std::string, std::string> copies;  // By the data that are copied.
+    std::multimap<std::string, std::string> copies;  // Targets of cudaMemcpy(), by the copied data.
     for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
       const bool to_constant = tokens_[i].is("cudaMemcpyToSymbol");
       if ((!to_constant && !tokens_[i].is("cudaMemcpy")) || !tokens_[i + 1].is("(")) continue;
@@ -397,7 +397,7 @@ class FileReader {
   SourceItems read_;
   const std::vector<SourceItem>& items_;
   Reach reach_;
-  std::vector<bool> kept_;               ///< By item.
+  std::vector<bool> kept_;               ///< True for each item that is kept.
   std::set<const SourceItem*> guarded_;  ///< Items to put under #ifndef.
   std::set<std::string> known_;          ///< Names declared outside of functions.
   KernelFile file_;

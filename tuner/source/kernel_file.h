@@ -44,7 +44,7 @@ struct LeftOut {
 
 struct KernelFile {
   std::vector<KernelFunction> kernels;
-  std::vector<NamedNumber> numbers;  ///< Those that a kernel reaches and that have one value.
+  std::vector<NamedNumber> numbers;  ///< Numbers that a kernel reaches and that have one value.
   std::vector<MissingName> missing;
   /// The numbers that #if compares a name with.
   std::map<std::string, std::set<std::int64_t>> compared;

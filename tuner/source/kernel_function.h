@@ -38,8 +38,9 @@ struct TemplateParameter {
 /// A variable in __shared__ or __constant__ memory.
 struct SharedArray {
   std::string type;
-  std::string name;                  ///< With its namespaces if it is a constant.
-  std::vector<std::string> extents;  ///< As written. Empty for a variable and for `extern ... []`.
+  std::string name;  ///< With its namespaces if it is a constant.
+  /// Texts as written. Empty for a variable and for `extern ... []`.
+  std::vector<std::string> extents;
   bool is_dynamic = false;
 };
 
@@ -49,7 +50,7 @@ struct KernelFunction {
   std::size_t line = 0;
   std::vector<TemplateParameter> template_parameters;
   std::vector<KernelParameter> parameters;
-  std::vector<std::string> launch_bounds;  ///< As written; empty if there are none.
+  std::vector<std::string> launch_bounds;  ///< Texts as written; empty if there are none.
   std::vector<SharedArray> shared;         ///< Variables of its body.
   std::set<std::string> names;             ///< Every identifier of its body...
   std::set<std::string> reached;           ///< ... and of everything that it uses.

@@ -292,7 +292,7 @@ std::optional<std::string> redefinition(std::span<const SourceFile> files, std::
     return guard.undefined == name || handed_over.contains(std::string(guard.undefined));
   };
   for (const SourceFile& file : files) {
-    std::vector<Guard> guards;  // Those of the open conditionals, outermost first.
+    std::vector<Guard> guards;  // Guards of the open conditionals, outermost first.
     for (const CppToken& token : cpp_tokens(file.text)) {
       if (token.kind != CppToken::Kind::directive) continue;
       const Directive found = directive_of(token);

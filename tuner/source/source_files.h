@@ -17,7 +17,7 @@ inline constexpr std::size_t kMaxSourceBytes = 4u << 20;
 
 /// A kernel's source file that was found.
 struct SourceFile {
-  std::string name;             ///< As in KernelSource.
+  std::string name;             ///< The name in KernelSource.
   std::filesystem::path place;  ///< Canonical.
   std::string text;
 };

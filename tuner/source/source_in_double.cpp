@@ -155,7 +155,7 @@ bool is_float_literal(std::string_view number) {
 /// A definition outside functions and classes, of which there may be several for several types.
 struct Definition {
   std::string name;
-  std::string as_written;   ///< What tells it from others of its name: its types...
+  std::string as_written;   ///< The types that tell it from others of its name...
   std::string in_double;    ///< ... and these types in double.
   bool is_primary = false;  ///< The template that others specialize.
   bool is_specialization = false;

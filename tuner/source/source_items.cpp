@@ -149,7 +149,7 @@ class ItemReader {
   /// specialization; for an operator, the word `operator`. kNoToken if the list belongs to no
   /// function.
   std::size_t name_before(std::size_t list, std::size_t head) const {
-    constexpr std::size_t kLongest = 3;  // As in `>>=`, where each > is a token.
+    constexpr std::size_t kLongest = 3;  // An operator such as `>>=`, where each > is a token.
     std::size_t name = list - 1;
     for (std::size_t i = name; i > head && name - i <= kLongest && !tokens_[i].is_word();) {
       if (tokens_[--i].is("operator")) return i;

@@ -12,7 +12,7 @@ namespace smemtune {
 struct Structure {
   struct Member {
     std::string type;
-    std::vector<std::string> extents;  ///< Of an array; else empty.
+    std::vector<std::string> extents;  ///< Extents of an array; else empty.
     bool is_pointer = false;
   };
   std::string name;

@@ -65,7 +65,7 @@ class CpuLauncher final : public Launcher {
     std::shared_ptr<Module> fast;
     std::shared_ptr<Module> checked;
     std::vector<LaunchShape> launches;
-    std::vector<std::string> lowered_names;  ///< Of the launches' entries.
+    std::vector<std::string> lowered_names;  ///< Lowered names of the launches' entries.
     std::vector<Turn> turns;
     /// Bytes of the arguments that are passed by value, which may differ from other
     /// configurations'.

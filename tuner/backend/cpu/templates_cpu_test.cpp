@@ -129,7 +129,8 @@ CompileRequest request_for(const KernelSource& source, const std::vector<KernelI
 class TemplatesOnTheCpu : public testing::TestWithParam<std::string> {
  protected:
   void check(const LoadedSpace& loaded, const KernelTemplate& kernel, const Problem& problem) {
-    std::map<std::vector<std::string>, CompiledKernel> programs;  // By options.
+    // The program of each set of options.
+    std::map<std::vector<std::string>, CompiledKernel> programs;
     const std::vector<KernelInstance> instances = samples(loaded.space, kernel, problem, device);
     for (const KernelInstance& instance : instances) {
       const std::string label =

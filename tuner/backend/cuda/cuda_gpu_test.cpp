@@ -652,7 +652,8 @@ TEST_F(CudaGpu, PassesTextureObjectsOverTheirBuffers) {
       shape("fetch", kElements / 256 + 1, 256, {"bytes", "pairs", "vectors", "out", "n"})};
   std::vector<Argument> arguments = {bytes, pairs, vectors, buffer("out", Role::output, kElements),
                                      integer("n", kElements)};
-  prepare(arguments);  // As buffers: a texture is only the way in which a kernel sees a buffer.
+  // The buffers are prepared as such: a texture is only the way in which a kernel sees one.
+  prepare(arguments);
   for (std::size_t i = 0; i < 3; ++i) arguments[i].memory = MemorySpace::texture;
   const KernelHandle handle = load(source, launch, arguments);
   for (const std::uint64_t seed : {1u, 2u}) {

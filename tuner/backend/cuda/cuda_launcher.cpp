@@ -50,7 +50,8 @@ std::optional<Failure> misfit(const RunRequest& request, const BoundKernel& boun
 
 struct Downloads {
   std::map<std::string, std::vector<double>> elements;
-  std::map<std::string, std::vector<std::uint64_t>> bits;  // Of the buffers of 64-bit integers.
+  // Contents of the buffers of 64-bit integers.
+  std::map<std::string, std::vector<std::uint64_t>> bits;
 
   void add(const Argument& argument, const std::vector<std::uint8_t>& bytes) {
     elements[argument.name] = to_doubles(bytes, argument.type);

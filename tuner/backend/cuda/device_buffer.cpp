@@ -7,7 +7,7 @@
 namespace smemtune::cuda {
 namespace {
 
-constexpr std::int64_t kAlignment = 256;  // That of cudaMalloc.
+constexpr std::int64_t kAlignment = 256;  // The alignment of cudaMalloc.
 
 std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;

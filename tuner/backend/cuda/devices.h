@@ -10,7 +10,8 @@ namespace smemtune::cuda {
 
 struct GpusHere {
   std::vector<Device> gpus;  ///< Usable GPUs, by index.
-  std::string why_none;  ///< What is missing if there are none: a GPU, its driver, a newer driver.
+  /// Names what is missing if there are none: a GPU, its driver, a newer one.
+  std::string why_none;
 };
 
 /// Returns the GPUs of this machine that can be used. Sets CUDA_MODULE_LOADING, so that no kernel
