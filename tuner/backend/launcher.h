@@ -34,7 +34,7 @@ struct LoadedKernel {
   KernelHandle handle = 0;
   struct Launch {
     Resources resources;    ///< From the driver's attributes; spill bytes and barriers are 0.
-    int blocks_per_sm = 0;  ///< From the driver's occupancy calculation; -1 when not known.
+    int blocks_per_sm = 0;  ///< By the driver's occupancy calculation; -1 when not known.
 
     bool operator==(const Launch&) const = default;
   };
@@ -171,7 +171,7 @@ struct LookReport {
 ///
 /// Every buffer lies between guard zones of 4 KB. A checked run restores `input` and `inout`
 /// buffers from their initial contents, fills `output` buffers (without an init of their own) with
-/// poison (contents.h) and the guard zones with a pattern, launches, waits, and looks at every
+/// poison (contents.h) and the guard zones with a pattern, launches, waits, and checks every
 /// element, every guard zone and every input. Failures of the kernel are data; errors of the device
 /// are UnavailableError.
 ///

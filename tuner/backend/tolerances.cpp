@@ -90,7 +90,7 @@ std::optional<Mismatch> wrong_sum(const Argument& argument, const Sum& its_sum,
     }
   }
   const Tolerance used = tolerance_for(tolerance, argument.type);
-  // Written so that NaN fails.
+  // This form of the comparison makes NaN fail.
   if (error <= allowed_error(used, argument.type, expected)) return std::nullopt;
   Mismatch mismatch = {.argument = argument.name,
                        .reason = Reason(Status::correctness, "mismatch").word()};

@@ -27,8 +27,8 @@ std::int64_t smaller(std::int64_t size, std::int64_t most) {
   return rest == 0 ? most : most - block + rest;
 }
 
-/// Returns true if a template argument is the number of threads that are launched. In `if (n == 16)
-/// k<16><<<..., n>>>() else k<32><<<..., n>>>()` the argument tells which number applies.
+/// Returns true if a template argument is the number of threads that are launched. In
+/// `if (n == 16) k<16><<<..., n>>>() else k<32><<<..., n>>>()` it tells which number applies.
 bool names_its_block(const LaunchSite& site) {
   if (site.block.empty() || site.template_arguments.empty()) return false;
   const auto threads = HostTerms(site).in_our_names(site.block.front(), Scope());

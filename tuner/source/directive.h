@@ -17,7 +17,7 @@ struct Directive {
   std::string rest;
 
   bool asks() const;            ///< True for #if and #elif, which have an expression.
-  bool is_conditional() const;  ///< Also true for #ifdef and its like, #else and #endif.
+  bool is_conditional() const;  ///< True for these, #ifdef and its like, #else and #endif.
 };
 
 Directive directive_of(const CppToken& token);

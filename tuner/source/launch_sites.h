@@ -17,8 +17,8 @@ struct HostFrame {
   std::string function;  ///< Empty outside of functions.
   /// The last values that they were given before that line.
   std::map<std::string, std::string> variables;
-  /// The elements of the array that a variable is taken from, `int sizes[] = {32, 64}; n =
-  /// sizes[i]`.
+  /// The elements of the array that a variable is taken from:
+  /// `int sizes[] = {32, 64}; n = sizes[i]`.
   std::map<std::string, std::vector<std::string>> choices;
   std::set<std::string> changed;  ///< Variables that code out of sight may have changed.
   /// Parameters of the previous frame, as this one passes them.

@@ -18,7 +18,7 @@ struct SourceItem {
   std::size_t end = 0;    ///< ... to before here.
   std::vector<std::string> declares;
   std::vector<std::string> uses;
-  std::string what;        ///< For people.
+  std::string what;        ///< A description for people.
   bool is_kernel = false;  ///< __global__
   bool is_host = false;    ///< True for a function that only the host has.
   /// True for an operator of types; it is not called by name and declares none.

@@ -14,8 +14,8 @@
 
 namespace smemtune::cpu {
 
-/// A faulty memory access, as seen by the thread that made it: `reads 4 bytes at byte 128 of tile,
-/// which has 128`.
+/// A faulty memory access, as seen by the thread that made it:
+/// `reads 4 bytes at byte 128 of tile, which has 128`.
 struct AccessFault {
   Reason reason;
   std::string detail;

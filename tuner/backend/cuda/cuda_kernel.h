@@ -50,7 +50,7 @@ Outcome<std::unique_ptr<CudaKernel>> load_kernel(const Driver& driver,
                                                  const std::vector<Argument>& arguments);
 
 /// Opts in to the dynamic shared memory that each launch asks for. Failure `runtime`,
-/// `shared_bytes` where the device has less.
+/// `shared_bytes` if the device has less.
 std::optional<Failure> allow_shared_memory(const Driver& driver, const CudaKernel& kernel,
                                            const Device& device);
 

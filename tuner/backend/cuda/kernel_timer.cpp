@@ -35,7 +35,7 @@ constexpr double kSlowRun = 2;
 // Every launch of a sample has its own copy of the buffers; all copies take at most this many
 // bytes.
 constexpr std::int64_t kMostCopiesBytes = std::int64_t{2} << 30;
-// Never shorter than the resolution of an event (0.5 us), so that a time is never 0.
+// Shortest time of a sample: the resolution of an event (0.5 us), so that a time is never 0.
 constexpr double kMinElapsedMs = 5e-4;
 
 // Times the copies between host and device that a program would make around the kernel if its

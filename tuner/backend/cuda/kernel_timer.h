@@ -25,8 +25,8 @@ class KernelTimer {
                            const TimeRequest& request);
 
  private:
-  struct Sampling;  // How often a kernel is launched.
-  struct Subject;   // What is timed.
+  struct Sampling;  // The launches of a sample.
+  struct Subject;   // A kernel, its workload and the request to time it.
   class Series;     // The samples of one request.
   struct Compared;  // The launch of a sample that is compared, and its data.
 
