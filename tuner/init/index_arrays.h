@@ -10,8 +10,8 @@ namespace smemtune {
 /// Names of a kernel's pointers whose elements decide more than the values of other elements.
 struct ElementUses {
   /// Pointers whose elements take part in an index of another array, by themselves or by local
-  /// variables: their initial values decide what is read and written. Not those where a mask (`key
-  /// & 255`) or the remainder of an unsigned number bounds the index.
+  /// variables: their initial values decide what is read and written. Not those where
+  /// a mask (`key & 255`) or the remainder of an unsigned number bounds the index.
   std::set<std::string> indices;
   /// Pointers whose elements decide how often a loop runs or how far a value is shifted, or are
   /// passed on to where that cannot be seen: to a function with loops or arrays, or as a pointer

@@ -57,8 +57,8 @@ HostCode::HostCode(const CppTokens& tokens, const std::vector<SourceItem>& items
   allocated_.insert(of_host_.begin(), of_host_.end());
 }
 
-/// Reads `cudaMalloc(&a, bytes)`, `cudaMallocPitch(&a, &pitch, width, height)`, `cudaMemcpy(a, b,
-/// bytes)`.
+/// Reads `cudaMalloc(&a, bytes)`, `cudaMallocPitch(&a, &pitch, width, height)`,
+/// `cudaMemcpy(a, b, bytes)`.
 void HostCode::read_allocation(std::size_t call) {
   const std::string_view name = tokens_[call].text;
   const bool copies = name == "cudaMemcpy" || name == "cudaMemcpyAsync" || name == "cudaMemset";
@@ -271,8 +271,8 @@ std::size_t HostCode::list_around(std::size_t i, std::size_t& number) const {
   return kNoToken;
 }
 
-/// Returns the last value that f assigns in `f(&name)`, the name being token i: `*parameter =
-/// value;`. Empty if that is not seen.
+/// Returns the last value that f assigns in `f(&name)`, the name being token i:
+/// `*parameter = value;`. Empty if that is not seen.
 TokenRange HostCode::given_by_function(std::size_t i) {
   std::size_t number = 0;
   const std::size_t open = list_around(i, number);
