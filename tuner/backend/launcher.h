@@ -34,7 +34,7 @@ struct LoadedKernel {
   KernelHandle handle = 0;
   struct Launch {
     Resources resources;    ///< From the driver's attributes; spill bytes and barriers are 0.
-    int blocks_per_sm = 0;  ///< By the driver's occupancy calculation; -1 when not known.
+    int blocks_per_sm = 0;  ///< Blocks by the driver's occupancy calculation; -1 when not known.
 
     bool operator==(const Launch&) const = default;
   };

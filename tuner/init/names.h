@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-// What the name of a number tells about it.
+// Conclusions from the name of a number.
 
 namespace smemtune {
 
