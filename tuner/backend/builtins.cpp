@@ -14,7 +14,8 @@ struct Builtin {
   std::string_view meaning;
 };
 
-// Floating values by their bits: NVRTC has no builtin for them, and they must be constants.
+// Floating-point values are given by their bits: NVRTC has no builtins for them, and they must be
+// constants.
 constexpr auto kMacros = std::to_array<Builtin>({
     {"NULL", "0"},
     {"INFINITY", "__builtin_bit_cast(float, 0x7f800000)"},
@@ -45,7 +46,7 @@ constexpr auto kTypes = std::to_array<Builtin>({
     {"uint32_t", "unsigned int"},
     {"int64_t", "long long"},
     {"uint64_t", "unsigned long long"},
-    // Of <sys/types.h>, which nvcc reads unasked.
+    // Types of <sys/types.h>, which nvcc includes by itself.
     {"uint", "unsigned int"},
     {"ushort", "unsigned short"},
     {"ulong", "unsigned long"},
@@ -89,7 +90,8 @@ std::string builtins_for(const KernelSource& source) {
   for (const auto& [name, meaning] : kTypes) {
     const std::string word(name);
     if (has_header || !uses(source, name)) continue;
-    if (says(source, word + ";") || says(source, "using " + word)) continue;  // Its own.
+    // The source declares it itself.
+    if (says(source, word + ";") || says(source, "using " + word)) continue;
     text += "typedef " + std::string(meaning) + " " + word + ";\n";
   }
   return text;

@@ -6,9 +6,9 @@
 
 namespace smemtune {
 
-/// Declarations of what nvcc declares unasked (it includes <math.h> and the like itself) and the
-/// source uses without declaring it: INFINITY, NAN, M_PI and their kin, NULL, fixed-width integers.
-/// To be read before the source; often empty.
+/// Returns declarations of the names that nvcc declares by itself (it includes <math.h> and the
+/// like) and that the source uses without declaring them: INFINITY, NAN, M_PI and their kin, NULL,
+/// fixed-width integers. The text must be read before the source; it is often empty.
 std::string builtins_for(const KernelSource& source);
 
 }  // namespace smemtune

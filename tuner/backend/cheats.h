@@ -9,44 +9,46 @@
 #include <string>
 #include <vector>
 
-// Kernels that are right when they are looked at and save work when they are timed, for tests of
-// every device.
+// Kernels that give right results when they are checked and save work when they are timed, for
+// tests of every device.
 
 namespace smemtune {
 
 struct Cheat {
   const char* name;
-  /// Whether it writes what is wrong. The others compute what they cannot know, as those do that
-  /// remember results of inputs which never come back: they gain nothing.
+  /// True if the timed kernel writes wrong results. The other cheats cannot know the results and
+  /// compute them, such as those that remember results of inputs which never come back: they gain
+  /// nothing.
   bool is_wrong = true;
 };
 
 inline constexpr auto kCheats = std::to_array<Cheat>({
-    {"counts_launches"},       // Wrong from the 9th launch on.
-    {"every_other_launch"},    // Wrong in each second one, later on.
-    {"returns_if_unchanged"},  // Where the element of the input is what it was.
-    {"returns_if_first_is"},   // Where the first element is.
+    {"counts_launches"},       // Returns early from the 9th launch on.
+    {"every_other_launch"},    // Returns early in every second launch from the 9th on.
+    {"returns_if_unchanged"},  // Returns where its element of the input is unchanged.
+    {"returns_if_first_is"},   // Returns where the input's first element is unchanged.
     {"remembers_by_place", false},
     {"remembers_by_value", false},
-    {"remembers_by_pointer"},  // Returns where the output's address is known.
+    {"remembers_by_pointer"},  // Returns where it has seen the output's address before.
     {"remembers_many_inputs", false},
-    {"knows_inputs"},  // Wrong for an input that was never seen, later on.
+    {"knows_inputs"},  // Writes 0 for inputs that it has not seen, from the 9th launch on.
     {"state_in_scratch", false},
-    {"state_behind_output"},      // In its guard zone.
-    {"looks_for_poison", false},  // Returns where its output is none.
+    {"state_behind_output"},      // Keeps its state in the output's guard zone.
+    {"looks_for_poison", false},  // Returns where its output holds no poison.
     {"looks_whether_right", false},
-    {"inout_unchanged"},  // Returns where the inout argument is what it was.
-    {"waits_for_time"},   // Wrong once it is so old.
-    {"leaves_work"},      // Each launch does what the one before it left.
-    {"takes_results"},    // Of an earlier kernel, which leaves them in scratch.
-    {"searches_memory"},  // For the answers, beyond its own buffers.
-    {"not_a_number"},     // Later on, as NaN compares with nothing.
-    {"constant_small"},   // Later on, within a tolerance made for larger numbers.
-    {"half_the_blocks"},  // Later on.
+    {"inout_unchanged"},  // Returns where the inout argument is unchanged.
+    {"waits_for_time"},   // Returns once enough cycles have passed since its first launch.
+    {"leaves_work"},      // Does in each launch the work that the one before it left.
+    {"takes_results"},    // Takes the results that an earlier kernel leaves in scratch.
+    {"searches_memory"},  // Searches memory beyond its own buffers for the results.
+    {"not_a_number"},     // Writes NaN, which compares with nothing, from the 9th launch on.
+    // Writes a constant, within a tolerance for larger numbers, from the 9th launch on.
+    {"constant_small"},
+    {"half_the_blocks"},  // Skips every second block from the 9th launch on.
 });
 
-/// The entry `cheat<NAME>`; `honest` does nothing of the kind. The kernel computes out = 2 in,
-/// io = 2 io and small = 1e-7 in, slowly, of N elements.
+/// Returns the source of an entry `cheat<NAME>` for each cheat; `honest` does not cheat. The kernel
+/// computes out = 2 in, io = 2 io and small = 1e-7 in, slowly, for N elements.
 inline const std::string& cheating_source() {
   static const std::string source = [] {
     std::string names = "honest";
@@ -222,14 +224,14 @@ inline std::vector<std::string> cheating_entries() {
   return entries;
 }
 
-/// What came of a kernel: the reason of its failure, or how long it takes.
+/// The fate of a kernel: the reason of its failure, or its time.
 struct Fate {
   std::string reason;
   double median_ms = 0;
 };
 
-/// Treats a loaded kernel as a search and finals do: verified on two workloads, 0 and 1, then timed
-/// on the first.
+/// Treats a loaded kernel as a search and finals do: verifies it on two workloads, 0 and 1, then
+/// times it on the first.
 inline Fate fate_of(Launcher& launcher, KernelHandle reference, KernelHandle handle, int rounds) {
   const std::map<std::string, Tolerance> tolerances = {
       {"small", {.absolute = 1e-11, .relative = 1e-5}}};

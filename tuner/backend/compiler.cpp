@@ -17,7 +17,7 @@ void add_new(std::vector<T>& all, const std::vector<T>& more) {
   }
 }
 
-/// One program for the requests at `places`, which are all of one.
+/// Compiles one program for the requests at `places`, which all belong to it.
 void compile_as_one(Compiler& compiler, std::span<const CompileRequest> requests, Places places,
                     CompiledTogether& outcomes) {
   CompileRequest merged = requests[places.front()];

@@ -14,16 +14,17 @@
 
 namespace smemtune {
 
-/// What to compile. Holds all sources, so that it can be sent to another process.
+/// A request to compile kernels. Holds all sources, so that it can be sent to another process.
 struct CompileRequest {
   /// `sm_90`, `sm_90a`; `host` for the CPU device; `compute_90` for PTX, without resources.
   std::string architecture;
   KernelSource source;
-  std::vector<std::string> name_expressions;    ///< Of entries: `gemm_tiled<float, 32>`; each once.
-  std::vector<std::string> symbol_expressions;  ///< Of __constant__ symbols.
-  std::vector<std::string> options;             ///< Checked by the loader of the space file.
-  /// What the entries are passed, one for each kernel; empty: not known. Where the request has no
-  /// name expressions, these are all that is looked at, and nothing is compiled.
+  std::vector<std::string> name_expressions;    ///< Entries, `gemm_tiled<float, 32>`; each once.
+  std::vector<std::string> symbol_expressions;  ///< Expressions of __constant__ symbols.
+  std::vector<std::string> options;  ///< Already checked by the loader of the space file.
+  /// The arguments that the space passes to the entries, one signature for each kernel; empty when
+  /// not known. If the request has no name expressions, only the signatures are checked and nothing
+  /// is compiled.
   std::vector<Signature> signatures = {};
 
   bool operator==(const CompileRequest&) const = default;
@@ -31,10 +32,10 @@ struct CompileRequest {
 
 struct CompiledEntry {
   std::string name_expression;
-  std::string lowered_name;  ///< By which the module knows it.
+  std::string lowered_name;  ///< The entry's name in the module.
   Resources resources;
-  /// Of its machine code and what that refers to, whatever the entry is called: entries with equal
-  /// hashes and resources do the same. Empty where that cannot be said.
+  /// Hash of the entry's machine code and of what the code refers to, independent of the entry's
+  /// name: entries with equal hashes and resources do the same. Empty when it cannot be told.
   std::string code_sha256;
 
   bool operator==(const CompiledEntry&) const = default;
@@ -49,10 +50,10 @@ struct CompiledSymbol {
 
 /// A module and what the compiler reported of it.
 struct CompiledKernel {
-  std::vector<CompiledEntry> entries;   ///< All that were asked for, in any order.
-  std::vector<CompiledSymbol> symbols;  ///< The same.
+  std::vector<CompiledEntry> entries;   ///< All requested entries, in any order.
+  std::vector<CompiledSymbol> symbols;  ///< All requested symbols, in any order.
   std::vector<std::uint8_t> image;      ///< A cubin; a shared object for the CPU device.
-  std::vector<ReadPlace> read;          ///< What else it depends on.
+  std::vector<ReadPlace> read;          ///< Other files and folders that the result depends on.
   std::string log;                      ///< Warnings and the ptxas report; at most 64 KB.
   double compile_ms = 0;
 
@@ -62,11 +63,11 @@ struct CompiledKernel {
   const CompiledSymbol* symbol(const std::string& name_expression) const;
 };
 
-/// What came of several requests, in their order. Requests that were compiled in one program share
-/// its module, which then holds more entries than each of them asked for.
+/// Outcomes of several requests, in the order of the requests. Requests that were compiled in one
+/// program share its module, which then holds more entries than each of them asked for.
 using CompiledTogether = std::vector<Outcome<std::shared_ptr<const CompiledKernel>>>;
 
-/// Whether two requests differ only in what they instantiate.
+/// Returns true if two requests differ only in what they instantiate.
 bool of_one_program(const CompileRequest& a, const CompileRequest& b);
 
 /// Turns sources into modules. Lives in a compile worker, which may be killed or die.
@@ -74,21 +75,23 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
 
-  /// `NVRTC 13.0`: stored with the results.
+  /// Returns the compiler's name and version, `NVRTC 13.0`, which is stored with the results.
   virtual std::string version() const = 0;
 
-  /// Hash of the compiler's own files, 64 hexadecimal digits; empty when version() says it all.
+  /// Returns a hash of the compiler's own files, 64 hexadecimal digits; empty when version() is
+  /// enough to identify it.
   virtual std::string sha256() const { return {}; }
 
-  /// Failure with status `compile` and reason `error`; its detail is the compiler's log (at most
-  /// 64 KB, control characters removed). Where an entry takes other arguments than it is passed,
-  /// the reason is `signature` and the detail has a line for each. Throws UnavailableError when the
-  /// compiler itself is broken.
+  /// Compiles a request. A source that does not compile gives a Failure with status `compile` and
+  /// reason `error`, whose detail is the compiler's log (at most 64 KB, control characters
+  /// removed). If an entry takes other arguments than the space passes, the reason is `signature`
+  /// and the detail has a line for each. Throws UnavailableError when the compiler itself is
+  /// broken.
   virtual Outcome<CompiledKernel> compile(const CompileRequest& request) = 0;
 
-  /// What compile() would say of each request. Those of one program are compiled as one; when that
-  /// fails, each half by itself, so that every request gets its own failure and costs the others
-  /// only time.
+  /// Returns what compile() would return for each request. Requests of one program are compiled as
+  /// one; when that fails, each half is compiled by itself, so that every request gets its own
+  /// failure and costs the others only time.
   virtual CompiledTogether compile_together(std::span<const CompileRequest> requests);
 };
 

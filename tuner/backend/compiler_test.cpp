@@ -34,7 +34,7 @@ class CountingCompiler final : public Compiler {
     return compiled;
   }
 
-  std::vector<std::vector<std::string>> programs;  ///< What each instantiated.
+  std::vector<std::vector<std::string>> programs;  ///< The name expressions of each.
 };
 
 CompileRequest request_for(const std::string& expression) {

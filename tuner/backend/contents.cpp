@@ -21,17 +21,17 @@
 namespace smemtune {
 namespace {
 
-/// In [0, 1).
+/// Returns a number in [0, 1).
 double unit_random(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
-/// Box and Muller's transform of the stream's numbers 2 i and 2 i + 1.
+/// Returns Box and Muller's transform of the stream's numbers 2 i and 2 i + 1.
 double normal_random(std::uint64_t stream, std::uint64_t i) {
   const double radius_from = 1 - unit_random(random_bits(stream, 2 * i));  // Never 0.
   const double angle = 2 * std::numbers::pi * unit_random(random_bits(stream, 2 * i + 1));
   return std::sqrt(-2 * std::log(radius_from)) * std::cos(angle);
 }
 
-/// In a range with a center, at distances of every order of magnitude from it.
+/// Random elements of a range with a center, at distances of every order of magnitude from it.
 class Spread {
  public:
   Spread(const Init& init, std::uint64_t stream) : stream_(stream) {
@@ -41,7 +41,7 @@ class Spread {
     center_ = is_normal ? init.a : std::clamp(0.0, low_, high_);
   }
 
-  /// Between the ends, about as often in each of ten octaves of distances.
+  /// Returns an element between the ends, about as often in each of ten octaves of distances.
   double real(std::uint64_t i) const {
     constexpr std::uint64_t kOctaves = 10;
     const std::uint64_t choice = random_bits(stream_, 2 * i);
@@ -51,7 +51,7 @@ class Spread {
     return center_ + length * std::ldexp(mantissa, -octave - 1);
   }
 
-  /// The nearest integers to the ends, as far as the type has them.
+  /// Makes the ends the integers nearest to them, as far as the type has them.
   void use_integers_of(const Init& init, ScalarType type) {
     if (init.kind == Init::Kind::full_range) {
       lowest_ = lowest_of(type);
@@ -92,7 +92,7 @@ class Spread {
   Whole middle_ = 0;
 };
 
-/// Of uniform, normal and full_range.
+/// Returns contents of the kinds uniform, normal and full_range, spread.
 std::vector<std::uint8_t> spread_contents(const Argument& argument, std::uint64_t stream) {
   const auto count = static_cast<std::uint64_t>(argument.elements());
   Spread spread(argument.init, stream);
@@ -104,7 +104,7 @@ std::vector<std::uint8_t> spread_contents(const Argument& argument, std::uint64_
                      [&](std::uint64_t i) { return bits_of(spread.integer(i), argument.type); });
 }
 
-/// What an array of a definition holds.
+/// Returns an argument's contents as an array of a definition.
 HostArray host_contents(const Argument& argument, std::uint64_t seed) {
   const std::vector<std::uint8_t> bytes = initial_contents(argument, seed);
   HostArray array = {argument.shape, to_doubles(bytes, argument.type), argument.type};
@@ -112,7 +112,8 @@ HostArray host_contents(const Argument& argument, std::uint64_t seed) {
   return array;
 }
 
-/// As the definition gives them, of what the arguments hold that it reads.
+/// Returns the contents that the argument's definition gives, from the contents of the arguments
+/// that it reads.
 std::vector<std::uint8_t> defined_contents(const Argument& argument, std::uint64_t seed) {
   constexpr std::uint64_t kMostOperations = 4'000'000'000;
   std::map<std::string, std::size_t> dimensions = {{argument.name, argument.shape.size()}};
@@ -155,7 +156,7 @@ std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64
   const auto fill = [&](const std::function<double(std::uint64_t)>& element) {
     return encode_each(count, argument.type, element);
   };
-  // Every argument has a stream of its own, or two inputs would be equal.
+  // Every argument has its own stream, or two inputs would be equal.
   const std::span<const std::uint8_t> name(
       reinterpret_cast<const std::uint8_t*>(argument.name.data()), argument.name.size());
   const std::uint64_t stream = random_bits(seed, crc32(name));

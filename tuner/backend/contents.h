@@ -7,33 +7,36 @@
 
 namespace smemtune {
 
-/// Bytes of a buffer as its `init` gives them: the same for the same argument and seed on every
-/// machine and device. Integer types round uniform() and normal() to the nearest integer; iota
-/// begins again at 0 where the type cannot count on. Arguments of other names differ. Where
-/// Init::is_spread, random elements keep to the range of the others but are as often small as
-/// large: they lie at distances of every order of magnitude from 0, or from the end of the range
-/// that is nearest to it, on both sides where there are two. Integers then reach 0 and both ends;
-/// floating elements reach no end that others do not, and no 0, as kernels may divide by them; those
-/// of normal() lie within three deviations. Throws InputError for a file that cannot be read or has another shape or type. An argument that begins
-/// as another type has that one's elements, converted.
+/// Returns the bytes of a buffer as its `init` defines them: the same for the same argument and
+/// seed on every machine and device. Integer types round uniform() and normal() to the nearest
+/// integer; iota starts again at 0 where the type cannot count further. Arguments with different
+/// names get different random contents. If Init::is_spread is set, random elements keep to the same
+/// range but are as often small as large: their distances from 0, or from the end of the range that
+/// is nearest to 0, are of every order of magnitude, on both sides if there are two. Integers then
+/// reach 0 and both ends; floating-point elements reach no end that they would not reach otherwise,
+/// and never 0, because kernels may divide by them; those of normal() lie within three deviations.
+/// An argument that begins as another type (begins_as) has that type's elements, converted. Throws
+/// InputError for a file that cannot be read or has another shape or type.
 std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64_t seed);
 
-/// Whether it has contents when a kernel begins; nothing is promised of others.
+/// Returns true if the argument has contents when a kernel begins; nothing is promised about the
+/// contents of other arguments.
 bool begins_with_contents(const Argument& argument);
 
-/// What every byte of an output is before a checked run: as a floating type NaN, as an integer what
-/// wrong results seldom are, unlike 0, -1 and the ends of a range.
+/// Returns the byte that fills an output before a checked run: as a floating-point type NaN, as an
+/// integer a value that wrong results seldom have, unlike 0, -1 and the ends of a range.
 constexpr std::uint8_t poison_byte(ScalarType type) {
   return type >= ScalarType::float8_e4m3 ? 0xFF : 0x5B;
 }
 
-/// Whether wrong elements that look like poison were rather written, of a narrow integer that has
-/// so few values that wrong ones are the poison by chance: they are few beside those that do not.
+/// Returns true if wrong elements that equal the poison were probably written after all. This holds
+/// for narrow integers, which have so few values that wrong ones equal the poison by chance, as
+/// long as such elements (`poisoned`) are few compared with the other wrong ones (`others`).
 constexpr bool poison_by_chance(ScalarType type, std::uint64_t poisoned, std::uint64_t others) {
   return type <= ScalarType::uint16 && poisoned <= others / 16;
 }
 
-/// The bytes of a scalar argument as a kernel takes it.
+/// Returns the bytes of a scalar argument as a kernel takes it.
 std::vector<std::uint8_t> scalar_bytes(const Argument& argument);
 
 }  // namespace smemtune

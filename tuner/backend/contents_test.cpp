@@ -191,7 +191,7 @@ TEST(InitialContents, OfConstantAndZeroAreEverywhereEqual) {
   EXPECT_EQ(std::vector<double>(5, 0), contents(buffer(Init::Kind::none, 5)));
 }
 
-/// Files in a folder of their own, removed at the end.
+/// A folder of files for one test, removed at the end.
 class NpyFiles : public testing::Test {
  protected:
   NpyFiles() { std::filesystem::create_directories(folder_); }
@@ -202,7 +202,7 @@ class NpyFiles : public testing::Test {
   NpyFiles(const NpyFiles&) = delete;
   NpyFiles& operator=(const NpyFiles&) = delete;
 
-  /// A .npy file of this header and these bytes of elements.
+  /// A .npy file with this header and these bytes of elements.
   Argument file(const std::string& header, const std::string& elements, int version = 1) {
     std::string text = "\x93NUMPY";
     text += static_cast<char>(version);
@@ -340,7 +340,7 @@ Argument spread(Argument argument) {
   return argument;
 }
 
-/// How many have no more than this magnitude.
+/// How many values have no more than this magnitude.
 std::ptrdiff_t small_ones(const std::vector<double>& values, double most) {
   return std::ranges::count_if(values, [most](double x) { return std::abs(x) <= most; });
 }

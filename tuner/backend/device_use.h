@@ -7,19 +7,20 @@
 
 namespace smemtune {
 
-/// A process that computes on a device. In a container its id may be that of the host's counting.
+/// A process that computes on a device. Inside a container, the id may be the one that the host
+/// uses.
 struct DeviceProcess {
   pid_t id = 0;
   std::optional<std::int64_t> memory_bytes =
-      std::nullopt;  ///< Of the device; nullopt where the driver hides it.
+      std::nullopt;  ///< Memory on the device; nullopt where the driver hides it.
 
   bool operator==(const DeviceProcess&) const = default;
 };
 
-/// Who uses a device now, as far as that can be known.
+/// The current use of a device, as far as it is known.
 struct DeviceUse {
   std::vector<DeviceProcess> processes = {};
-  std::optional<int> busy_percent = std::nullopt;  ///< Of the last second or so.
+  std::optional<int> busy_percent = std::nullopt;  ///< Over the last second or so.
 };
 
 }  // namespace smemtune

@@ -14,14 +14,14 @@
 namespace smemtune {
 namespace {
 
-/// A floating format of 8 or 16 bits: a sign, then exponent and mantissa bits. Without infinity all
-/// exponents are of numbers, only the last number is NaN, and what is too large becomes the
-/// largest.
+/// A floating-point format of 8 or 16 bits: a sign, then exponent and mantissa bits. Without
+/// infinity, all exponents belong to numbers, only the largest magnitude is NaN, and values that
+/// are too large become the largest number.
 template <typename Bits, int ExponentBits, int MantissaBits, bool HasInfinity>
 struct SmallFloat {
   static constexpr int kMantissaBits = MantissaBits;
   static constexpr int kBias = (1 << (ExponentBits - 1)) - 1;
-  static constexpr int kMinExponent = 1 - kBias;  ///< Of normal numbers.
+  static constexpr int kMinExponent = 1 - kBias;  ///< The smallest exponent of normal numbers.
   static constexpr std::uint32_t kMagnitude = (1u << (ExponentBits + MantissaBits)) - 1;
   static constexpr std::uint32_t kTopField = kMagnitude >> MantissaBits << MantissaBits;
   static constexpr std::uint32_t kNan =
@@ -32,8 +32,8 @@ struct SmallFloat {
 
   SmallFloat() = default;
 
-  /// Rounds to nearest even, from the double in one step: rounding to float first would round some
-  /// values twice.
+  /// Rounds a double to nearest even in one step: rounding to float first would round some values
+  /// twice.
   explicit SmallFloat(double value) {
     const auto from = std::bit_cast<std::uint64_t>(value);
     const auto sign = static_cast<std::uint32_t>(from >> 63) << (ExponentBits + MantissaBits);
@@ -74,7 +74,7 @@ struct SmallFloat {
     const std::uint64_t rest = fraction & ((kOne << shift) - 1);
     const std::uint64_t half = kOne << (shift - 1);
     if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
-    // `kept` has the implicit bit where the number is normal, and a carry runs into the exponent.
+    // `kept` has the implicit bit if the number is normal, and a carry runs into the exponent.
     const auto rounded = static_cast<std::uint32_t>(
         (static_cast<std::uint64_t>(std::max(0, exponent - kMinExponent)) << MantissaBits) + kept);
     return std::min(rounded, kTooLarge);
@@ -124,13 +124,13 @@ auto with_type(ScalarType type, const Function& function) {
   return function(TypeTag<double>());
 }
 
-/// Integers: the nearest one, or the nearest end of the type's range.
+/// Converts to T; an integer is the nearest one, or the nearest end of the type's range.
 template <typename T>
 T from_double(double value) {
   if constexpr (std::is_integral_v<T>) {
     if (std::isnan(value)) return 0;
     const double rounded = std::nearbyint(value);
-    // The limits as doubles may lie one above the largest integer, hence >=.
+    // The limit as a double may be one above the largest integer, hence >=.
     if (rounded >= static_cast<double>(std::numeric_limits<T>::max())) {
       return std::numeric_limits<T>::max();
     }
@@ -143,7 +143,7 @@ T from_double(double value) {
   }
 }
 
-/// Calls encode_range(begin, end) for parts of what is to be encoded.
+/// Calls encode_range(begin, end) for parts of the range, on all cores.
 template <typename Range>
 void on_all_cores(std::uint64_t count, const Range& encode_range) {
   constexpr std::uint64_t kWorthAThread = 1 << 16;  // Elements: about a millisecond.

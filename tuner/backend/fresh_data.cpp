@@ -19,7 +19,7 @@ bool reads(const Argument& argument, const std::string& name) {
       argument.reads, [&](const Argument& read) { return read.name == name || reads(read, name); });
 }
 
-/// `value` with other low bits. A subnormal number stays as it is: it has no others to spare.
+/// Returns `value` with other low bits. A subnormal number stays as it is: it has no bits to spare.
 template <typename Bits, typename Float>
 Float with_noise(Float value, Bits noise, const Redraw& how) {
   const auto noisy = std::bit_cast<Float>(std::bit_cast<Bits>(value) ^ noise);
@@ -56,7 +56,7 @@ Redraw redraw_for(const Argument& argument, std::uint64_t key) {
       reinterpret_cast<const std::uint8_t*>(argument.name.data()), argument.name.size());
   const std::uint64_t bits = random_bits(key, crc32(name));
   how.offset = static_cast<std::int64_t>(bits % count);
-  // Of shorter types a kernel may hold a table of all values that there are.
+  // For shorter types a kernel could hold a table of all values.
   if (argument.type < ScalarType::float32 || argument.begins_as) return how;
   how.noise = static_cast<std::uint32_t>(bits >> 32) | 1u;
   if (argument.init.kind == Init::Kind::uniform) {

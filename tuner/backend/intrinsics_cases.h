@@ -7,12 +7,12 @@
 
 namespace smemtune {
 
-/// An expression of device code and its value by CUDA's documentation. Tests compute each on the
-/// CPU device and on a GPU.
+/// An expression of device code and its value according to CUDA's documentation. Tests compute each
+/// case on the CPU device and on a GPU.
 struct IntrinsicCase {
   const char* expression = "";
   double value = 0;
-  double relative = 0;  ///< How far it may be off; 0: not at all.
+  double relative = 0;  ///< Largest relative error that is allowed; 0: exact.
 };
 
 inline constexpr double kDoubleNan = std::numeric_limits<double>::quiet_NaN();
@@ -167,7 +167,7 @@ inline constexpr auto kIntrinsicCases = std::to_array<IntrinsicCase>({
     {"ilogbf(10.0f)", 3},
     {"scalbnf(3.0f, 4)", 48},
     {"signbit(-0.0f)", 1},
-    // Elsewhere.
+    // Others.
     {"clock64() >= 0", 1},
     {"clock() == clock() + 1", 0},
     {"(__nanosleep(10), 1)", 1},
@@ -181,7 +181,7 @@ inline constexpr auto kIntrinsicCases = std::to_array<IntrinsicCase>({
     {"make_float4(1, 2, 3, 4).w", 4},
 });
 
-/// A kernel that writes their values: `values(double* out, int* counter)`.
+/// Returns a kernel that writes the values of all cases: `values(double* out, int* counter)`.
 inline std::string intrinsics_kernel() {
   std::string text =
       "#include <math_constants.h>\n#include <vector_functions.h>\n"
@@ -193,7 +193,7 @@ inline std::string intrinsics_kernel() {
   return text + "}\n";
 }
 
-/// Whether that is the value of the case.
+/// Returns true if `value` is the value of the case.
 inline bool agrees(const IntrinsicCase& one, double value) {
   if (value == one.value) return true;
   return std::abs(value - one.value) <= one.relative * std::abs(one.value);

@@ -22,14 +22,14 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return joined(shape, " x ", [](std::int64_t extent) { return std::to_string(extent); });
 }
 
-/// What a .npy file says of the array it holds.
+/// The header of a .npy file, which describes the array.
 struct NpyHeader {
   std::string descr;  ///< `<f4`: byte order, kind and size.
   bool fortran_order = false;
   std::vector<std::int64_t> shape;
 };
 
-/// Reads the Python dictionary of a .npy header:
+/// Parses the Python dictionary of a .npy header:
 /// {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 class NpyHeaderParser {
  public:
@@ -144,8 +144,8 @@ class NpyHeaderParser {
   std::string file_;
 };
 
-/// How a .npy file spells a type, without the byte order. NumPy itself has neither bfloat16 nor
-/// floats of 8 bits; arrays of the ml_dtypes package are stored as opaque bytes.
+/// Returns the code of a type in .npy files, without the byte order. NumPy itself has neither
+/// bfloat16 nor floats of 8 bits; arrays of the ml_dtypes package are stored as opaque bytes.
 std::string npy_kind(ScalarType type) {
   const bool is_opaque = type == ScalarType::float8_e4m3 || type == ScalarType::bfloat16;
   const bool is_unsigned = std::string_view(cuda_name(type)).starts_with("u");
@@ -172,7 +172,7 @@ std::vector<std::uint8_t> read_npy(const Argument& argument) {
   static_assert(std::endian::native == std::endian::little);
   const std::string file = argument.init.file.path.string();
   InputFile in(place_of(argument.init.file));
-  // Whether there were so many.
+  // Returns true if the file had `size` more bytes.
   const auto reads = [&in](void* into, std::size_t size) {
     return in.read({static_cast<char*>(into), size}) == size;
   };

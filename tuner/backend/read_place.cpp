@@ -19,7 +19,7 @@ std::string text_of(const timespec& time) {
   return std::to_string(time.tv_sec) + "." + std::to_string(time.tv_nsec);
 }
 
-/// Times of status changes too, as one of contents can be set back.
+/// Contains the time of the status change too, because the time of the last write can be set back.
 std::string text_of(const struct stat& found) {
   return std::to_string(found.st_size) + " " + text_of(found.st_mtim) + " " +
          text_of(found.st_ctim);
@@ -29,7 +29,7 @@ class FolderState {
  public:
   std::string of(const fs::path& folder) {
     add(folder);
-    std::ranges::sort(lines_);  // A folder's order is not its contents'.
+    std::ranges::sort(lines_);  // The order of a folder's entries is arbitrary.
     std::string text;
     for (const std::string& line : lines_) text += line + "\n";
     return sha256(text);

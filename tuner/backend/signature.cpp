@@ -13,11 +13,11 @@
 namespace smemtune {
 namespace {
 
-/// The file that the assertions are said to stand in.
+/// The file name that compilers report for the assertions.
 constexpr std::string_view kAssertions = "smemtune_signature";
 
-// Every name begins with smt or smemtune, so that no macro of a kernel has it. The types of
-// cuda_fp16.h and its kin are declared here, as the source may not include them.
+// Every name begins with smt or smemtune, so that no macro of a kernel has the same name. The types
+// of cuda_fp16.h and its kin are declared here, because the source may not include these headers.
 constexpr const char* kSignatureTraits = R"cuda(
 
 #line 1 "smemtune_signature.h"
@@ -160,7 +160,7 @@ std::string passed_text(const PassedArgument& argument) {
   return name + ", a value of type " + std::string(cuda_name(argument.type));
 }
 
-/// The member of smt_parameter that must return true.
+/// Returns the call of the member of smt_parameter that must return true.
 std::string asked(const PassedArgument& argument) {
   const std::string type = "smemtune_signature::" + number_kind(argument.type) + ", " +
                            std::to_string(size_of(argument.type));
@@ -179,8 +179,8 @@ std::string asked(const PassedArgument& argument) {
   return "smt_number<" + type + ", " + (argument.is_zero ? "true" : "false") + ">()";
 }
 
-/// The line of the source where a __global__ function of the entry's name is declared: `k.cu:12`,
-/// or the file alone where there is none, as in a macro.
+/// Returns the line of the source where a __global__ function with the entry's name is declared,
+/// `k.cu:12`, or only the file if there is none, as in a macro.
 std::string place_of_entry(const KernelSource& source, const std::string& expression) {
   std::string name = expression.substr(0, expression.find('<'));
   name = name.substr(name.find_last_of(": &") + 1);
@@ -204,8 +204,8 @@ std::string place_of_entry(const KernelSource& source, const std::string& expres
   return source.files.front().name;
 }
 
-/// A line of the assertions, and what it means that it does not hold: `before`, the type or number
-/// that the kernel has, `behind`.
+/// A line of the assertions, and the message for its failure: `before`, the type or number that the
+/// kernel has, `behind`.
 struct Assertion {
   std::string condition;
   std::string shown;
@@ -241,7 +241,8 @@ Assertion type_assertion(const PassedArguments& launch, std::size_t i) {
           ", but the space passes " + passed_text(launch.arguments[i])};
 }
 
-/// That one of the places at which a kernel is passed each of its results is no pointer to const.
+/// Returns the assertions that, for each of its results, one of the places at which a kernel is
+/// passed the result takes no pointer to const.
 std::vector<Assertion> written_assertions(const Signature& signature) {
   std::map<std::string, Assertion> results;
   for (const PassedArguments& launch : signature) {
@@ -283,8 +284,8 @@ std::vector<Assertion> assertions_of(const CompileRequest& request) {
 
 bool is_error(std::string_view line) { return line.find("error:") != line.npos; }
 
-/// The number of the assertion that NVRTC (`file(3): error`), g++ or clang (`file:3:14: error`)
-/// names, from 1; 0 where it names none.
+/// Returns the number of the assertion in an error of NVRTC (`file(3): error`), g++ or clang
+/// (`file:3:14: error`), from 1; 0 if the error names none.
 std::size_t assertion_line(std::string_view line) {
   if (!line.starts_with(kAssertions) || line.size() <= kAssertions.size()) return 0;
   const char after = line[kAssertions.size()];
@@ -292,7 +293,7 @@ std::size_t assertion_line(std::string_view line) {
   return std::strtoul(std::string(line.substr(kAssertions.size() + 1)).c_str(), nullptr, 10);
 }
 
-/// `const float*` of `... smt_passes<false, const float *>' ...`; empty where there is none.
+/// Returns `const float*` for `... smt_passes<false, const float *>' ...`; empty if there is none.
 std::string shown_type(std::string_view line) {
   constexpr std::string_view kMark = "smt_passes<false, ";
   const std::size_t mark = line.rfind(kMark);
@@ -323,7 +324,7 @@ std::string signature_assertions(const CompileRequest& request) {
     text += "static_assert(sizeof(smemtune_signature::smt_passes<(" + assertion.condition + "), " +
             assertion.shown + ">) > 0, \"\");\n";
   }
-  // Nothing else is asked for, and nothing of the source need be translated.
+  // Only the assertions matter: the compiler need translate nothing of the source.
   if (request.name_expressions.empty()) text += "static_assert(false, \"the end\");\n";
   return text;
 }

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// dbl(o, a, n) of `k.cu`, where n is passed as an int.
+/// A request for dbl(o, a, n) of `k.cu`, where n is passed as an int.
 CompileRequest request_of_dbl() {
   CompileRequest request;
   request.source.files = {{.name = "k.cu",

@@ -22,7 +22,7 @@ Sum sum_of(std::span<const std::uint8_t> bytes, ScalarType type) {
 
 double distance(const Sum& a, const Sum& b, ScalarType type) {
   if (is_floating(type)) return std::abs(a.number - b.number);
-  // The shorter way around the type's range.
+  // The shorter way around the type's range counts.
   const std::uint64_t one_way =
       bits_of(static_cast<Whole>(a.bits) - static_cast<Whole>(b.bits), type);
   const std::uint64_t other_way =
@@ -90,7 +90,7 @@ std::optional<Mismatch> wrong_sum(const Argument& argument, const Sum& its_sum,
     }
   }
   const Tolerance used = tolerance_for(tolerance, argument.type);
-  // Written so that NaN fails.
+  // This form of the comparison makes NaN fail.
   if (error <= allowed_error(used, argument.type, expected)) return std::nullopt;
   Mismatch mismatch = {.argument = argument.name,
                        .reason = Reason(Status::correctness, "mismatch").word()};

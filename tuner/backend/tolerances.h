@@ -8,42 +8,42 @@
 #include <optional>
 #include <span>
 
-// How far results may lie from what is expected.
+// How far results may deviate from what is expected.
 
 namespace smemtune {
 
-/// The tolerance that is used for a type when the space gives none, relative and absolute: 0 for
-/// integers; 64 units in the last place of float and double (sums of a few dozen terms of order 1);
-/// 4 of the 16-bit types, whose sums a kernel should hold in float. Spaces with longer sums say
-/// their own.
+/// Returns the tolerance that a type has when the space gives none, relative and absolute: 0 for
+/// integers; 64 units in the last place for float and double (sums of a few dozen terms of order
+/// 1); 4 units for the 16-bit types, whose sums a kernel should hold in float. Spaces with longer
+/// sums give their own.
 Tolerance default_tolerance(ScalarType type);
 
-/// `given`, or the type's default where nothing is given.
+/// Returns `given`, or the type's default if nothing is given.
 Tolerance tolerance_for(const Tolerance& given, ScalarType type);
 
-/// How far an element may lie from `reference`. NaN where that is NaN.
+/// Returns how far an element may deviate from `reference`; NaN if the reference is NaN.
 double allowed_error(const Tolerance& tolerance, ScalarType type, double reference);
 
-/// The sum of all elements.
+/// Returns the sum of all elements.
 double sum_of(std::span<const double> elements);
 
-/// The sum of all elements, of integers modulo their type's range: as many partial sums as there
-/// are, each of which wraps around, have the same.
+/// The sum of all elements. Sums of integers are modulo their type's range, so that partial sums
+/// that wrap around have the same total, whatever their number.
 struct Sum {
   double number = 0;
-  std::uint64_t bits = 0;  ///< Of integers.
+  std::uint64_t bits = 0;  ///< The sum of integers.
 };
 Sum sum_of(std::span<const std::uint8_t> bytes, ScalarType type);
 
-/// How far two sums of elements of the type are apart.
+/// Returns the distance between two sums of elements of the type.
 double distance(const Sum& a, const Sum& b, ScalarType type);
 
-/// Of a result of which the sum is compared: notes the errors in the report, and returns what is
-/// wrong.
+/// Checks a result of which the sum is compared: notes the errors in the report, and returns the
+/// mismatch if there is one.
 std::optional<Mismatch> wrong_sum(const Argument& argument, const Sum& sum, const Sum& expected,
                                   const Tolerance& tolerance, RunReport& report);
 
-/// All digits of an element of an integer type; of a floating one nothing.
+/// Returns all digits of an element of an integer type; empty for a floating-point type.
 std::string exact_text(std::uint64_t bits, ScalarType type);
 
 }  // namespace smemtune

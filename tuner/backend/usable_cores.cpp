@@ -21,8 +21,8 @@ std::string first_line_of_file(const std::filesystem::path& file) {
   return line;
 }
 
-/// Of this process: `/user.slice`; empty where there is none. `controller`: of version 1, `memory`;
-/// empty: of version 2.
+/// Returns this process's control group, `/user.slice`; empty if there is none. `controller`:
+/// `memory` and the like for version 1, empty for version 2.
 std::string control_group(const std::string& controller) {
   std::ifstream groups("/proc/self/cgroup");  // `4:memory:/job_7`, `0::/user.slice`
   for (std::string line; std::getline(groups, line);) {
@@ -34,8 +34,8 @@ std::string control_group(const std::string& controller) {
   return "";
 }
 
-/// The folders of this process's control group and of every group above, which limits as well. In a
-/// container its own may be the root.
+/// Returns the folders of this process's control group and of every group above it, whose limits
+/// apply as well. In a container the process's own group may be the root.
 std::vector<std::filesystem::path> control_groups(const std::string& controller = "") {
   const std::filesystem::path root =
       ("/sys/fs/cgroup" + (controller.empty() ? "" : "/" + controller));
@@ -63,7 +63,7 @@ unsigned usable_cores() {
   unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  // Fails where there are more cores than the mask has bits; then the machine's count stands.
+  // Fails if there are more cores than the mask has bits; then the machine's count stands.
   if (sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) > 0) {
     cores = static_cast<unsigned>(CPU_COUNT(&mask));
   }

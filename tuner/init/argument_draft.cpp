@@ -41,14 +41,15 @@ class ArgumentDrafter {
   }
 
  private:
-  /// Where the host launches the kernel; null: it does not.
+  /// Returns the host's launch of the kernel, or nullptr.
   const LaunchSite* site() const { return names_.launch_of(first_.name); }
 
   std::size_t number_of(const KernelParameter& parameter) const {
     return static_cast<std::size_t>(&parameter - first_.parameters.data());
   }
 
-  /// What the host passes, in its words; null: it does not launch the kernel, or not so.
+  /// Returns the text that the host passes; null if it does not launch the kernel or passes fewer
+  /// arguments.
   const std::string* passed_text(const KernelParameter& parameter) const {
     const std::size_t number = number_of(parameter);
     return site() == nullptr || number >= site()->arguments.size() ? nullptr
@@ -72,7 +73,8 @@ class ArgumentDrafter {
     draft.rows.push_back(std::move(row));
   }
 
-  /// Of `filter`: `filter_height * filter_width`, where the source has macros of these names.
+  /// Returns the sizes named after a parameter: `filter_height * filter_width` for `filter`, if the
+  /// source has macros of these names.
   std::optional<std::string> sizes_named_after(const std::string& parameter) const {
     static constexpr std::array<std::array<std::string_view, 2>, 4> kPairs = {
         {{"_height", "_width"}, {"_rows", "_cols"}, {"_h", "_w"}, {"_size_y", "_size_x"}}};
@@ -84,7 +86,8 @@ class ArgumentDrafter {
     return std::nullopt;
   }
 
-  /// What a macro of this name, in any case, stands for in names of the problem; may be empty.
+  /// Returns, in names of the problem, the value of a macro that has this name in any case; may be
+  /// empty.
   std::string extent_called(const std::string& name) const {
     for (const std::string& size : names_.macro_sizes()) {
       if (lower(size) == name) return size;
@@ -128,14 +131,14 @@ class ArgumentDrafter {
     return json;
   }
 
-  /// What the problem has for a type that is a template parameter.
+  /// Returns the problem's type for a template parameter; any other type unchanged.
   std::string instantiated(const std::string& type) const {
     const auto known = names_.problem().find(type);
     return known == names_.problem().end() ? type : known->get<std::string>();
   }
 
-  /// Of a type that the source gives a name. Where it depends on a macro how many elements it has,
-  /// it is one of them.
+  /// Returns the elements of a type to which the source may have given the name. If their number
+  /// depends on a macro, it is 1.
   Elements resolved_elements(const std::string& type, int depth = 0) const {
     constexpr int kMaxDepth = 4;
     Elements known = elements_of(type);
@@ -151,7 +154,7 @@ class ArgumentDrafter {
     return all;
   }
 
-  /// `struct { float x, y; }` is 2 of float.
+  /// Returns 2 of float for `struct { float x, y; }`.
   Elements elements_of_structure(const std::string& type, int depth) const {
     const Structure* const structure = structure_named(type);
     constexpr int kMaxDepth = 4;
@@ -174,7 +177,8 @@ class ArgumentDrafter {
     return found == file_.structures.end() ? nullptr : &*found;
   }
 
-  /// Elements of a member, at most what one can look through.
+  /// Returns the number of elements of a member; nullopt if it is not known or too large to look
+  /// through.
   std::optional<std::int64_t> count_of(const Structure::Member& member) const {
     constexpr std::int64_t kMost = 4096;
     std::int64_t count = 1;
@@ -186,7 +190,7 @@ class ArgumentDrafter {
     return count;
   }
 
-  /// Bytes of a structure of scalars as the GPU lays it out; 0: not known.
+  /// Returns the bytes of a structure of scalars as the GPU lays it out; 0 when not known.
   std::size_t structure_bytes(const std::string& type) const {
     const Structure* const structure = structure_named(type);
     if (structure == nullptr) return 0;
@@ -212,7 +216,7 @@ class ArgumentDrafter {
   void add_buffer(Json& json, const KernelParameter& parameter, const Elements& elements,
                   const std::string& type, DraftedArgument& row) const {
     json["type"] = type;
-    bool is_whole = false;  // The shape counts float and not float4.
+    bool is_whole = false;  // True if the shape counts float and not float4.
     if (const auto allocated = allocated_elements(parameter, elements)) {
       json["shape"] = Json::array({as_value(allocated->text)});
       if (const std::string passed = offset_of(parameter); !passed.empty()) {
@@ -234,7 +238,7 @@ class ArgumentDrafter {
     json["description"] = upper(role.substr(0, 1)) + role.substr(1) + ", because " + why + ".";
   }
 
-  /// That the host passes a pointer behind where it allocated; empty: it does not.
+  /// Returns a note that the host passes a pointer with an offset; empty if it does not.
   std::string offset_of(const KernelParameter& parameter) const {
     const std::string* const text = passed_text(parameter);
     if (text == nullptr) return "";
@@ -243,7 +247,7 @@ class ArgumentDrafter {
     return is_offset ? source_.place(site()->line) + " passes " + *text : "";
   }
 
-  /// And why.
+  /// Returns the role and the reason for it.
   static std::pair<std::string, std::string> role_of(const KernelParameter& parameter) {
     if (parameter.is_const) return {"input", "it is const"};
     switch (parameter.access) {
@@ -283,8 +287,9 @@ class ArgumentDrafter {
     return first_.needs_positive_numbers ? "uniform(0.1, 1)" : "uniform(-1, 1)";
   }
 
-  /// Whether the kernel is to take any value of the type. What decides how often a loop runs is not;
-  /// nor are large numbers of which floating results are made, as these would be too large.
+  /// Returns true if the elements may have any value of the type. Elements that decide how often a
+  /// loop runs may not; nor may elements of a wide type from which floating-point results are made,
+  /// which would be too large.
   bool may_be_any(const KernelParameter& parameter, const Elements& elements) const {
     if (uses_.counts.contains(parameter.name)) return false;
     if (scalar_bytes_of(elements.type) <= 2) return true;
@@ -297,7 +302,7 @@ class ArgumentDrafter {
     });
   }
 
-  /// How many elements the host allocates for a pointer, and where it says so.
+  /// The number of elements that the host allocates for a pointer, and the place where it does so.
   struct Allocated {
     std::string text;
     bool counts_scalars = false;
@@ -326,7 +331,7 @@ class ArgumentDrafter {
     return std::nullopt;
   }
 
-  /// `B * T * sizeof(float)` bytes are `B * T` elements.
+  /// Returns the elements in a number of bytes: `B * T` in `B * T * sizeof(float)`.
   std::optional<Allocated> elements_in(const std::string& bytes, const Elements& elements,
                                        const HostTerms& terms, std::size_t frame) const {
     constexpr int kMaxDepth = 4;
@@ -340,7 +345,7 @@ class ArgumentDrafter {
         const std::size_t close = closing(tokens, i + 1);
         if (close >= tokens.size()) return std::nullopt;
         if (i == 0 && close + 1 == tokens.size()) return Allocated{.text = "1"};
-        std::string rest;  // Without `* sizeof(T)` or `sizeof(T) *`.
+        std::string rest;  // The factors other than `* sizeof(T)` or `sizeof(T) *`.
         if (i > 0 && tokens[i - 1].is("*")) {
           rest = joined(tokens, {0, i - 1}) + joined(tokens, {close + 1, tokens.size()});
         } else if (close + 1 < tokens.size() && tokens[close + 1].is("*")) {
@@ -372,7 +377,7 @@ class ArgumentDrafter {
     return Allocated{.text = "(" + *ours + ") / " + std::to_string(size)};
   }
 
-  /// `v.size()` and `sizeof(array)`, which are no names.
+  /// Returns `v.size()` and `sizeof(array)`, which are no names, with their values.
   static std::vector<std::pair<std::string, std::string>> measured_in(
       const std::map<std::string, std::string>& variables) {
     std::vector<std::pair<std::string, std::string>> measured;
@@ -382,7 +387,8 @@ class ArgumentDrafter {
     return measured;
   }
 
-  /// Over linear memory: what other functions than tex1Dfetch read from is not made here.
+  /// Adds a texture over linear memory; memory for other functions than tex1Dfetch is not
+  /// supported.
   void add_texture(Json& json, const KernelParameter& parameter) const {
     const Elements elements = elements_of(parameter.texel);
     const bool is_known = !elements.type.empty() && is_texel_type(*scalar_type(elements.type));
@@ -399,7 +405,7 @@ class ArgumentDrafter {
     json["description"] = "A texture object over linear memory is passed.";
   }
 
-  /// Constant memory is an argument that is not passed.
+  /// Adds constant memory as arguments that are not passed.
   void add_constants(Json& arguments) const {
     for (const SharedArray& constant : file_.constants) {
       const std::string name = last_name(constant.name);
@@ -433,7 +439,8 @@ class ArgumentDrafter {
     }
   }
 
-  /// The definition of a constant of one dimension that the host fills with what it also passes.
+  /// Returns the definition of a one-dimensional constant that the host fills with data that it
+  /// also passes.
   std::optional<std::string> copy_of(const std::string& name, const Json& constant,
                                      const Json& arguments) const {
     const auto copied = file_.copied_to_constants.find(name);
@@ -484,14 +491,14 @@ class ArgumentDrafter {
     }
   }
 
-  /// What the host says of a value: `; line 12 passes a = 2 * b`.
+  /// Returns what the host passes for a value: `; line 12 passes a = 2 * b`.
   std::string said_of(const KernelParameter& parameter) const {
     const std::string* const passed = passed_text(parameter);
     if (passed == nullptr) return "";
     return "; " + source_.place(site()->line) + " passes " + in_full(*site(), *passed);
   }
 
-  /// What the host calculates for a scalar, with the sizes of the first problem.
+  /// Returns the value that the host calculates for a scalar, with the sizes of the first problem.
   std::optional<double> passed_number(const KernelParameter& parameter) const {
     if (site() == nullptr) return std::nullopt;
     const HostTerms terms = names_.terms_of(*site());
@@ -510,7 +517,7 @@ class ArgumentDrafter {
     return std::nullopt;
   }
 
-  /// What the host passes for a scalar.
+  /// Returns the value that the host passes for a scalar.
   Json passed_value(const KernelParameter& parameter) const {
     const std::string* const said = passed_text(parameter);
     if (said != nullptr) {

@@ -9,7 +9,7 @@
 
 namespace smemtune {
 
-/// The arguments of a space's kernels, and a row of the table for each.
+/// The arguments of a space's kernels, and a row of the printed table for each.
 struct ArgumentDraft {
   Json arguments = Json::array();
   std::vector<DraftedArgument> rows;
@@ -18,10 +18,10 @@ struct ArgumentDraft {
 ArgumentDraft draft_arguments(const FlatSource& source, const KernelFile& file,
                               const SpaceNames& names);
 
-/// A text as a value of a space: a number where it is one.
+/// Returns a text as a value of a space: as a number if it is one.
 Json as_value(const std::string& text);
 
-/// A text of the host; of a variable also what it was made of.
+/// Returns a text of the host, followed by the value of a variable if it is one.
 std::string in_full(const LaunchSite& site, const std::string& text);
 
 }  // namespace smemtune

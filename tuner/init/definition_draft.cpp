@@ -16,11 +16,11 @@ namespace smemtune {
 namespace {
 
 using Terms = std::vector<std::pair<std::string, std::string>>;
-using Product = std::vector<std::string>;  // Its factors.
+using Product = std::vector<std::string>;  // A product's factors.
 
 constexpr std::size_t kMostProducts = 8;
 
-/// A range without the parentheses around all of it.
+/// Returns a range without the parentheses around all of it.
 TokenRange unwrapped(const CppTokens& tokens, TokenRange range) {
   while (range.first + 1 < range.end && tokens[range.first].is("(") &&
          closing(tokens, range.first) + 1 == range.end) {
@@ -30,7 +30,7 @@ TokenRange unwrapped(const CppTokens& tokens, TokenRange range) {
   return range;
 }
 
-/// The parts of a range that a sign separates outside of brackets.
+/// Returns the parts of a range that a sign separates outside of brackets.
 std::vector<TokenRange> parts_at(const CppTokens& tokens, TokenRange range, std::string_view sign) {
   std::vector<TokenRange> parts = {{range.first, range.first}};
   for (std::size_t i = range.first; i < range.end; ++i) {
@@ -44,7 +44,7 @@ std::vector<TokenRange> parts_at(const CppTokens& tokens, TokenRange range, std:
   return parts;
 }
 
-/// `(z * H + y) * W + x` as the products `z H W`, `y W`, `x`.
+/// Returns a sum of products: `z H W`, `y W`, `x` for `(z * H + y) * W + x`.
 std::vector<Product> products_of(const CppTokens& tokens, TokenRange range) {
   std::vector<Product> sum;
   range = unwrapped(tokens, range);
@@ -72,13 +72,13 @@ std::vector<Product> products_of(const CppTokens& tokens, TokenRange range) {
   return sum;
 }
 
-/// How far apart the elements are that a thread and its neighbor in a dimension write.
+/// The distance between the elements that a thread and its neighbor in a dimension write.
 struct Stride {
   std::string axis;
   Product extents;
 };
 
-/// Of an index, the closest first; empty: it is no such sum.
+/// Returns the strides in an index, in the order of its terms; empty if it is no such sum.
 std::vector<Stride> strides_of(const std::string& index) {
   const CppTokens tokens = cpp_tokens(index);
   std::vector<Stride> strides;
@@ -105,7 +105,7 @@ std::vector<Stride> strides_of(const std::string& index) {
   return strides;
 }
 
-/// Names of CUDA's that are called otherwise in definitions.
+/// Returns CUDA's functions that have other names in definitions.
 const Terms& function_names() {
   static const Terms names = {{"sqrtf", "sqrt"},   {"expf", "exp"},       {"__expf", "exp"},
                               {"logf", "log"},     {"__logf", "log"},     {"fabsf", "abs"},
@@ -157,7 +157,8 @@ class DefinitionDrafter {
     return nullptr;
   }
 
-  /// `i` for the output's index, and of the host's sizes ours.
+  /// Chooses the name of the output's index, `i` or another, and adds our names of the host's
+  /// sizes.
   void choose_names() {
     for (const std::string_view name : {"i", "j", "e", "index", "element"}) {
       index_ = name;
@@ -175,7 +176,8 @@ class DefinitionDrafter {
     return without_casts(names_.expanded(substituted(text, ours_), names_.parameters()));
   }
 
-  /// What each thread's number is of the element's. False: two dimensions are one.
+  /// Expresses each thread's number by the element's index. Returns false if two dimensions are
+  /// one.
   bool name_axes(const std::vector<Stride>& strides) {
     std::string inner;
     for (std::size_t i = 0; i < strides.size(); ++i) {
@@ -203,7 +205,8 @@ class DefinitionDrafter {
     return true;
   }
 
-  /// `axis_x < n`, which the output's size says as well; or several, or what turns back otherwise.
+  /// Returns true for `axis_x < n`, which the output's size implies; for several of these, and for
+  /// the opposite of a condition under which a thread returns.
   static bool is_upper_bound(const std::string& condition) {
     CppTokens tokens = cpp_tokens(condition);
     TokenRange all = {0, tokens.size()};
@@ -225,7 +228,7 @@ class DefinitionDrafter {
     return true;
   }
 
-  /// In the language of definitions; nullopt where C++ means something else by it.
+  /// Returns a text in the language of definitions; nullopt if C++ means something else by it.
   std::optional<std::string> translated(const std::string& text) const {
     const std::string plain = substituted(text, function_names());
     const CppTokens tokens = cpp_tokens(plain);
@@ -275,7 +278,8 @@ class DefinitionDrafter {
     return text;
   }
 
-  /// Whether one of what stands beside it has a fraction: an element, a number, a scalar.
+  /// Returns true if an operand beside the slash may have a fraction: an element, a number, a
+  /// scalar.
   bool is_real_quotient(const CppTokens& tokens, std::size_t slash) const {
     const auto is_real = [&](std::size_t first, std::size_t end) {
       for (std::size_t i = first; i < end; ++i) {

@@ -5,9 +5,9 @@
 
 namespace smemtune {
 
-/// What a type of CUDA C++ is made of: `float4` is 4 of float.
+/// The elements that a type of CUDA C++ is made of: `float4` is 4 of float.
 struct Elements {
-  std::string type;  ///< Empty: not known.
+  std::string type;  ///< Empty when not known.
   int count = 1;
 };
 
@@ -15,7 +15,7 @@ Elements elements_of(const std::string& type);
 
 bool is_floating_name(const std::string& type);
 
-/// Of one element of a type of elements; 0: it is none.
+/// Returns the bytes of one element of a type; 0 if it is no type of elements.
 std::size_t scalar_bytes_of(const std::string& type);
 
 }  // namespace smemtune

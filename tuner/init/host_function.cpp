@@ -14,7 +14,7 @@
 namespace smemtune {
 namespace {
 
-/// Whether a word of the name says what the function is for.
+/// Returns true if a word of the name says that the function is for comparison.
 bool is_for_comparison(const std::string& name) {
   static constexpr std::array<std::string_view, 9> kWords = {
       "cpu", "gold", "golden", "ref", "reference", "host", "serial", "sequential", "naive_cpu"};
@@ -29,8 +29,8 @@ bool is_for_comparison(const std::string& name) {
          name.ends_with("Gold") || name.ends_with("Reference");
 }
 
-/// Whether a body uses nothing that only the host has. `hosts`: functions that are not marked for
-/// the device.
+/// Returns true if a body uses nothing that only the host has. `hosts`: functions that are not
+/// marked for the device.
 bool is_plain(const CppTokens& tokens, const SourceItem& item, const std::set<std::string>& hosts) {
   static constexpr std::array<std::string_view, 18> kHosts = {
       "std",    "malloc", "calloc", "free",   "new",    "delete", "fprintf",  "fopen",  "cout",
@@ -44,7 +44,7 @@ bool is_plain(const CppTokens& tokens, const SourceItem& item, const std::set<st
   return true;
 }
 
-/// `d_out`, `out_gpu` as `out`.
+/// Returns the name without affixes: `out` for `d_out`, `out_gpu`.
 std::string bare_name(const std::string& name) {
   static constexpr std::array<std::string_view, 12> kWhere = {
       "d", "h", "g", "dev", "device", "host", "gpu", "cpu", "ref", "gold", "p", "global"};
@@ -64,8 +64,8 @@ bool is_alike(const KernelParameter& a, const KernelParameter& b) {
   return a.type == b.type && a.pointers == b.pointers;
 }
 
-/// Which of the kernel's parameters each of the function's takes: that of its name, else the only
-/// one of its type that is left, in order.
+/// Returns the kernel's parameter for each of the function's: the one of the same name, else the
+/// first one of its type that is left.
 std::optional<std::vector<std::size_t>> matched(const std::vector<KernelParameter>& function,
                                                 const std::vector<KernelParameter>& kernel) {
   constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -99,7 +99,7 @@ std::optional<std::vector<std::size_t>> matched(const std::vector<KernelParamete
   return matches;
 }
 
-/// Whether the function gets everything that the kernel writes.
+/// Returns true if the function is passed everything that the kernel writes.
 bool gets_results(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
   bool any = false;
   for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {

@@ -7,15 +7,18 @@
 
 namespace smemtune {
 
-/// A function of the host that computes what a kernel does, as a kernel that one thread runs.
+/// A function of the host that computes what a kernel does, wrapped in a kernel that one thread
+/// runs.
 struct HostFunction {
   std::string name;         ///< `softmax_forward_cpu`.
-  std::string kernel_name;  ///< Of the kernel that calls it.
-  std::string source;       ///< With the function for the device, too, and that kernel behind it.
+  std::string kernel_name;  ///< Name of the kernel that calls it.
+  /// The source with the function for the device as well, and that kernel behind it.
+  std::string source;
 };
 
-/// The first that by its name is meant for comparison (`cpu`, `gold`, `reference`), takes what the
-/// kernel takes in any order, and uses nothing that the device has not. nullopt: there is none.
+/// Returns the first function whose name says that it is meant for comparison (`cpu`, `gold`,
+/// `reference`), that takes what the kernel takes in any order, and that uses nothing that the
+/// device lacks; nullopt if there is none.
 std::optional<HostFunction> host_function_for(const std::string& source,
                                               const KernelFunction& kernel);
 

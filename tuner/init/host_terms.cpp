@@ -20,7 +20,7 @@ std::string enclosed(const std::string& text) {
   return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
 }
 
-/// `0.5f` as `0.5`, `16.` as `16.0`.
+/// Returns numbers without suffixes: `0.5` for `0.5f`, `16.0` for `16.`.
 std::string without_suffixes(const std::string& text) {
   std::string result;
   std::size_t end = 0;
@@ -41,7 +41,7 @@ std::string without_suffixes(const std::string& text) {
   return result;
 }
 
-/// Names that people give to what is a function here.
+/// Returns names that people give to functions that a space has under another name.
 const std::vector<std::pair<std::string, std::string>>& known_functions() {
   static const std::vector<std::pair<std::string, std::string>> names = {
       {"CEIL_DIV", "ceil_div"}, {"cdiv", "ceil_div"},     {"DIVUP", "ceil_div"},
@@ -60,7 +60,7 @@ bool is_type_word(const CppToken& token) {
   return std::ranges::find(kWords, token.text) != kWords.end();
 }
 
-/// Whether a value comes from where it cannot be followed: `atoi(argv[1])`, `options.size`.
+/// Returns true if a value cannot be followed to its origin: `atoi(argv[1])`, `options.size`.
 bool is_opaque(const std::string& value) {
   static constexpr std::array<std::string_view, 22> kFollowed = {
       "sizeof", "min",   "max",  "ceil",        "ceilf", "floor", "floorf", "sqrt",
@@ -181,7 +181,7 @@ std::vector<std::pair<std::size_t, std::string>> HostTerms::unknown_names(const 
   return names;
 }
 
-/// `rest`: what is left of it where it is none of our names'.
+/// Sets `rest` to what is left of the text if it cannot be expressed in our names.
 std::optional<std::string> HostTerms::resolved(const std::string& text, const Scope& scope,
                                                std::size_t frame, Unresolved& rest) const {
   constexpr int kMost = 10;
@@ -242,7 +242,7 @@ std::optional<double> HostTerms::number(
   return std::nullopt;
 }
 
-/// With the host's variables replaced by what they were made of.
+/// Returns a text with the host's variables replaced by their values.
 std::string HostTerms::in_variables(const std::string& text, std::size_t frame,
                                     const Scope& scope) const {
   Terms terms;
@@ -281,7 +281,7 @@ std::string substituted(const std::string& text,
     if (i > 0 && tokens[i].begin > tokens[i - 1].end()) result += ' ';
     result += by != nullptr ? *by : std::string(tokens[i].text);
     i += std::max<std::size_t>(most, 1);
-    // Of variables that are made of each other it would double with each step.
+    // With variables whose values contain each other, the text would double with each step.
     if (result.size() > kMaxCharacters) return text;
   }
   return result;
@@ -289,7 +289,7 @@ std::string substituted(const std::string& text,
 
 namespace {
 
-/// Token behind the cast that begins at token i, or i.
+/// Returns the token behind the cast that begins at token i, or i.
 std::size_t behind_cast(const CppTokens& tokens, std::size_t i) {
   const bool has_name = tokens[i].is("static_cast") && i + 1 < tokens.size();
   std::size_t j = has_name ? i + 1 : i;
@@ -304,7 +304,7 @@ std::size_t behind_cast(const CppTokens& tokens, std::size_t i) {
   return has_value ? j + 1 : i;
 }
 
-/// The / of the quotient between two tokens, if it is nothing else; kNoToken otherwise.
+/// Returns the / between two tokens if the range is a quotient and nothing else; else kNoToken.
 std::size_t quotient(const CppTokens& tokens, TokenRange range) {
   std::size_t slash = kNoToken;
   for (std::size_t i = range.first; i < range.end; ++i) {
@@ -341,7 +341,7 @@ std::string without_casts(const std::string& text) {
     const std::size_t slash =
         rounds_up && close < tokens.size() ? quotient(tokens, {i + 2, close}) : kNoToken;
     if (slash == kNoToken && close < tokens.size()) {
-      // Of what is whole already: `ceil((float)n) / 16`.
+      // Its argument is a whole number already, as in `ceil((float)n) / 16`.
       result += "(" + without_casts(joined(tokens, {i + 2, close})) + ")";
       i = close;
       continue;

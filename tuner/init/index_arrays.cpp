@@ -9,15 +9,15 @@
 namespace smemtune {
 namespace {
 
-constexpr std::size_t kLongest = 100;  // Of an index or a value, in tokens.
+constexpr std::size_t kLongest = 100;  // Length of an index or a value, in tokens.
 
-/// Two `<` or `>` without a blank between them.
+/// Returns true for two `<` or `>` without a blank between them.
 bool is_shift(const CppTokens& tokens, std::size_t i) {
   return i + 1 < tokens.size() && (tokens[i].is("<") || tokens[i].is(">")) &&
          tokens[i + 1].is(tokens[i].text) && tokens[i].end() == tokens[i + 1].begin;
 }
 
-/// `=`, `+=` and their like.
+/// Returns true for `=`, `+=` and the like.
 bool is_assignment(const CppToken& token) {
   static constexpr std::array<std::string_view, 4> kComparisons = {"==", "!=", "<=", ">="};
   return token.text.ends_with("=") &&
@@ -37,7 +37,8 @@ class ElementFlow {
                                parameter.type.starts_with("u") || parameter.type == "size_t";
       if (is_unsigned) unsigned_.insert(parameter.name);
     }
-    for (int pass = 0; pass < 2; ++pass) read_variables();  // What a loop changes is used before.
+    // A loop may use a variable before the line that changes it.
+    for (int pass = 0; pass < 2; ++pass) read_variables();
   }
 
   ElementUses uses() const {
@@ -67,7 +68,7 @@ class ElementFlow {
     }
   }
 
-  /// Of `while (condition)` and `for (...; condition; ...)`.
+  /// Returns the names in the condition of `while (condition)` and `for (...; condition; ...)`.
   Names in_loop_condition(std::size_t i) const {
     const bool is_for = tokens_[i].is("for");
     if ((!is_for && !tokens_[i].is("while")) || !tokens_[i + 1].is("(")) return {};
@@ -84,7 +85,8 @@ class ElementFlow {
     return elements_in(condition);
   }
 
-  /// Elements that are handed to a function of the source that is not a plain formula.
+  /// Returns the pointers whose elements are passed to a function of the source that is not a plain
+  /// formula.
   Names in_call(std::size_t i) const {
     if (!tokens_[i].is_word() || !tokens_[i + 1].is("(")) return {};
     const auto function = std::ranges::find_if(items_, [&](const SourceItem& item) {
@@ -95,7 +97,7 @@ class ElementFlow {
     return elements_in({i + 2, std::min(closing(tokens_, i + 1), body_.end)});
   }
 
-  /// Without arrays, loops and shifts by what is not a number.
+  /// Returns true for a body without arrays, loops and shifts by anything but a number.
   bool is_formula(TokenRange body) const {
     for (std::size_t i = body.first; i < body.end; ++i) {
       const CppToken& token = tokens_[i];
@@ -107,7 +109,7 @@ class ElementFlow {
     return true;
   }
 
-  /// `name = ... in[i] ...;` and `name[k] += ...;`
+  /// Reads `name = ... in[i] ...;` and `name[k] += ...;`.
   void read_variables() {
     for (std::size_t i = body_.first + 1; i + 1 < body_.end; ++i) {
       if (!is_assignment(tokens_[i])) continue;
@@ -124,7 +126,7 @@ class ElementFlow {
     }
   }
 
-  /// What stands left of an assignment: a name, with its indices and members.
+  /// Returns the name on the left of an assignment, which may have indices and members.
   std::string assigned_name(std::size_t assignment) const {
     std::size_t i = assignment;
     while (i-- > body_.first) {
@@ -142,7 +144,7 @@ class ElementFlow {
     return "";
   }
 
-  /// The operand that begins at a token.
+  /// Returns the operand that begins at a token.
   TokenRange operand(std::size_t first) const {
     if (first >= body_.end) return {first, first};
     if (tokens_[first].is("(")) return {first, std::min(closing(tokens_, first) + 1, body_.end)};
@@ -150,7 +152,7 @@ class ElementFlow {
     return {first, is_element ? std::min(closing(tokens_, first + 1) + 1, body_.end) : first + 1};
   }
 
-  /// Pointers whose elements decide how large a value may be.
+  /// Returns the pointers whose elements decide how large a value may be.
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the text's brackets.
   Names elements_in(TokenRange range) const {
     if (is_masked(range)) return {};
@@ -173,7 +175,7 @@ class ElementFlow {
     return found;
   }
 
-  /// Of `name`, or of `name[index]`.
+  /// Returns the pointers for `name`, or for `name[index]`.
   // NOLINTNEXTLINE(misc-no-recursion): likewise.
   Names elements_of(TokenRange operand) const {
     const std::string name(tokens_[operand.first].text);
@@ -186,7 +188,7 @@ class ElementFlow {
     return found;
   }
 
-  /// Whether it is `a & b` with a side that no element takes part in.
+  /// Returns true for `a & b` if no element takes part in one of its sides.
   // NOLINTNEXTLINE(misc-no-recursion): likewise.
   bool is_masked(TokenRange range) const {
     static constexpr std::array<std::string_view, 7> kLower = {"|", "^", "?", "||", "&&", ",", "~"};
@@ -197,7 +199,8 @@ class ElementFlow {
         continue;
       }
       if (std::ranges::find(kLower, tokens_[i].text) != kLower.end()) return false;
-      if (!tokens_[i].is("&") || i == sides.back().first) continue;  // Or an address.
+      // It may be the operator that takes an address.
+      if (!tokens_[i].is("&") || i == sides.back().first) continue;
       sides.back().end = i;
       sides.push_back({i + 1, range.end});
     }
@@ -215,7 +218,8 @@ class ElementFlow {
   TokenRange body_;
   Names pointers_;
   Names unsigned_;
-  std::map<std::string, Names> made_of_;  ///< Local variables and arrays.
+  /// The pointers that local variables and arrays depend on.
+  std::map<std::string, Names> made_of_;
 };
 
 }  // namespace

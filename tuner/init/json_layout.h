@@ -7,11 +7,11 @@
 
 namespace smemtune {
 
-/// On one line; what a source has that is not UTF-8 is replaced, also where it is a name.
+/// Returns JSON on one line; text of a source that is not UTF-8 is replaced, also in names.
 std::string in_utf8(const Json& value);
 
-/// JSON in lines of at most 100 characters where that can be. `indent`: of the lines that follow;
-/// `column`: where the first begins.
+/// Returns JSON in lines of at most 100 characters if possible. `indent`: indentation of the lines
+/// after the first; `column`: where the first one begins.
 std::string laid_out(const Json& value, std::size_t indent, std::size_t column);
 
 }  // namespace smemtune

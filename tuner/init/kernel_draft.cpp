@@ -13,7 +13,7 @@
 namespace smemtune {
 namespace {
 
-/// One kernel of a space.
+/// Drafts one kernel of a space.
 class Drafter {
  public:
   Drafter(const FlatSource& source, const KernelFile& file, const DraftRequest& request,
@@ -40,13 +40,13 @@ class Drafter {
     return {.kernel = json, .launches = {launch_text(launch["block"], launch["grid"])}};
   }
 
-  /// One of several launches: goes on with what the one before has chosen.
+  /// For one of several launches: continues with the parameters that the previous one has chosen.
   void go_on_from(const Drafter& before) { chosen_ = before.chosen_; }
 
-  /// Parameters of what the source has as names.
+  /// Adds parameters for the names in the source.
   void add_names() { smemtune::add_names(of_, chosen_); }
 
-  /// `entry`, `block` and `grid`, and what parameters they take.
+  /// Drafts `entry`, `block` and `grid`, and the parameters that they take.
   Json draft_launch() {
     add_template_parameters(of_, chosen_);
     const Json block = shape_.block();
@@ -59,7 +59,7 @@ class Drafter {
     return launch;
   }
 
-  /// The kernel's name, what there is to say of it, and its source.
+  /// Drafts the kernel's name, its description, and its source.
   Json beginning(const std::string& name) const {
     std::string description = upper(of_.source.place(of_.kernel.line).substr(0, 1)) +
                               of_.source.place(of_.kernel.line).substr(1) + " of " +
@@ -78,7 +78,7 @@ class Drafter {
     if (!chosen_.guessed.empty()) json["default_is_a_guess"] = true;
   }
 
-  /// What the host asserts of parameters before it launches.
+  /// Returns the conditions on parameters that the host asserts before it launches.
   Json constraints_of(const Json& block) const {
     Json constraints = Json::array();
     if (of_.site == nullptr) return constraints;
@@ -92,7 +92,7 @@ class Drafter {
     return constraints;
   }
 
-  /// The array may be one of a function that the kernel calls: the launch tells.
+  /// The array may belong to a function that the kernel calls, so the launch decides.
   void add_dynamic_shared(Json& json) const {
     const bool said =
         of_.site != nullptr && !of_.site->shared_bytes.empty() && of_.site->shared_bytes != "0";
@@ -126,7 +126,7 @@ class Drafter {
     return text;
   }
 
-  /// `i < N / TILE`
+  /// Returns the repetition of a loop: `i < N / TILE`.
   std::string repeat_of(const SequenceLoop& loop, const Json& block) const {
     const auto times = shape_.in_our_names(loop.times, block);
     if (times) return loop.counter + " < " + *times;
@@ -188,7 +188,7 @@ KernelDraft draft_kernel(const FlatSource& source, const KernelFile& file,
 
 namespace {
 
-/// ", old and next swapped each time"
+/// Returns ", old and next swapped each time".
 std::string swaps_text(const SequenceLoop& loop) {
   std::string text;
   for (const auto& [one, other] : loop.swaps) {

@@ -10,7 +10,7 @@
 
 namespace smemtune {
 
-/// A kernel of a space, and a line of the table for each of its launches.
+/// A kernel of a space, and a line of the printed table for each of its launches.
 struct KernelDraft {
   Json kernel;
   std::vector<std::string> launches;
@@ -20,7 +20,8 @@ KernelDraft draft_kernel(const FlatSource& source, const KernelFile& file,
                          const DraftRequest& request, const SpaceNames& names,
                          const std::string& kernel);
 
-/// All launches of a sequence as one kernel. REQUIRES: `file` and `names` hold its whole.
+/// Drafts all launches of a sequence as one kernel. REQUIRES: `file` and `names` contain the
+/// sequence's `whole`.
 KernelDraft draft_sequence(const FlatSource& source, const KernelFile& file,
                            const DraftRequest& request, const SpaceNames& names,
                            const LaunchSequence& sequence);

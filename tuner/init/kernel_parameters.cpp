@@ -86,7 +86,7 @@ class ParameterDraft {
     });
   }
 
-  /// The values that #if and #elif tell apart; of a single one, whether it is that one.
+  /// Returns the values that #if and #elif distinguish; 0 and 1 if there is only one of these.
   std::vector<std::int64_t> compared(const std::string& name) const {
     const auto found = of_.file.compared.find(name);
     if (found == of_.file.compared.end()) return {};
@@ -108,7 +108,7 @@ class ParameterDraft {
     if (!may_vary) chosen_.notes.push_back(name + " has one value: add those that it may take.");
   }
 
-  /// What a variable where it is launched was made of; another text as it is.
+  /// Returns the value of a variable at the launch; another text unchanged.
   std::string said_by_host(const std::string& text) const {
     if (of_.site == nullptr) return text;
     const auto& variables = of_.site->frames.front().variables;
@@ -116,7 +116,7 @@ class ParameterDraft {
     return variable == variables.end() ? text : variable->second;
   }
 
-  /// `text`: what the host or the default says.
+  /// `text`: the value that the host or the default gives.
   void add_number_parameter(const std::string& name, const std::string& text) {
     static constexpr std::array<std::string_view, 2> kThreads = {"thread", "block"};
     std::optional<std::int64_t> value = number_of(text);
@@ -132,7 +132,7 @@ class ParameterDraft {
     add_parameter(name, value.value_or(guess));
   }
 
-  /// The enumeration of this name, with words to choose from; nullptr: there is none.
+  /// Returns the enumeration of this name that has words to choose from, or nullptr.
   const Enumeration* enumeration(const std::string& type) const {
     for (const Enumeration& known : of_.file.enumerations) {
       if (last_name(known.name) == last_name(type) && !known.words.empty()) return &known;

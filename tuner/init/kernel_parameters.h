@@ -10,30 +10,30 @@
 
 namespace smemtune {
 
-/// A kernel, where it is launched, and what the space has names for.
+/// A kernel, its launch, and the names of the space.
 struct LaunchedKernel {
   const FlatSource& source;
   const KernelFile& file;
   const SpaceNames& names;
   const KernelFunction& kernel;
-  const LaunchSite* site;  ///< nullptr: the source does not launch it.
+  const LaunchSite* site;  ///< nullptr if the source does not launch it.
 };
 
-/// What is searched, as far as a kernel's draft has come; launches of one sequence share it.
+/// The parameters to search that a kernel's draft has so far; launches of one sequence share them.
 struct DraftedParameters {
   bool has_macros = false;
-  Json values = Json::object();    ///< Each parameter's.
-  Json defaults = Json::object();  ///< The same parameters.
+  Json values = Json::object();    ///< Values of each parameter.
+  Json defaults = Json::object();  ///< Default of each parameter.
   std::vector<std::string> notes;
   std::vector<std::string> guessed;                 ///< Parameters whose default is a guess.
-  std::map<std::string, std::int64_t> own_extents;  ///< Parameters for the block by itself.
-  std::map<std::string, std::string> made_of;       ///< These, by what the host has.
+  std::map<std::string, std::int64_t> own_extents;  ///< Parameters for the block alone.
+  std::map<std::string, std::string> made_of;       ///< These parameters, by the host's text.
 };
 
-/// Adds what the kernel has as named numbers and as names that nothing defines.
+/// Adds a parameter for each named number of the kernel and for each name that nothing defines.
 void add_names(const LaunchedKernel& of, DraftedParameters& chosen);
 
-/// Adds the template parameters that are no types, with what the host passes.
+/// Adds the template parameters that are not types, with the values that the host passes.
 void add_template_parameters(const LaunchedKernel& of, DraftedParameters& chosen);
 
 }  // namespace smemtune

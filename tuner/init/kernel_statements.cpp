@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t kLongestText = 4000;
 constexpr std::size_t kMostLoops = 4;
-constexpr int kDeepest = 50;  // Statements in statements.
+constexpr int kDeepest = 50;  // Depth of statements in statements.
 
-/// A statement that is not understood: the kernel is not simple.
+/// Thrown for a statement that is not understood: the kernel is not simple.
 struct NotSimple {};
 
 class Statements {
@@ -43,7 +43,7 @@ class Statements {
     for (std::size_t i = range.first; i < range.end;) i = statement(i, range.end);
   }
 
-  /// Returns the token behind it.
+  /// Reads a statement. Returns the token behind it.
   std::size_t statement(std::size_t i, std::size_t end) {
     const CppToken& first = tokens_[i];
     if (first.is(";") || (first.kind == CppToken::Kind::directive && is_pragma(first))) {
@@ -84,7 +84,7 @@ class Statements {
     return close;
   }
 
-  /// The semicolon.
+  /// Returns the token of the semicolon.
   std::size_t end_of(std::size_t i, std::size_t end) const {
     while (i < end && !tokens_[i].is(";")) {
       i = tokens_[i].is("(") || tokens_[i].is("[") ? closed(i, end) + 1 : i + 1;
@@ -93,7 +93,7 @@ class Statements {
     return i;
   }
 
-  /// `if (a) return;` or `if (a) { ... }`, in which the store must be.
+  /// Reads `if (a) return;` or `if (a) { ... }`, which must contain the store.
   std::size_t condition(std::size_t i, std::size_t end) {
     if (depth_ > 0 || !stored_.empty() || i + 2 >= end || !tokens_[i + 1].is("(")) {
       throw NotSimple();
@@ -114,7 +114,7 @@ class Statements {
     return next;
   }
 
-  /// `for (int k = first; k < bound; k++)`, or one that goes on by the whole grid.
+  /// Reads `for (int k = first; k < bound; k++)`, or a loop whose step is the whole grid.
   std::size_t loop(std::size_t i, std::size_t end) {
     const std::size_t close = closed(i + 1, end);
     const std::size_t first = end_of(i + 2, close + 1);
@@ -176,7 +176,7 @@ class Statements {
     return std::ranges::find(kTypes, tokens_[i].text) != kTypes.end();
   }
 
-  /// `int a = 1, b = 2`
+  /// Reads `int a = 1, b = 2`.
   void declare(TokenRange range) {
     for (const TokenRange& part : split(tokens_, range)) {
       std::size_t equals = part.first;
@@ -191,7 +191,8 @@ class Statements {
     }
   }
 
-  /// `blockIdx.x * blockDim.x + threadIdx.x`, in any order.
+  /// Returns the axis for `blockIdx.x * blockDim.x + threadIdx.x`, in any order; another text
+  /// unchanged.
   static std::string thread_or(const std::string& text) {
     const CppTokens tokens = cpp_tokens(text);
     std::string axis;
@@ -218,7 +219,7 @@ class Statements {
     return is_all ? "axis_" + axis : text;
   }
 
-  /// `name = a`, `out[i] += a`
+  /// Reads `name = a`, `out[i] += a`.
   void assign(TokenRange range) {
     if (!tokens_[range.first].is_word()) throw NotSimple();
     std::string target(tokens_[range.first].text);
@@ -267,7 +268,7 @@ class Statements {
     values_[target] = value;
   }
 
-  /// In a loop it is added up, elsewhere to what the target has.
+  /// Adds a value to the sum of the loop, or outside of loops to the value of the target.
   void add_to(const std::string& target, const std::string& value) {
     if (depth_ == 0) {
       const std::string before = value_of(target);
@@ -300,7 +301,7 @@ class Statements {
     std::string text = substituted(joined(tokens_, range), terms());
     text = without_casts(thread_or(text));
     if (text.size() > kLongestText) throw NotSimple();
-    // What has been stored is read again as what was given.
+    // Reading the stored element gives the stored value.
     return stored_.empty() || !values_.contains(stored_)
                ? text
                : substituted(text, {{stored_, "(" + values_.at(stored_) + ")"}});
@@ -308,13 +309,14 @@ class Statements {
 
   const CppTokens& tokens_;
   std::vector<std::string> pointers_;
-  std::map<std::string, std::string> values_;  ///< Of local names, and of the stored element.
-  std::map<std::string, std::string> added_;   ///< In the loop that is being read.
-  std::set<std::string> read_;                 ///< Words of that loop's values.
-  std::string stored_;                         ///< `out[index]`; empty: nothing yet.
-  int depth_ = 0;                              ///< Of loops.
-  int nesting_ = 0;                            ///< Of statements.
-  bool is_done_ = false;                       ///< What is behind a condition has been stored.
+  /// Values of local names, and of the stored element.
+  std::map<std::string, std::string> values_;
+  std::map<std::string, std::string> added_;  ///< Sums of the loop that is being read.
+  std::set<std::string> read_;                ///< Words of that loop's values.
+  std::string stored_;                        ///< `out[index]`; empty before the store.
+  int depth_ = 0;                             ///< Depth of loops.
+  int nesting_ = 0;                           ///< Depth of statements.
+  bool is_done_ = false;                      ///< True once the code behind a condition has stored.
   SingleStore store_;
 };
 

@@ -8,19 +8,19 @@
 
 namespace smemtune {
 
-/// What a kernel's one store gives an element. In the texts local names have been replaced by what
-/// they are made of, a thread's number among all in a dimension is called `axis_x`, `axis_y` or
-/// `axis_z`, and a loop that adds is `sum(k < bound_of[n], ...)`.
+/// The value that a kernel's only store gives an element. In the texts local names are replaced by
+/// their values, a thread's number among all in a dimension is called `axis_x`, `axis_y` or
+/// `axis_z`, and a loop that adds up is `sum(k < bound_of[n], ...)`.
 struct SingleStore {
   std::string array;
   std::string index;
   std::string value;
   std::vector<std::string> conditions;  ///< All must hold for the element to be written.
-  std::vector<std::string> counters;    ///< Of the loops.
+  std::vector<std::string> counters;    ///< Counters of the loops.
 };
 
-/// Of a kernel whose body has nothing but local variables, conditions without an else, loops that
-/// add up, and one element that is stored. nullopt: it has.
+/// Returns the store of a kernel whose body has nothing but local variables, conditions without an
+/// else, loops that add up, and one element that is stored; nullopt for any other kernel.
 std::optional<SingleStore> single_store(const std::string& source, const KernelFunction& kernel);
 
 }  // namespace smemtune

@@ -22,7 +22,7 @@ const KernelFunction* kernel_of(const KernelFile& file, const LaunchSite& site) 
   return found == file.kernels.end() ? nullptr : &*found;
 }
 
-/// Whether a text uses a name, itself or by what its variables were made of.
+/// Returns true if a text uses a name, by itself or by the values of its variables.
 bool uses(const std::string& text, const std::string& name, const LaunchSite& site, int depth = 0) {
   constexpr int kMaxDepth = 4;
   for (const std::string_view word : identifiers(text)) {
@@ -36,7 +36,7 @@ bool uses(const std::string& text, const std::string& name, const LaunchSite& si
   return false;
 }
 
-/// An argument after the host has swapped two things: `a[next]` for `a[old]`.
+/// Returns an argument after the host has swapped two things: `a[next]` for `a[old]`.
 std::string swapped_text(const std::string& text, const std::pair<std::string, std::string>& swap) {
   if (text == swap.first) return swap.second;
   if (text == swap.second) return swap.first;
@@ -44,7 +44,7 @@ std::string swapped_text(const std::string& text, const std::pair<std::string, s
   return substituted(text, {{swap.first, swap.second}, {swap.second, swap.first}});
 }
 
-/// Whether a launch is passed two things that change places in a loop.
+/// Returns true if a launch is passed two things that a loop swaps.
 bool swaps_arguments(const HostLoop& loop, const LaunchSite& site) {
   return std::ranges::any_of(loop.swaps, [&](const auto& swap) {
     return std::ranges::any_of(site.arguments, [&](const std::string& text) {
@@ -54,8 +54,8 @@ bool swaps_arguments(const HostLoop& loop, const LaunchSite& site) {
   });
 }
 
-/// The innermost loop around a launch whose counter the launch uses, or that swaps what it is
-/// passed.
+/// Returns the innermost loop around a launch whose counter the launch uses, or that swaps its
+/// arguments.
 std::optional<HostLoop> used_loop(const LaunchSite& site) {
   std::vector<std::string> texts = site.arguments;
   texts.insert(texts.end(), site.grid.begin(), site.grid.end());
@@ -72,7 +72,7 @@ std::string in_parentheses(const std::string& text) {
   return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
 }
 
-/// How often it goes round.
+/// Returns the number of turns of a loop.
 std::string times_of(const HostLoop& loop) {
   const std::string low = in_parentheses(loop.falls ? loop.bound : loop.first);
   const std::string high = in_parentheses(loop.falls ? loop.first : loop.bound);
@@ -84,7 +84,7 @@ std::string times_of(const HostLoop& loop) {
   return loop.step == "1" ? length : "ceil_div(" + length + ", " + loop.step + ")";
 }
 
-/// What the host's counter is when the loop has gone round `counter` times.
+/// Returns the value of the host's counter after `counter` turns of the loop.
 std::string value_of(const HostLoop& loop, const std::string& counter) {
   const std::string steps =
       loop.step == "1" ? counter : counter + " * " + in_parentheses(loop.step);
@@ -128,10 +128,10 @@ class SequenceReader {
   }
 
  private:
-  /// A launch that does again what one before it did, to measure it, is left out.
+  /// Adds a launch, unless it repeats one before it, as for a measurement.
   void add(LaunchSite site) {
     if (kernel_of(file_, site) == nullptr) return;
-    // The innermost one that it, or another launch in it, uses.
+    // The innermost loop that it, or another launch in the loop, uses.
     std::optional<HostLoop> loop;
     for (const HostLoop& around : site.loops) {
       if (used_.contains(around.place)) loop = around;
@@ -148,7 +148,8 @@ class SequenceReader {
     if (loop) sequence_.loops.back().end = sequence_.sites.size();
   }
 
-  /// Launches that share no buffer with the wanted kernel, not even by others, are other work.
+  /// Leaves out launches that share no buffer with the wanted kernel, not even through other
+  /// launches: they do other work.
   void leave_out_unrelated() {
     std::set<std::string> buffers;
     std::vector<bool> belongs(sequence_.sites.size());
@@ -168,7 +169,7 @@ class SequenceReader {
     std::erase_if(sequence_.sites, [&](const LaunchSite&) { return !belongs[place++]; });
   }
 
-  /// As the host calls them.
+  /// Returns the buffers by the host's names.
   std::set<std::string> buffers_of(const LaunchSite& site) const {
     const std::vector<KernelParameter>& parameters = kernel_of(file_, site)->parameters;
     std::set<std::string> buffers;
@@ -178,8 +179,8 @@ class SequenceReader {
     return buffers;
   }
 
-  /// Whether of two launches the later one writes all anew that the earlier one has written, so
-  /// that the host tries one kernel after the other.
+  /// Returns true if the later of two launches writes anew everything that the earlier one has
+  /// written, which means that the host tries one kernel after the other.
   bool compares_kernels() const {
     const std::vector<LaunchSite>& sites = sequence_.sites;
     for (std::size_t i = 0; i + 1 < sites.size(); ++i) {
@@ -192,7 +193,7 @@ class SequenceReader {
     return false;
   }
 
-  /// Whether a launch reads nothing that it writes.
+  /// Returns true if a launch reads nothing that it writes.
   bool writes_only(const LaunchSite& site) const {
     return std::ranges::all_of(kernel_of(file_, site)->parameters, [](const auto& parameter) {
       return parameter.pointers == 0 || parameter.is_const || parameter.access == Access::read ||
@@ -220,7 +221,7 @@ class SequenceReader {
     counters_[loop.counter] = value_of(loop, counter);
   }
 
-  /// The host's counter in what a launch is made of.
+  /// Replaces the host's counter in the texts of a launch.
   static void replace(LaunchSite& site, const std::string& counter, const std::string& value) {
     const auto change = [&](std::string& text) { text = substituted(text, {{counter, value}}); };
     std::ranges::for_each(site.arguments, change);
@@ -231,7 +232,7 @@ class SequenceReader {
     for (auto& [name, text] : site.frames.front().variables) change(text);
   }
 
-  /// What is passed by the same text is the same argument.
+  /// Adds a launch's arguments; arguments that are passed by the same text are the same.
   void add_arguments(const LaunchSite& site) {
     const KernelFunction& kernel = *kernel_of(file_, site);
     std::vector<std::string>& passed = sequence_.arguments.emplace_back();
@@ -251,7 +252,8 @@ class SequenceReader {
     }
   }
 
-  /// Of what the host swaps, the arguments, of which the kernel then reads and writes both.
+  /// Finds the arguments among the things that the host swaps; the kernel then reads and writes
+  /// both.
   void find_swaps() {
     for (SequenceLoop& loop : sequence_.loops) {
       std::vector<std::pair<std::string, std::string>> found;
@@ -286,7 +288,7 @@ class SequenceReader {
     return name;
   }
 
-  /// As the launches use it, one after the other.
+  /// Merges the uses of a parameter by two launches, one after the other.
   static void merge(KernelParameter& all, const KernelParameter& next) {
     all.leaves_elements = all.leaves_elements || next.leaves_elements;
     const bool reads = next.is_const || next.access == Access::read;
@@ -301,7 +303,7 @@ class SequenceReader {
   void make_launch() {
     KernelFunction& whole = sequence_.whole;
     const KernelFunction& first = *kernel_of(file_, sequence_.sites.front());
-    whole.name = "sequence of " + last_name(first.name);  // No kernel is called so.
+    whole.name = "sequence of " + last_name(first.name);  // No kernel has such a name.
     whole.line = first.line;
     for (const LaunchSite& site : sequence_.sites) {
       const KernelFunction& kernel = *kernel_of(file_, site);
@@ -332,7 +334,8 @@ class SequenceReader {
     share_variables(launch);
   }
 
-  /// Their texts may name what only another launch has as an argument.
+  /// Adds the variables of all launches: the texts of one may name what only another has as an
+  /// argument.
   void share_variables(LaunchSite& site) const {
     for (const LaunchSite& other : sequence_.sites) {
       for (std::size_t i = 0; i < std::min(site.frames.size(), other.frames.size()); ++i) {
@@ -345,13 +348,14 @@ class SequenceReader {
   }
 
   const KernelFile& file_;
-  std::string wanted_;  ///< The kernel asked for.
+  std::string wanted_;  ///< Name of the kernel that was asked for.
   LaunchSequence sequence_;
   std::vector<std::pair<std::optional<HostLoop>, LaunchSite>> known_;
-  std::set<std::size_t> used_;                   ///< HostLoop::place of loops that matter.
-  std::map<std::string, std::string> counters_;  ///< Of the host, and what they are here.
+  std::set<std::size_t> used_;  ///< HostLoop::place of the loops that matter.
+  /// Counters of the host, and what they are in the space.
+  std::map<std::string, std::string> counters_;
   std::optional<HostLoop> current_;
-  std::map<std::string, std::size_t> places_;  ///< Of arguments, by what is passed for them.
+  std::map<std::string, std::size_t> places_;  ///< Places of arguments, by the text that is passed.
 };
 
 }  // namespace

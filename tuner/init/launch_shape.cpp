@@ -12,7 +12,7 @@
 namespace smemtune {
 namespace {
 
-/// Whether a text uses a name.
+/// Returns true if a text uses a name.
 bool mentions(const std::string& text, const std::string& name) {
   const std::vector<std::string_view> names = identifiers(text);
   return std::ranges::find(names, name) != names.end();
@@ -348,7 +348,7 @@ std::string LaunchShapeDraft::proposed_grid(const std::vector<std::string>& text
   if (i < block.size() && block[i].is_string() && !is_todo(block[i].get<std::string>())) {
     per_block = block[i].get<std::string>();
   }
-  std::string blocks;  // A parameter that says it itself.
+  std::string blocks;  // A parameter that is the number of blocks itself.
   for (const auto& [name, values] : chosen_.values.items()) {
     const bool multiplies = axis_of(name) == i && !counts_threads(name) && name != per_block;
     if (multiplies) per_block += " * " + name;

@@ -10,72 +10,78 @@
 
 namespace smemtune {
 
-/// How a kernel is launched, in the names of the space; what the block needs becomes a parameter.
-/// Refers to what it is made of.
+/// Drafts a kernel's block and grid in the names of the space; numbers that the block needs become
+/// parameters. Refers to the kernel and the parameters that it is made from.
 class LaunchShapeDraft {
  public:
   LaunchShapeDraft(const LaunchedKernel& of, DraftedParameters& chosen)
       : of_(of), chosen_(chosen) {}
 
-  /// Extents from x on: as the host has them, by what the kernel tells, or a TODO.
+  /// Returns the block's extents from x on: as the host has them, as the kernel suggests, or a
+  /// TODO.
   Json block();
 
-  /// Blocks from x on, each as the host has it where that can be said in our names, or a TODO.
+  /// Returns the grid's extents from x on, each as the host has it if that can be said in our
+  /// names, or a TODO.
   Json grid(const Json& block);
 
-  /// A text of the host's at this launch; nullopt where it has names that are none here.
+  /// Returns a text of the host at this launch in our names; nullopt if it has other names.
   std::optional<std::string> in_our_names(const std::string& text, const Json& block) const;
 
  private:
-  /// Whether an expression of the source has a value here, too.
+  /// Returns true if an expression of the source has a value in the space, too.
   bool is_known(const std::string& text) const;
-  /// The host's texts, with the extents of `block` for what the host calls the block.
+  /// Returns the host's texts, with the extents of `block` for the texts that are the host's block.
   HostTerms terms(const Json& block) const;
-  /// As the host has it: each of its texts is one extent, so that one number for two dimensions
-  /// stays one. Nullopt where one of them is not known.
+  /// Returns the block as the host has it: each of the host's texts is one extent, so that one
+  /// number for two dimensions stays one. Nullopt if an extent is not known.
   std::optional<Json> block_of_host();
   std::optional<Json> extent_of_host(std::size_t i);
-  /// Whether all threads along it do the same, over and over.
+  /// Returns true if all threads along this dimension do the same, over and over.
   bool ignores_dimension(std::size_t i) const;
-  /// The parameter that by its name and its default is the block's extent; empty: none or several.
+  /// Returns the parameter that is the block's extent, by its name and its default; empty if there
+  /// are none or several.
   std::string parameter_of_extent(std::int64_t number) const;
-  /// What the host calls dimension i of the block.
+  /// Returns the host's name for dimension i of the block.
   std::string variable_of_block(std::size_t i) const;
-  /// Whether another number of threads than the host's is worth a try: the kernel reads the block's
-  /// size, the host does not insist on this one, and the grid follows it where it has to.
+  /// Returns true if other numbers of threads than the host's are worth a try: the kernel reads the
+  /// block's size, the host does not insist on its number, and the grid follows the block where it
+  /// has to.
   bool is_free(std::size_t i, std::int64_t number) const;
-  /// Whether the grid's dimension i has the block's variable or its number in it.
+  /// Returns true if the grid's dimension i contains the block's variable or its number.
   bool grid_follows(std::size_t i, std::int64_t number) const;
-  /// A parameter for the block's dimension i, by itself.
+  /// Adds a parameter for the block's dimension i alone.
   std::string add_extent(std::size_t i, Json values, std::int64_t value);
   std::string add_parameter_of_block(const std::string& base, const Json& values,
                                      std::int64_t value);
-  /// A parameter for each variable in a text for which the host tries several values.
+  /// Adds a parameter for each variable in a text for which the host tries several values.
   void add_choices(const std::string& text, int depth = 0);
   Json block_of_bounds() const;
-  /// The block by parameters whose names say that they are its extents; empty where not all of
+  /// Returns a block of parameters whose names say that they are its extents; empty if not all of
   /// its dimensions have one.
   Json named_block();
-  /// The kernel reads its block's size, and nothing says how large it is.
+  /// Returns a guess, for a kernel that reads its block's size where nothing says how large it is.
   Json guessed_block();
-  /// A parameter that is called so, or how far a shared array, row by row, reaches.
+  /// Returns a parameter whose name says so, or the extent of a shared array, row by row.
   std::string proposed_block(std::size_t i) const;
-  /// What the host has in dimension i; all of it where it does not say one by one.
+  /// Returns the host's text for dimension i; all of its texts if it has no text for each.
   std::string launched_with(const std::vector<std::string>& texts, std::size_t i) const;
-  /// The block's number, where the host has it in the grid as a literal, becomes its parameter.
+  /// Returns the host's extent, with the block's parameter in place of its number if the grid has
+  /// that number as a literal.
   std::optional<std::string> grid_of_host(const std::string& text, std::size_t i,
                                           const Json& block) const;
   std::string proposed_grid(const std::vector<std::string>& texts, std::size_t i,
                             const Json& block) const;
-  /// How far the problem reaches in dimension i, as far as the kernel's comparisons and names tell.
+  /// Returns the problem's size in dimension i, as far as the kernel's comparisons and names tell.
   std::string size_of_axis(std::size_t i) const;
 
   const LaunchedKernel& of_;
   DraftedParameters& chosen_;
-  std::vector<std::pair<std::string, std::string>> tried_;  ///< Variable of the host, parameter.
+  /// The host's variable and the parameter for it.
+  std::vector<std::pair<std::string, std::string>> tried_;
 };
 
-/// An extent, which may be a number.
+/// Returns an extent, which may be a number, as text.
 std::string extent_text(const Json& extent);
 
 }  // namespace smemtune

@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-// What the name of a number tells of it.
+// Conclusions from the name of a number.
 
 namespace smemtune {
 
 std::string lower(std::string_view text);
 std::string upper(std::string_view text);
 
-/// Whether one of `parts` is in the name, in whatever case.
+/// Returns true if the name contains one of `parts`, in upper or lower case.
 template <std::size_t N>
 bool holds_any(const std::string& name, const std::array<std::string_view, N>& parts) {
   const std::string small = lower(name);
@@ -27,24 +27,24 @@ bool holds_any(const std::string& name, const std::array<std::string_view, N>& p
   return false;
 }
 
-/// What a number is for, as far as its name tells.
+/// The purpose of a number, as far as its name tells.
 enum class Meaning { tunable, unknown, problem };
 
 Meaning meaning_of(const std::string& name);
 
-/// Whether it is a limit of the C library, such as SIZE_MAX.
+/// Returns true for a limit of the C library, such as SIZE_MAX.
 bool is_limit(const std::string& name);
 
 bool is_macro_name(const std::string& name);
 
-/// Values around the one that the source has. A name that does not tell what it is for keeps its
-/// own value only.
+/// Returns values around the one in the source. A name that does not tell the number's purpose gets
+/// only its own value.
 Json values_around(const std::string& name, std::int64_t value, bool may_vary);
 
-/// `block_size_x` is of axis 0, `TILE_Y` of axis 1; nullopt: of none.
+/// Returns the axis in a name: 0 for `block_size_x`, 1 for `TILE_Y`; nullopt if there is none.
 std::optional<std::size_t> axis_of(const std::string& name);
 
-/// Whether a number of this name is how many threads a block has (in one dimension).
+/// Returns true if a number of this name counts the threads of a block (in one dimension).
 bool counts_threads(const std::string& name);
 
 /// Values and a default for a name that nothing defines.

@@ -17,7 +17,7 @@
 namespace smemtune {
 namespace {
 
-/// Whether a text uses a name, itself or by what variables and macros were made of.
+/// Returns true if a text uses a name, by itself or by the values of variables and macros.
 bool is_made_of(const std::string& text, const std::string& name, const HostFrame& frame,
                 const Meanings& meanings, int depth = 0) {
   constexpr int kMaxDepth = 4;
@@ -38,7 +38,8 @@ bool is_made_of(const std::string& text, const std::string& name, const HostFram
   return false;
 }
 
-/// Whether the host allocates by it what it passes to a kernel.
+/// Returns true if the number decides how much the host allocates for memory that it passes to a
+/// kernel.
 bool is_allocated_by(const KernelFile& file, const std::string& name) {
   return std::ranges::any_of(file.launches, [&](const LaunchSite& site) {
     return std::ranges::any_of(site.frames, [&](const HostFrame& frame) {
@@ -49,7 +50,8 @@ bool is_allocated_by(const KernelFile& file, const std::string& name) {
   });
 }
 
-/// Whether it alone says how large an array in shared memory is: how it is worked, not what on.
+/// Returns true if the number is the size of an array in shared memory, so that it decides how the
+/// work is done, not what is done.
 bool sizes_shared_memory(const KernelFile& file, const std::string& name) {
   return std::ranges::any_of(file.kernels, [&](const KernelFunction& kernel) {
     return std::ranges::any_of(kernel.shared, [&](const SharedArray& array) {
@@ -58,8 +60,8 @@ bool sizes_shared_memory(const KernelFile& file, const std::string& name) {
   });
 }
 
-/// How much there is in constant memory or in what the host allocates is the problem's, unless the
-/// name says something else.
+/// Returns the meaning of a number. Sizes of constant memory and of the host's allocations belong
+/// to the problem, unless the name says something else.
 Meaning meaning_in(const KernelFile& file, const std::string& name) {
   const Meaning meaning = meaning_of(name);
   if (meaning == Meaning::problem && sizes_shared_memory(file, name)) {
@@ -111,7 +113,7 @@ void add_witness(const DraftRequest& request, const KernelFunction& witness, con
                  {"block", Json::array({1})},
                  {"grid", Json::array({1})}};
   if (kernels.front().contains("pass")) kernel["pass"] = kernels.front()["pass"];
-  // What the source has as macros has a value for it, too.
+  // The kernel needs values for the macros that it has in the source.
   if (kernels.front().value("pass", "") == "define" && kernels.front().contains("default")) {
     for (const auto& [name, value] : kernels.front()["default"].items()) {
       if (witness.reached.contains(name)) kernel["parameters"][name] = Json::array({value});
@@ -120,7 +122,7 @@ void add_witness(const DraftRequest& request, const KernelFunction& witness, con
   kernels.push_back(std::move(kernel));
 }
 
-/// `WARP_SIZE` and masks of lanes, which no one chooses.
+/// Returns true for `WARP_SIZE` and masks of lanes, which no one chooses.
 bool is_of_the_hardware(const NamedNumber& number) {
   constexpr std::int64_t kWarpSize = 32;
   constexpr std::int64_t kAllLanes = 0xffffffff;
@@ -129,7 +131,7 @@ bool is_of_the_hardware(const NamedNumber& number) {
          (number.value == kAllLanes && name.ends_with("mask"));
 }
 
-/// " Of the problem, what the source does not say is a guess: N, K."
+/// Returns " Of the problem, what the source does not say is a guess: N, K."
 std::string guesses_text(const SpaceNames& names) {
   std::vector<std::string> guesses;
   for (const auto& [name, value] : names.problem().items()) {

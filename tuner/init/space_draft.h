@@ -7,53 +7,54 @@
 
 namespace smemtune {
 
-/// What the space of a draft is about.
+/// A request to draft a space.
 struct DraftRequest {
-  std::string name;                  ///< Of the space.
+  std::string name;                  ///< Name of the space.
   std::string written_from;          ///< The file that was read, for people.
-  std::string source;                ///< What the kernels' "source" is to be.
+  std::string source;                ///< Value of the kernels' "source".
   std::vector<std::string> kernels;  ///< Names of the file's kernels, all of one signature.
-  /// Instead, all that the host launches together with the first, as one kernel.
+  /// Instead: the space has one kernel, of all that the host launches together with the first one.
   bool together = false;
-  /// A kernel of the file that one thread runs to say what is right, and the host's function that
-  /// it calls. Empty: none.
+  /// A kernel of the file that one thread runs to give the right results, and the host's function
+  /// that it calls. Empty if there is none.
   std::string witness = {};
   std::string witness_of = {};
 };
 
-/// What a draft makes of an argument, or of a name of the problem, for people.
+/// The draft of an argument, or of a name of the problem, for people.
 struct DraftedArgument {
   std::string name;
   std::string role = {};     ///< `input`, ..., `size`, `value`; `problem`.
-  std::string shape = {};    ///< Of a buffer; a scalar's value.
-  std::string said_by = {};  ///< The line of the host that says so; empty: the kernel alone.
+  std::string shape = {};    ///< Shape of a buffer, or value of a scalar.
+  std::string said_by = {};  ///< The line of the host that shows it; empty if only the kernel does.
   bool is_guess = false;
 };
 
 struct SpaceDraft {
-  std::string text;  ///< Of the space file.
+  std::string text;  ///< Text of the space file.
   std::vector<DraftedArgument> arguments;
-  std::vector<std::string> launches;  ///< `k: block THREADS, grid ...; line 12`, one a kernel.
+  /// `k: block THREADS, grid ...; line 12`, one for each kernel.
+  std::vector<std::string> launches;
 };
 
-/// The numbers (macros, constants) of a file that its kernels could be tuned by, as their names and
-/// values tell.
+/// Returns the numbers (macros, constants) of a file that its kernels could be tuned by, as their
+/// names and values suggest.
 std::vector<NamedNumber> tunable_numbers(const KernelFile& file);
 
-/// The numbers that change what is computed: sizes, radii.
+/// Returns the numbers that change what is computed: sizes, radii.
 std::vector<NamedNumber> problem_numbers(const KernelFile& file);
 
-/// Kernels that take the same arguments as `kernel`, itself included, in the file's order; at most
-/// 16.
+/// Returns the kernels that take the same arguments as `kernel`, itself included, in the file's
+/// order; at most 16.
 std::vector<std::string> kernels_like(const KernelFile& file, const std::string& kernel);
 
-/// Kernels that the host launches together with `kernel`, itself included, in the order of their
-/// launches; empty: it is launched by itself.
+/// Returns the kernels that the host launches together with `kernel`, itself included, in the order
+/// of their launches; empty if it is launched by itself.
 std::vector<std::string> kernels_launched_with(const KernelFile& file, const std::string& kernel);
 
-/// A space file for a source, ready to be edited: what the source shows is filled in and described,
-/// what it cannot show is a text that begins with TODO, and a default that is a guess is said to be
-/// one. REQUIRES: the kernels are the file's.
+/// Returns a space file for a source, ready to be edited: what the source shows is filled in and
+/// described, what it cannot show is a text that begins with TODO, and a default that is a guess is
+/// marked as one. REQUIRES: the kernels are the file's.
 SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
                        const DraftRequest& asked);
 

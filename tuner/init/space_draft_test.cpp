@@ -24,7 +24,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-/// A source, and the draft of a space for its first kernel, both in a folder.
+/// A source and the draft of a space for its first kernel, in a temporary folder.
 class Drafted {
  public:
   explicit Drafted(const std::string& source) {
@@ -43,7 +43,7 @@ class Drafted {
 
   Json json() const { return parse_json(text_, "mine.json"); }
 
-  /// What --check says, without the folder.
+  /// Returns the output of --check, without the folder's name.
   std::vector<std::string> faults() const {
     std::vector<std::string> faults =
         check_space(folder_.path() / "mine.json", folder_.path() / "share");
@@ -54,7 +54,7 @@ class Drafted {
     return faults;
   }
 
-  /// Puts values in the place of TODOs, by JSON pointer.
+  /// Replaces TODOs by values, by JSON pointer.
   void decide(const std::map<std::string, Json>& values) {
     Json json = this->json();
     for (const auto& [pointer, value] : values) json[Json::json_pointer(pointer)] = value;
@@ -122,7 +122,7 @@ TEST(DraftSpace, OfMacrosTakesTheBlockFromTheHostsLaunch) {
   EXPECT_THAT(kernel["description"].get<std::string>(),
               HasSubstr("float s[TILE + 2 * RADIUS][TILE]"));
   EXPECT_EQ(json["problems"][0]["RADIUS"], 2);
-  // Nothing says what the host's h is: so it is a size of the problem.
+  // Nothing says what the host's h is, so it becomes a size of the problem.
   EXPECT_EQ(kernel["grid"].dump(), R"(["WIDTH / TILE","H / TILE"])");
   EXPECT_TRUE(json["problems"][0].contains("H"));
   // A macro N would replace the kernel's own argument.
@@ -330,7 +330,7 @@ TEST(DraftSpace, MakesTexturesOfTextureObjects) {
   EXPECT_THAT(draft.faults(), IsEmpty());
 }
 
-// In the manner of Rodinia's lud.
+// A source like Rodinia's lud.
 constexpr const char* kFactorize = R"cu(
 #ifndef BLOCK_SIZE
 #define BLOCK_SIZE 16
@@ -748,7 +748,7 @@ TEST(DraftSpace, OfAStructAsksForItsSize) {
   EXPECT_THAT(draft.faults(), IsEmpty());
 }
 
-// In the manner of llm.c: the launcher overrides what it is passed, and main tries several.
+// A source like llm.c: the launcher overrides the value that it is passed, and main tries several.
 constexpr const char* kSoftmax = R"cu(
 __global__ void softmax(float* out, const float* inp, int N, int C) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -854,11 +854,11 @@ TEST(DraftSpace, KeepsTheBlockAndATemplateArgumentTogether) {
   const Json json = draft.json();
   EXPECT_EQ(json["kernels"][0]["block"].dump(), R"(["BLOCK_SIZE","BLOCK_SIZE"])");
   EXPECT_EQ(json["kernels"][0]["grid"].dump(), R"(["N / BLOCK_SIZE"])");
-  EXPECT_EQ(json["arguments"][0]["shape"].dump(), R"(["N"])");  // Of float.
+  EXPECT_EQ(json["arguments"][0]["shape"].dump(), R"(["N"])");  // Elements of float.
   EXPECT_EQ(json["arguments"][1]["shape"].dump(), R"(["N"])");
 }
 
-// Replaced by what it is made of, such a variable gets four times as long with each step.
+// If it were replaced by its value, such a variable would get four times as long with each step.
 TEST(DraftSpace, ComesToAnEndWhereAVariableIsMadeOfItself) {
   Drafted draft(
       "__global__ void k(float* out, int n) { out[threadIdx.x] = n; }\n"
@@ -897,7 +897,7 @@ TEST(DraftSpace, MakesSizesOfWhatTheHostReadsElsewhere) {
   EXPECT_EQ(json["arguments"][0]["shape"].dump(), R"(["LENGTH"])");
   EXPECT_EQ(json["arguments"][1]["shape"].dump(), R"j(["LANES * LENGTH"])j");
   EXPECT_EQ(json["kernels"][0]["grid"].dump(), R"j(["(LENGTH + (THREADS - 1)) / THREADS"])j");
-  // Its ends are left as they are.
+  // The kernel leaves the ends of the array as they are.
   EXPECT_EQ(json["arguments"][0]["role"], "inout");
   EXPECT_EQ(json["arguments"][0]["init"], "zero");
 }
@@ -1055,7 +1055,7 @@ TEST(DraftSpace, BeginsWhatAtomicFunctionsAddToWithZeros) {
   EXPECT_EQ(drafted.json()["arguments"][0]["init"], "zero");
 }
 
-/// The definition that is proposed for a kernel; empty: none.
+/// Returns the definition that is proposed for a kernel; empty if there is none.
 std::string proposed(const std::string& source) {
   const Json verify = Drafted(source).json()["verify"];
   if (!verify.contains("definition")) return "";
@@ -1152,14 +1152,15 @@ TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
         function + "__global__ void k(const float* in, float* out, int n) { out[n] = in[0]; }\n";
     return !host_function_for(source, read_kernel_file(FlatSource(source)).kernels.front());
   };
-  EXPECT_FALSE(none("void f_cpu(float* x, float* y, int m) {}\n"));  // Of one type, in order.
+  // Parameters of one type match in order.
+  EXPECT_FALSE(none("void f_cpu(float* x, float* y, int m) {}\n"));
   EXPECT_TRUE(none("void f_cpu(const float* in, int n) {}\n"));
   EXPECT_TRUE(none("void f_cpu(double* in, float* out, int n) {}\n"));
   EXPECT_TRUE(none("void f_cpu(float* in, float* out, int n) { malloc(4); }\n"));
   EXPECT_TRUE(none("template <class T> void f_cpu(float* in, float* out, int n) {}\n"));
 }
 
-/// What `in` of such a kernel begins with.
+/// Returns the initial contents of `in` of such a kernel.
 std::string begins_with(const std::string& type, const std::string& body) {
   const Json json = Drafted(
                         "__device__ unsigned hash(unsigned k) { k ^= k >> 16; return k * 31; }\n"

@@ -18,7 +18,8 @@ std::int64_t guessed_size(const MissingName& missing) {
   return holds_any(missing.name, kFew) ? 3 : 4096;
 }
 
-/// At most `most`, and divided by blocks as `size` is: what is wrong with a tail shows there too.
+/// Returns a size of at most `most` that blocks divide as they divide `size`, so that faults in the
+/// tail show there too.
 std::int64_t smaller(std::int64_t size, std::int64_t most) {
   if (size <= most) return size;
   const std::int64_t block = most > 1024 ? 1024 : 64;
@@ -26,8 +27,8 @@ std::int64_t smaller(std::int64_t size, std::int64_t most) {
   return rest == 0 ? most : most - block + rest;
 }
 
-/// Whether a template argument is the number of threads that are launched: of `if (n == 16)
-/// k<16><<<..., n>>>() else k<32><<<..., n>>>()` it tells the one that is.
+/// Returns true if a template argument is the number of threads that are launched. In
+/// `if (n == 16) k<16><<<..., n>>>() else k<32><<<..., n>>>()` it tells which number applies.
 bool names_its_block(const LaunchSite& site) {
   if (site.block.empty() || site.template_arguments.empty()) return false;
   const auto threads = HostTerms(site).in_our_names(site.block.front(), Scope());
@@ -74,7 +75,7 @@ SpaceNames::SpaceNames(const KernelFile& file, const DraftRequest& request,
       taken_.insert(parameter.name);
     }
   }
-  // As macros, names of the problem must not be words of the source.
+  // Names of the problem become macros, so they must not be words of the source.
   if (!numbers_.empty() || !problem_.empty() || !file_.missing.empty())
     taken_.insert(file_.names.begin(), file_.names.end());
   add_type_problems();
@@ -82,7 +83,8 @@ SpaceNames::SpaceNames(const KernelFile& file, const DraftRequest& request,
   choose_host_sizes(sequence);
 }
 
-/// What the host read from its command line, or a caller that is not here passes: `atoi(argv[1])`.
+/// Chooses names for sizes that the host reads from its command line, `atoi(argv[1])`, or that a
+/// caller outside of the source passes.
 void SpaceNames::choose_host_sizes(const LaunchSequence* sequence) {
   std::vector<const LaunchSite*> sites;
   if (sequence != nullptr) {
@@ -167,12 +169,12 @@ std::string SpaceNames::free_name(const std::string& wanted) {
   return name;
 }
 
-/// A number that the kernels have as a macro, and that is the problem's.
+/// Adds a number of the problem that the kernels have as a macro.
 void SpaceNames::add_number(const std::string& name, std::int64_t value, bool is_guess) {
   constexpr std::int64_t kMostOnCpu = 256;
   const bool is_reached = std::ranges::any_of(request_.kernels, [&](const std::string& wanted) {
     const KernelFunction& kernel = kernel_named(file_, wanted);
-    const auto& own = kernel.parameters;  // One that is called so hides it.
+    const auto& own = kernel.parameters;  // A parameter of the same name hides it.
     return kernel.reached.contains(name) &&
            std::ranges::find(own, name, &KernelParameter::name) == own.end();
   });
@@ -214,7 +216,7 @@ std::vector<const KernelFunction*> SpaceNames::kernels() const {
 const LaunchSite* SpaceNames::launch_of(const std::string& kernel) const {
   const auto site = launches_.find(last_name(kernel));
   if (site != launches_.end()) return site->second;
-  // Through a pointer to the function, which may be any of them.
+  // The launch may be through a pointer to the function, which may be any of them.
   if (launches_.size() != 1) return nullptr;
   const std::string& name = launches_.begin()->first;
   const bool is_indirect = std::ranges::none_of(
@@ -261,7 +263,7 @@ bool SpaceNames::counts(const std::string& text) const {
   });
 }
 
-/// Template arguments that are types, or that change what is computed.
+/// Adds template arguments that are types, or that change what is computed.
 void SpaceNames::add_type_problems() {
   for (const std::string& name : request_.kernels) {
     const KernelFunction& kernel = kernel_named(file_, name);
@@ -291,7 +293,7 @@ std::string SpaceNames::template_value(const KernelFunction& kernel, std::size_t
   return kernel.template_parameters[i].default_text;
 }
 
-/// Every integer that looks like a size becomes a name of the problem.
+/// Makes every integer that looks like a size a name of the problem.
 void SpaceNames::choose_sizes() {
   std::vector<std::string> names;
   const LaunchSite* const site = launch_of(first_.name);
@@ -300,20 +302,20 @@ void SpaceNames::choose_sizes() {
         site != nullptr && i < site->arguments.size() && counts(site->arguments[i]);
     const std::string passed = passed_text(first_.parameters[i].name);
     const auto number = passed.empty() ? std::nullopt : constant_value(passed);
-    const bool is_none = number && *number <= 0;  // `offset` of the host's 0 and the like.
+    const bool is_none = number && *number <= 0;  // Like an `offset` for which the host passes 0.
     if (is_size(first_.parameters[i]) && !is_counted && !is_none) {
       names.push_back(first_.parameters[i].name);
     }
   }
   const bool is_line = names.size() == 1 && first_.grid_dimensions == 1;
-  // Of nx, ny, nz the product counts, of a matrix product's sizes that of two.
+  // The data grow with the product of nx, ny, nz, but for a matrix product with that of two sizes.
   const bool is_volume =
       names.size() == 3 && std::ranges::all_of(names, [](const auto& name) {
         return std::string_view("xyz").find(lower(name).back()) != std::string_view::npos;
       });
   const std::int64_t size = is_line ? 1 << 24 : names.size() <= 2 ? 4096 : is_volume ? 256 : 1024;
   const std::int64_t cpu_size = is_line ? 1 << 16 : names.size() <= 2 ? 256 : 64;
-  if (!is_line && !names.empty()) host_size_ = size;  // What the host has besides is as large.
+  if (!is_line && !names.empty()) host_size_ = size;  // Other sizes of the host are as large.
   std::ranges::stable_sort(names, {}, [&](const std::string& name) { return is_product(name); });
   for (const std::string& name : names) {
     if (const auto macro = passed_name(name)) {
@@ -337,7 +339,7 @@ void SpaceNames::choose_sizes() {
   }
 }
 
-/// What the host passes for an argument; empty: not in this source.
+/// Returns the text that the host passes for an argument; empty if it is not in this source.
 std::string SpaceNames::passed_text(const std::string& argument) const {
   const LaunchSite* const site = launch_of(first_.name);
   const auto parameter = std::ranges::find(first_.parameters, argument, &KernelParameter::name);
@@ -345,8 +347,8 @@ std::string SpaceNames::passed_text(const std::string& argument) const {
   return site == nullptr || number >= site->arguments.size() ? "" : site->arguments[number];
 }
 
-/// Whether the host makes what it passes for an argument of several variables, `rows * columns`,
-/// and these are the sizes that are known.
+/// Returns true if the host calculates the value that it passes for an argument from several
+/// variables, `rows * columns`, which are sizes that are known.
 bool SpaceNames::follows_from_sizes(const std::string& argument) const {
   const std::string text = passed_text(argument);
   if (!is_product(argument)) return false;
@@ -370,7 +372,7 @@ bool SpaceNames::is_product(const std::string& argument) const {
   return identifiers(plain).size() > 1;
 }
 
-/// What the host passes for an argument, where the problem has it as a name already.
+/// Returns the name of the problem that already stands for the value that the host passes.
 std::optional<std::string> SpaceNames::passed_name(const std::string& argument) const {
   const std::string text = passed_text(argument);
   if (text.empty()) return std::nullopt;
@@ -379,7 +381,7 @@ std::optional<std::string> SpaceNames::passed_name(const std::string& argument) 
   return ours && problem_.contains(*ours) ? ours : std::nullopt;
 }
 
-/// What the host passes, where that is a number.
+/// Returns the value that the host passes if it is a number.
 std::optional<std::int64_t> SpaceNames::passed_size(const KernelParameter& parameter) const {
   const LaunchSite* const site = launch_of(first_.name);
   const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
@@ -412,7 +414,7 @@ std::string SpaceNames::sizes_of_macros() const {
   return text.empty() ? "a number" : is_square ? text + " * " + text : text;
 }
 
-/// Of `NAME(a, b)` at token i, where that is a macro.
+/// Expands `NAME(a, b)` at token i if NAME is a macro.
 std::optional<SpaceNames::CalledMacro> SpaceNames::called_macro(const CppTokens& tokens,
                                                                 std::size_t i) const {
   const auto macro = file_.function_macros.find(std::string(tokens[i].text));
@@ -436,7 +438,7 @@ std::string SpaceNames::expanded(const std::string& text, const Json& parameters
   std::size_t end = 0;
   const CppTokens tokens = cpp_tokens(text);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    // Macros that are made of each other would double it with each step.
+    // With macros that contain each other, the text would double with each step.
     if (result.size() > kMaxCharacters) return text;
     const CppToken& token = tokens[i];
     if (token.begin > end) result += ' ';

@@ -15,65 +15,67 @@
 
 namespace smemtune {
 
-/// What a space that is drafted has names for: the problem's sizes and types. Refers to what it is
-/// made of.
+/// The names of a space that is drafted: the problem's sizes and types. Refers to the file and the
+/// request that it is made from.
 class SpaceNames {
  public:
-  /// `sequence`: where the kernel is one of several launches, as DraftRequest::together says.
+  /// `sequence`: the launches that are to be one kernel (DraftRequest::together), or nullptr.
   SpaceNames(const KernelFile& file, const DraftRequest& request,
              const LaunchSequence* sequence = nullptr);
 
-  const KernelFunction& first() const { return first_; }  ///< Whose arguments they are.
-  std::vector<const KernelFunction*> kernels() const;     ///< All of the space.
-  const std::vector<NamedNumber>& numbers() const { return numbers_; }  ///< The tunable ones.
+  /// The kernel whose arguments the space has.
+  const KernelFunction& first() const { return first_; }
+  std::vector<const KernelFunction*> kernels() const;  ///< All kernels of the space.
+  const std::vector<NamedNumber>& numbers() const { return numbers_; }  ///< The tunable numbers.
   const Json& problem() const { return problem_; }
   const Json& cpu_problem() const { return cpu_problem_; }
-  /// Whether nothing in the source says what a name of the problem is.
+  /// Returns true if nothing in the source says what a name of the problem is.
   bool is_guess(const std::string& name) const { return guessed_.contains(name); }
-  Json small_problem() const;  ///< That one thread solves in a moment.
+  Json small_problem() const;  ///< A problem that one thread solves in a moment.
   bool is_taken(const std::string& name) const { return taken_.contains(name); }
 
-  /// What an argument of the source's is called: what it has as a name may be a word here.
+  /// Returns the name of an argument in the space: its name in the source may be a reserved word
+  /// here.
   static std::string argument_name(const std::string& name);
 
-  /// Argument, name of the problem.
+  /// Pairs of an argument and its name of the problem.
   const std::vector<std::pair<std::string, std::string>>& sizes() const { return sizes_; }
   /// Names of the problem that the kernels have as macros.
   const std::vector<std::string>& macro_sizes() const { return macro_sizes_; }
 
-  /// Where the host launches a kernel; nullptr: not in this source.
+  /// Returns the host's launch of a kernel; nullptr if this source has none.
   const LaunchSite* launch_of(const std::string& kernel) const;
 
-  /// The host's texts at a launch, with the arguments' names.
+  /// Returns the host's texts at a launch, with the names of the arguments.
   HostTerms terms_of(const LaunchSite& site) const;
 
-  /// The problem's names, those of `parameters`, and the counters.
+  /// Returns the problem's names, those of `parameters`, and the counters.
   Scope scope(const Json& parameters) const;
 
-  /// What scalars may depend on beside the problem; known when the kernels are drafted.
+  /// Parameters that scalars may depend on besides the problem; known once the kernels are drafted.
   const Json& parameters() const { return parameters_; }
   void set_parameters(const Json& parameters) { parameters_ = parameters; }
 
-  /// Whether a text uses a counter of the host's.
+  /// Returns true if a text uses a counter of the host's.
   bool counts(const std::string& text) const;
 
-  /// What the host or the default says of a template parameter; may be empty.
+  /// Returns what the host or the default gives for a template parameter; may be empty.
   std::string template_value(const KernelFunction& kernel, std::size_t i) const;
 
-  /// `N * C`: all sizes, as a proposal for a shape.
+  /// Returns the product of all sizes, `N * C`, as a proposal for a shape.
   std::string sizes_text() const;
 
-  /// A text of the source with what its macros stand for, but for names of the space.
+  /// Returns a text of the source with its macros expanded, except for names of the space.
   std::string expanded(const std::string& text, const Json& parameters, int depth = 0) const;
 
-  /// Whether it can be evaluated with the problem's names alone.
+  /// Returns true if a text can be evaluated with the problem's names alone.
   bool is_of_problem(const std::string& text) const;
 
-  /// Makes a size of the problem where there is none.
+  /// Adds a size to the problem if it has none.
   void need_a_size();
 
  private:
-  /// What a macro with arguments stands for, and the last token of its call.
+  /// The expansion of a macro with arguments, and the last token of its call.
   struct CalledMacro {
     std::string text;
     std::size_t last = 0;
@@ -98,16 +100,16 @@ class SpaceNames {
   const KernelFile& file_;
   const DraftRequest& request_;
   const KernelFunction& first_;
-  std::map<std::string, const LaunchSite*> launches_;  ///< By kernel; the first of each.
+  std::map<std::string, const LaunchSite*> launches_;  ///< The first launch of each kernel.
   std::vector<NamedNumber> numbers_;
   std::set<std::string> taken_;
   std::vector<std::pair<std::string, std::string>> sizes_;
   std::vector<std::string> macro_sizes_;
-  /// A variable of the host that no kernel takes, but a grid or an array's size is made of.
+  /// A variable of the host that no kernel takes, but that a grid or an array's size is made of.
   struct HostSize {
-    std::string function;  ///< In which it is called so.
+    std::string function;  ///< The function that has the variable.
     std::string variable;
-    std::string chosen;  ///< Name of the problem.
+    std::string chosen;  ///< Its name in the problem.
   };
   std::vector<HostSize> host_sizes_;
   std::int64_t host_size_ = 1024;  ///< A guess.
@@ -118,7 +120,7 @@ class SpaceNames {
   Json cpu_problem_ = Json::object();
 };
 
-/// The value of an expression without names; nullopt: it is none.
+/// Returns the value of an expression without names; nullopt if it is none.
 std::optional<std::int64_t> constant_value(const std::string& text);
 
 const KernelFunction& kernel_named(const KernelFile& file, const std::string& name);

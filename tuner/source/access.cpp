@@ -10,10 +10,11 @@
 namespace smemtune {
 namespace {
 
-constexpr std::size_t kLongestArguments = 1000;  // Of a function, in tokens.
-constexpr int kDeepestCall = 50;                 // Of functions that call functions.
+// Length of a function's or macro's arguments, in tokens.
+constexpr std::size_t kLongestArguments = 1000;
+constexpr int kDeepestCall = 50;  // Depth of calls that are followed.
 
-/// What follows an element's brackets and members, `[i].x`.
+/// Returns the token behind an element's brackets and members, `[i].x`.
 std::size_t behind_element(const CppTokens& tokens, std::size_t i, std::size_t end) {
   while (i < end) {
     if (tokens[i].is("[")) {
@@ -40,7 +41,7 @@ Access of_element(std::string_view before, std::string_view after) {
   return changes ? Access::both : Access::read;
 }
 
-/// Whether the operator at token i has nothing before it that it could join.
+/// Returns true if the operator at token i has no operand before it.
 bool is_unary(const CppTokens& tokens, std::size_t i, std::size_t first) {
   if (i <= first) return true;
   const CppToken& before = tokens[i - 1];
@@ -48,18 +49,19 @@ bool is_unary(const CppTokens& tokens, std::size_t i, std::size_t first) {
          !before.is(")") && !before.is("]");
 }
 
-/// Whether token i opens parentheses that call nothing.
+/// Returns true if token i opens parentheses that are no call's.
 bool is_grouping(const CppTokens& tokens, std::size_t i, std::size_t first) {
   return tokens[i].is("(") && is_unary(tokens, i, first) && !(i > first && tokens[i - 1].is(">"));
 }
 
-/// Whether the pointer at token i is only compared with none.
+/// Returns true if the pointer at token i is only compared with a null pointer.
 bool is_asked_for(const CppTokens& tokens, std::size_t i, std::size_t end) {
   if (i + 2 >= end || (!tokens[i + 1].is("!=") && !tokens[i + 1].is("=="))) return false;
   return tokens[i + 2].is("nullptr") || tokens[i + 2].is("NULL") || tokens[i + 2].is("0");
 }
 
-/// The name that `T* name = pointer + i;` gives to the pointer at token i, or kNoToken.
+/// Returns the token of the name that `T* name = pointer + i;` gives to the pointer at token i, or
+/// kNoToken.
 std::size_t alias_of(const CppTokens& tokens, std::size_t i, std::size_t first) {
   constexpr std::size_t kMost = 30;
   for (std::size_t at = i; at > first + 3 && i - at < kMost; --at) {
@@ -135,7 +137,7 @@ Access AccessReader::of(const CppTokens& tokens, TokenRange range, const std::st
   return all.value_or(Access::unknown);
 }
 
-/// How the pointer at token i is used in `f(a, pointer + b)` or `*(pointer + b)`.
+/// Returns how the pointer at token i is used in `f(a, pointer + b)` or `*(pointer + b)`.
 Access AccessReader::passed(const CppTokens& tokens, std::size_t i, TokenRange range) {
   const auto [first, end] = range;
   std::size_t argument = 0;
@@ -149,7 +151,7 @@ Access AccessReader::passed(const CppTokens& tokens, std::size_t i, TokenRange r
     if (token.is("(")) --brackets;
     if (token.is(",") && brackets == 0) ++argument;
   }
-  std::size_t begin = open;  // Of what the parentheses belong to.
+  std::size_t begin = open;  // First token of the expression that the parentheses belong to.
   if (begin > first && tokens[begin - 1].is(">")) {
     const std::size_t angle = opening_angle(tokens, begin - 1, first);
     if (angle == kNoToken) return Access::unknown;
@@ -171,7 +173,7 @@ Access AccessReader::passed(const CppTokens& tokens, std::size_t i, TokenRange r
 }
 
 Access AccessReader::of_argument(std::string_view function, std::size_t number) {
-  if (function.starts_with("__st") && number == 0) return Access::written;  // __stcs and others.
+  if (function.starts_with("__st") && number == 0) return Access::written;  // `__stcs` and others.
   if (function.starts_with("__ldg") || function.starts_with("__ldc")) return Access::read;
   if (function.starts_with("atomic") && number == 0) {
     static constexpr std::array<std::string_view, 5> kAdding = {
@@ -180,11 +182,11 @@ Access AccessReader::of_argument(std::string_view function, std::size_t number) 
         kAdding, [&](std::string_view name) { return function.starts_with(name); });
     return adds ? Access::added : Access::both;
   }
-  std::optional<Access> all;  // Of overloads and branches.
+  std::optional<Access> all;  // The access by all overloads and branches.
   const auto [begin, end] = functions_.equal_range(function);
   for (auto entry = begin; entry != end; ++entry) {
     const SourceItem& item = *entry->second;
-    // Unknown while it is being read: one that calls itself.
+    // Unknown while it is being read, which matters for a function that calls itself.
     const auto [known, is_new] = known_.try_emplace({&item, number}, Access::unknown);
     if (is_new) {
       if (++depth_ < kDeepestCall) {

@@ -11,16 +11,17 @@
 
 namespace smemtune {
 
-/// How a kernel's body uses what a pointer leads to. `added`: only atomicAdd() and its like do.
+/// How a kernel's body uses the memory that a pointer leads to. `added`: only atomicAdd() and its
+/// like write there.
 enum class Access { unknown, read, written, added, both };
 
-/// How functions and macros use what their arguments lead to, as far as their text shows. Refers to
-/// what it was made of.
+/// Finds out how functions and macros use the memory that their arguments lead to, as far as their
+/// text shows. Refers to the tokens and items that it was made from.
 class AccessReader {
  public:
   AccessReader(const CppTokens& tokens, const std::vector<SourceItem>& items);
 
-  /// Of a pointer called `name`, in a range of the tokens.
+  /// Returns the access through a pointer called `name` in a range of the tokens.
   Access of(TokenRange range, const std::string& name);
 
  private:
@@ -31,8 +32,9 @@ class AccessReader {
   Access of_macro(const SourceItem& item, std::size_t number);
 
   const CppTokens& tokens_;
-  std::multimap<std::string_view, const SourceItem*> functions_;       ///< And macros, by name.
-  std::map<std::pair<const SourceItem*, std::size_t>, Access> known_;  ///< Of arguments.
+  /// Functions and macros, by name.
+  std::multimap<std::string_view, const SourceItem*> functions_;
+  std::map<std::pair<const SourceItem*, std::size_t>, Access> known_;  ///< Access by argument.
   int depth_ = 0;
 };
 

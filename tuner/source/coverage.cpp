@@ -8,11 +8,11 @@
 namespace smemtune {
 namespace {
 
-/// A condition, and the tokens that are reached where it holds.
+/// A condition, and the tokens that are reached if it holds.
 struct Condition {
   TokenRange text;
   TokenRange body;
-  bool negated = false;  ///< The body is what follows `if (...) return;`.
+  bool negated = false;  ///< True if the body follows `if (...) return;`.
 };
 
 class CoverageReader {
@@ -64,7 +64,7 @@ class CoverageReader {
     const std::size_t close = closing(tokens_, i + 1);
     if (close + 1 >= body_.end) return;
     const std::size_t end = end_of_statement(close + 1);
-    // What the other branch does not write this one may.
+    // The else branch may write what this one does not.
     if (end < body_.end && tokens_[end].is("else")) return;
     const std::size_t first = close + 1 + (tokens_[close + 1].is("{") ? 1 : 0);
     const bool returns = first < body_.end && tokens_[first].is("return");
@@ -86,7 +86,8 @@ class CoverageReader {
         {.text = {ends[0] + 1, ends[1]}, .body = {close + 1, end_of_statement(close + 1)}});
   }
 
-  /// By one of the terms that && joins; where the rest is reached if it does not hold, ||.
+  /// Returns true if one of the terms that && joins leaves elements out; the terms that || joins if
+  /// the body is reached when the condition does not hold.
   bool leaves_out(const Condition& condition) const {
     const std::string_view joint = condition.negated ? "||" : "&&";
     std::size_t first = condition.text.first;
@@ -113,7 +114,7 @@ class CoverageReader {
     return false;
   }
 
-  /// Whether it is the same for all threads: `n > i`.
+  /// Returns true if it has the same value in all threads, as n in `n > i`.
   bool is_argument(TokenRange range) const {
     return std::any_of(tokens_.begin() + static_cast<std::ptrdiff_t>(range.first),
                        tokens_.begin() + static_cast<std::ptrdiff_t>(range.end),

@@ -14,18 +14,19 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  ///< In UTF-8.
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
-/// Characters of a backslash that joins two lines at the beginning of `rest`, or 0.
+/// Returns the length of a backslash and line end that join two lines at the beginning of `rest`,
+/// or 0.
 std::size_t splice(std::string_view rest) {
   return rest.starts_with("\\\n") ? 2 : rest.starts_with("\\\r\n") ? 3 : 0;
 }
 
-/// Behind the next `mark` from `from` on, or the text's end.
+/// Returns the offset behind the next `mark` from `from` on, or the text's end.
 std::size_t behind(std::string_view text, std::string_view mark, std::size_t from) {
   const std::size_t found = from > text.size() ? std::string_view::npos : text.find(mark, from);
   return found == std::string_view::npos ? text.size() : found + mark.size();
 }
 
-/// Where the line of `at` ends, with those that are joined to it; its line feed is not included.
+/// Returns the end of the line of `at`, with lines that are joined to it, before its line feed.
 std::size_t end_of_line(std::string_view text, std::size_t at) {
   while (at < text.size() && text[at] != '\n') {
     at += std::max<std::size_t>(1, splice(text.substr(at)));
@@ -33,7 +34,7 @@ std::size_t end_of_line(std::string_view text, std::size_t at) {
   return std::min(at, text.size());
 }
 
-/// A string ends with its line where nothing closes it.
+/// Returns the offset behind a string, which ends with its line if nothing closes it.
 std::size_t behind_quote(std::string_view text, std::size_t at) {
   const char quote = text[at++];
   while (at < text.size() && text[at] != quote) {
@@ -48,7 +49,7 @@ bool begins_number(std::string_view rest) {
   return is_digit(rest[0]) || (rest[0] == '.' && rest.size() > 1 && is_digit(rest[1]));
 }
 
-/// Behind the number at `begin`: 1'000'000, 0x1.8p-3, 1.5e-3f.
+/// Returns the offset behind the number at `begin`: 1'000'000, 0x1.8p-3, 1.5e-3f.
 std::size_t behind_number(std::string_view text, std::size_t begin) {
   std::size_t at = begin;
   while (at < text.size()) {
@@ -65,20 +66,21 @@ std::size_t behind_number(std::string_view text, std::size_t begin) {
   return at;
 }
 
-/// Whether a quotation mark behind `word` begins a raw string.
+/// Returns true if a quotation mark behind `word` begins a raw string.
 bool is_raw_prefix(std::string_view word) {
   static constexpr std::array<std::string_view, 5> kRaw = {"R", "u8R", "uR", "UR", "LR"};
   return std::ranges::find(kRaw, word) != kRaw.end();
 }
 
-/// The word that ends `line`; may be empty.
+/// Returns the word that ends `line`; may be empty.
 std::string_view last_word(std::string_view line) {
   std::size_t begin = line.size();
   while (begin > 0 && is_word_character(line[begin - 1])) --begin;
   return line.substr(begin);
 }
 
-/// What ends the raw string whose quotation mark is at `quote`: `)mark"`; empty: none begins.
+/// Returns the end of the raw string whose quotation mark is at `quote`, `)mark"`; empty if none
+/// begins there.
 std::string raw_string_end(std::string_view text, std::size_t quote) {
   constexpr std::size_t kMaxDelimiter = 16;
   const std::size_t length = text.substr(quote, kMaxDelimiter + 2).find('(');
@@ -86,7 +88,7 @@ std::string raw_string_end(std::string_view text, std::size_t quote) {
   return ")" + std::string(text.substr(quote + 1, length - 1)) + "\"";
 }
 
-/// Whether what follows `line` on a preprocessor line is the name of a header, in which // and /*
+/// Returns true if, on a preprocessor line, the name of a header follows `line`, in which // and /*
 /// begin no comment.
 bool names_header_next(std::string_view line) {
   static constexpr std::array<std::string_view, 7> kBefore = {
@@ -100,8 +102,8 @@ bool names_header_next(std::string_view line) {
                              [&](std::string_view before) { return letters.ends_with(before); });
 }
 
-/// Goes over a preprocessor line from `at` on and adds what the preprocessor sees of it to `line`.
-/// A comment of several lines belongs to it. Returns where it ends, before the line feed.
+/// Appends to `line` what the preprocessor sees of a preprocessor line from `at` on, including a
+/// comment of several lines. Returns its end, before the line feed.
 std::size_t scan_directive(std::string_view text, std::size_t at, std::string& line) {
   while (at < text.size() && text[at] != '\n') {
     const std::string_view rest = text.substr(at);
@@ -254,7 +256,7 @@ std::string joined_lines(std::string_view text) {
 }
 
 bool is_told_apart(std::string_view joined) {
-  constexpr int kMaxRawStrings = 100;  // Of a line; each is looked for to its end.
+  constexpr int kMaxRawStrings = 100;  // Most raw strings on a line; the end of each is looked for.
   for (std::size_t begin = 0; begin < joined.size();) {
     const std::size_t end = std::min(joined.find('\n', begin), joined.size());
     const std::string_view line = joined.substr(begin, end - begin);

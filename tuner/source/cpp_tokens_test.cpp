@@ -46,7 +46,7 @@ TEST(CppTokens, MakeOneOfAPreprocessorLine) {
   EXPECT_EQ(tokens[3].text, "#define X \\\n  1 // one");
   EXPECT_EQ(tokens[3].line, 2u);
   EXPECT_EQ(tokens[4].line, 4u);
-  EXPECT_EQ(tokens[5].kind, CppToken::Kind::symbol);  // Not at the beginning of its line.
+  EXPECT_EQ(tokens[5].kind, CppToken::Kind::symbol);  // It is not at the beginning of its line.
   EXPECT_THAT(words("#define A /* x\n y */ 2\nb"), ElementsAre("#define A /* x\n y */ 2", "b"));
 }
 

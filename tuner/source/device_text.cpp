@@ -17,7 +17,7 @@ class Writer {
 
   DeviceText write(const std::vector<SourceItem>& items, const std::vector<bool>& kept) {
     std::size_t from = text_.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-    if (!items.empty()) {  // A licence stays.
+    if (!items.empty()) {  // A licence above the first item stays.
       const std::size_t begin = text_begin(items.front(), from);
       out_.text += text_.substr(from, begin - from);
       from = begin;
@@ -47,7 +47,8 @@ class Writer {
     return end == std::string_view::npos ? text_.size() : end + 1;
   }
 
-  /// Where the text behind an item ends: with its line, unless something else follows there.
+  /// Returns the end of the text behind an item: that of its line, unless something else follows
+  /// there.
   std::size_t text_end(const SourceItem& item) const {
     const std::size_t end = tokens_[item.end - 1].end();
     const std::size_t line_end = end_of_line(end);
@@ -55,10 +56,10 @@ class Writer {
     return followed ? tokens_[item.end].begin : line_end;
   }
 
-  /// Where an item's text begins: with the comments above it, up to an empty line.
+  /// Returns the beginning of an item's text: that of the comments above it, up to an empty line.
   std::size_t text_begin(const SourceItem& item, std::size_t from) const {
     const std::size_t begin = tokens_[item.first].begin;
-    bool is_empty = true;  // The line so far.
+    bool is_empty = true;  // About the line so far.
     std::size_t start = std::min(from, begin);
     for (std::size_t i = start; i < begin; ++i) {
       const std::string_view rest = text_.substr(i, begin - i);
@@ -124,7 +125,7 @@ class Writer {
   const CppTokens& tokens_;
   const std::set<const SourceItem*>& guard_;
   DeviceText out_;
-  bool pending_ = false;  ///< Something was left out since the last line.
+  bool pending_ = false;  ///< True if something was left out since the last line.
 };
 
 }  // namespace

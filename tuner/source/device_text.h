@@ -9,13 +9,13 @@
 
 namespace smemtune {
 
-/// The text of a source's items, and what stands in the place of the others.
+/// The text of the items that are kept, and descriptions of those left out.
 struct DeviceText {
   std::string text;
   std::vector<LeftOut> left_out;
 };
 
-/// `kept`: by item. `guard`: items that are put under #ifndef.
+/// Returns the device's part of a source. `kept`: by item. `guard`: items to put under #ifndef.
 DeviceText device_text(const FlatSource& source, const CppTokens& tokens,
                        const std::vector<SourceItem>& items, const std::vector<bool>& kept,
                        const std::set<const SourceItem*>& guard);

@@ -19,10 +19,10 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-/// The header's name with its marks at the beginning of `text`, or empty.
+/// Returns the header's name with its marks at the beginning of `text`, or an empty text.
 std::string_view header_name(std::string_view text) {
   if (text.size() < 2 || (text.front() != '<' && text.front() != '"')) return {};
-  constexpr std::size_t kMaxBytes = 4096;  // Of a path.
+  constexpr std::size_t kMaxBytes = 4096;  // Length of a path.
   const std::size_t end = text.substr(0, kMaxBytes).find(text.front() == '<' ? '>' : '"', 1);
   return end == std::string_view::npos ? std::string_view() : text.substr(0, end + 1);
 }
@@ -31,7 +31,8 @@ constexpr std::string_view kHasInclude = "__has_include";
 constexpr std::string_view kHeaderLetters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
 
-/// Of <...>, which the compiler looks for among its own headers: nothing that could lead elsewhere.
+/// Returns true if the name in <...>, which the compiler looks for among its own headers, can lead
+/// nowhere else.
 bool is_plain(std::string_view name) {
   return !name.empty() && name.front() != '/' && name.find("..") == std::string_view::npos &&
          name.find_first_not_of(kHeaderLetters) == std::string_view::npos;
@@ -52,11 +53,11 @@ Include named(std::string_view marked, std::size_t line) {
 struct PlacedDirective {
   Directive directive;
   std::size_t line = 0;
-  bool is_cut = false;  ///< It may go on behind a comment of several lines.
+  bool is_cut = false;  ///< True if it may go on behind a comment of several lines.
 };
 
-/// Every directive that any lexer sees in a text: where they could differ, what stands in comments
-/// and strings counts as well.
+/// Returns every directive that any lexer sees in a text: where lexers could differ, text in
+/// comments and strings counts as well.
 std::vector<PlacedDirective> directives_of(std::string_view text) {
   std::vector<PlacedDirective> found;
   const std::string joined = joined_lines(text);
@@ -69,7 +70,7 @@ std::vector<PlacedDirective> directives_of(std::string_view text) {
   }
   const std::string_view all = joined;
   std::size_t line = 1;
-  // A directive begins its line, or follows what ends a comment.
+  // A directive begins its line, or follows the end of a comment.
   for (std::size_t at = 0; at < all.size(); ++at) {
     const bool begins_line = at == 0 || all[at - 1] == '\n';
     if (at > 0 && begins_line) ++line;
@@ -86,14 +87,14 @@ std::vector<PlacedDirective> directives_of(std::string_view text) {
   return found;
 }
 
-/// A macro of the toolkit's that asks for a header: _CCCL_HAS_INCLUDE.
+/// Returns true for a macro of the toolkit's that asks for a header: _CCCL_HAS_INCLUDE.
 bool stands_for_has_include(std::string_view word) {
   return word.find("HAS_INCLUDE") != std::string_view::npos ||
          (word.find("has_include") != std::string_view::npos && !word.starts_with(kHasInclude));
 }
 
-/// Whether an expression has what names a header, what the preprocessor can make one of, or what
-/// asks for one by another name.
+/// Returns true if an expression contains a header's name, something from which the preprocessor
+/// can make one, or another name of __has_include.
 bool may_ask_for_header(std::string_view text) {
   if (text.find_first_of("\"#") != std::string_view::npos) return true;
   if (text.find("%:") != std::string_view::npos) return true;
@@ -107,8 +108,8 @@ bool may_ask_for_header(std::string_view text) {
   return false;
 }
 
-/// `__has_include` at `word` of `text` and what it asks for in brackets: `("x.h"`; empty where that
-/// is not clear.
+/// Returns the header that `__has_include` at `word` of `text` asks for, as in `("x.h"`; empty if
+/// that is not clear.
 std::string_view asked_header(std::string_view text, std::string_view word) {
   const auto end = static_cast<std::size_t>(word.data() - text.data()) + word.size();
   const std::string_view after = without_blanks(text.substr(end));
@@ -166,7 +167,7 @@ class IncludeReader {
     read_questions(directive, line);
   }
 
-  /// `__has_include("x.h")`; `defined(__has_include)` asks for nothing.
+  /// Reads `__has_include("x.h")`; `defined(__has_include)` asks for nothing.
   void read_questions(const Directive& directive, std::size_t line) {
     const std::string_view rest = directive.rest;
     for (const std::string_view word : identifiers(rest)) {
@@ -192,14 +193,16 @@ class IncludeReader {
   std::vector<Include> found_;
 };
 
-/// An #if's expression without what it asks by name: for headers, and clang for its warnings.
+/// Returns an #if's expression without its questions by name: for headers, and clang's for its
+/// warnings.
 std::string without_questions(const std::string& expression) {
   std::string_view rest = expression;
   std::string result;
   for (const std::string_view word : identifiers(expression)) {
     if (word != kHasInclude && word != "__has_warning") continue;
     const std::string_view marked = asked_header(expression, word);
-    if (marked.empty() || word.data() < rest.data()) continue;  // None, or in another's header.
+    // It asks for none, or lies in another one's header name.
+    if (marked.empty() || word.data() < rest.data()) continue;
     result.append(rest.data(), word.data());
     const char* const end = marked.data() + marked.size();
     rest = {end, static_cast<std::size_t>(expression.data() + expression.size() - end)};
@@ -241,7 +244,8 @@ bool names_lines(std::string_view text) {
 std::vector<Include> hidden_questions(std::span<const std::string_view> texts) {
   std::vector<std::vector<PlacedDirective>> directives;
   std::set<std::string, std::less<>> suspects;  // Macros that may make a header's name.
-  std::multimap<std::string, std::string, std::less<>> users;  // Those whose body names a macro.
+  // For each macro, the macros whose body names it.
+  std::multimap<std::string, std::string, std::less<>> users;
   for (const std::string_view text : texts) {
     directives.push_back(directives_of(text));
     for (const PlacedDirective& found : directives.back()) {

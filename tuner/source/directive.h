@@ -10,18 +10,20 @@
 
 namespace smemtune {
 
-/// A preprocessor directive: `#define`'s name is `define`, its rest what follows.
+/// A preprocessor directive. The name of a `#define` is `define`.
 struct Directive {
   std::string name;
-  std::string rest;  ///< Joined, without comments, without blanks around it.
+  /// The text after the name: joined, without comments, without blanks around it.
+  std::string rest;
 
-  bool asks() const;            ///< #if and #elif, which have an expression.
-  bool is_conditional() const;  ///< These, #else, #endif and theirs.
+  bool asks() const;            ///< True for #if and #elif, which have an expression.
+  bool is_conditional() const;  ///< True for these, #ifdef and its like, #else and #endif.
 };
 
 Directive directive_of(const CppToken& token);
 
-/// The header that an #include names with its marks, `<cuda_fp16.h>`, `"tile.h"`; empty: none.
+/// Returns the header that an #include names, with its marks, `<cuda_fp16.h>`, `"tile.h"`; empty if
+/// there is none.
 std::string included(const Directive& directive);
 
 /// A file that a source makes the compiler open, or look for.
@@ -29,21 +31,22 @@ struct Include {
   std::size_t line = 0;
   std::string name;         ///< Between the marks.
   bool is_quoted = false;   ///< "..." and not <...>
-  bool only_asked = false;  ///< By __has_include: it need not be there.
-  std::string refusal;      ///< Why it is not clear which file is opened; empty: it is.
+  bool only_asked = false;  ///< Named by __has_include only: it need not exist.
+  std::string refusal;      ///< Why it is not clear which file is opened; empty if it is clear.
 };
 
-/// All of them, in every branch of #if, so that a compiler opens no other file of the user's: the
-/// one place that decides what is followed. Where lexers could differ, what any of them may see
-/// counts.
+/// Returns all includes, in every branch of #if, so that a compiler opens no other file of the
+/// user's. This is the only place that decides which includes are followed. Where lexers could
+/// differ, anything that one of them may see counts.
 std::vector<Include> includes_of(std::string_view text);
 
-/// For each of the texts that are compiled together, the first #if that may ask for a file without
-/// naming `__has_include`: what its macros stand for has a header's name, or # or ##, which make
-/// one. Where there is none, the refusal is empty.
+/// Returns, for each of the texts that are compiled together, the first #if that may ask for a file
+/// without naming `__has_include`: its macros stand for text with a header's name, or with # or ##,
+/// which can make one. If there is no such #if, the refusal is empty.
 std::vector<Include> hidden_questions(std::span<const std::string_view> texts);
 
-/// Whether #line may give lines the name of a file, which a compiler then opens to show them.
+/// Returns true if #line may give lines the name of a file, which a compiler then opens to show
+/// them.
 bool names_lines(std::string_view text);
 
 }  // namespace smemtune

@@ -51,13 +51,14 @@ HostCode::HostCode(const CppTokens& tokens, const std::vector<SourceItem>& items
     read_allocation(i);
   }
   use_allocators();
-  // What is copied tells how large what was allocated out of sight is, and what the host has itself
-  // how large what it may pass as it is.
+  // The bytes of a copy show how large memory is that was allocated out of sight; the host's own
+  // memory shows how large memory is that the host may pass as it is.
   allocated_.insert(copied_.begin(), copied_.end());
   allocated_.insert(of_host_.begin(), of_host_.end());
 }
 
-/// `cudaMalloc(&a, bytes)`, `cudaMallocPitch(&a, &pitch, width, height)`, `cudaMemcpy(a, b, bytes)`
+/// Reads `cudaMalloc(&a, bytes)`, `cudaMallocPitch(&a, &pitch, width, height)`,
+/// `cudaMemcpy(a, b, bytes)`.
 void HostCode::read_allocation(std::size_t call) {
   const std::string_view name = tokens_[call].text;
   const bool copies = name == "cudaMemcpy" || name == "cudaMemcpyAsync" || name == "cudaMemset";
@@ -85,7 +86,7 @@ void HostCode::read_allocation(std::size_t call) {
   }
 }
 
-/// `malloc(bytes)`, `calloc(n, size)`, `new T[n]` in what the name at token i is made of.
+/// Reads `malloc(bytes)`, `calloc(n, size)`, `new T[n]` in the value of the name at token i.
 void HostCode::read_host_allocation(std::size_t i, TokenRange value) {
   for (std::size_t j = value.first; j + 1 < value.end; ++j) {
     const bool is_call =
@@ -110,7 +111,7 @@ void HostCode::read_host_allocation(std::size_t i, TokenRange value) {
   }
 }
 
-/// `T name[n]`, the name being token i: what `sizeof(name)` is.
+/// Reads `T name[n]`, the name being token i, for the value of `sizeof(name)`.
 void HostCode::read_array(std::size_t i) {
   const bool is_declared = tokens_[i + 1].is("[") && tokens_[i - 1].is_word() &&
                            !tokens_[i - 1].is("return") && !tokens_[i - 1].is("new");
@@ -129,7 +130,8 @@ void HostCode::read_array(std::size_t i) {
   of_host_.emplace(name, bytes);
 }
 
-/// `std::vector<T> a(n)`, `thrust::device_vector<T> a(n)` or `a.resize(n)`, the name being token i.
+/// Reads `std::vector<T> a(n)`, `thrust::device_vector<T> a(n)` or `a.resize(n)`, the name being
+/// token i.
 void HostCode::read_container(std::size_t i) {
   const bool resizes = i + 4 < tokens_.size() && tokens_[i + 1].is(".") &&
                        tokens_[i + 2].is("resize") && tokens_[i + 3].is("(");
@@ -155,8 +157,8 @@ void HostCode::read_container(std::size_t i) {
       .emplace(name, "(" + count + ") * sizeof(" + joined(tokens_, {less + 1, i - 1}) + ")");
 }
 
-/// Of a call that allocates for `pointer` in a function that has it from its caller, or gives it to
-/// that.
+/// Reads a call that allocates for `pointer`, in a function that was passed the pointer by its
+/// caller or returns it.
 void HostCode::read_allocator(std::size_t call, const std::string& pointer, TokenRange bytes) {
   const SourceItem* const function = function_at(call);
   if (function == nullptr || function->declares.empty() || pointer.empty()) return;
@@ -182,7 +184,7 @@ void HostCode::read_allocator(std::size_t call, const std::string& pointer, Toke
   }
 }
 
-/// What the callers of such functions allocate by them.
+/// Adds the allocations that callers of such functions make.
 void HostCode::use_allocators() {
   constexpr std::size_t kMost = 2000;
   std::size_t uses = 0;
@@ -220,7 +222,7 @@ std::vector<std::string> HostCode::given_to(const Call& call) const {
   return texts(tokens_, split(tokens_, {call.open + 1, closing(tokens_, call.open)}));
 }
 
-/// What a function's parameters are in a call of it, those of a template among them.
+/// Returns the values of a function's parameters in a call, including those of a template.
 std::map<std::string, std::string> HostCode::passed_by(const Call& call,
                                                        const SourceItem& function) const {
   std::map<std::string, std::string> passed;
@@ -240,7 +242,7 @@ std::map<std::string, std::string> HostCode::passed_by(const Call& call,
   return passed;
 }
 
-/// The name in `NAME = ` before token i, behind which a cast may stand; empty: there is none.
+/// Returns the name in `NAME = ` before token i, which a cast may follow; empty if there is none.
 std::string HostCode::assigned_before(std::size_t i) const {
   if (i > 0 && tokens_[i - 1].is(")")) {
     const std::size_t open = opening(tokens_, i - 1);
@@ -250,8 +252,8 @@ std::string HostCode::assigned_before(std::size_t i) const {
   return is_assigned ? std::string(tokens_[i - 2].text) : "";
 }
 
-/// Of the list that token i stands in: its parenthesis or brace, kNoToken: none. `number` becomes
-/// the number of those before it.
+/// Returns the parenthesis or brace of the list that token i stands in, or kNoToken. Sets `number`
+/// to the number of elements before it.
 std::size_t HostCode::list_around(std::size_t i, std::size_t& number) const {
   number = 0;
   std::size_t open = i;
@@ -269,8 +271,8 @@ std::size_t HostCode::list_around(std::size_t i, std::size_t& number) const {
   return kNoToken;
 }
 
-/// Of `f(&name)`, the name being token i: what f assigns last, `*parameter = value;`. Empty where
-/// that is not seen.
+/// Returns the last value that f assigns in `f(&name)`, the name being token i:
+/// `*parameter = value;`. Empty if that is not seen.
 TokenRange HostCode::given_by_function(std::size_t i) {
   std::size_t number = 0;
   const std::size_t open = list_around(i, number);
@@ -290,7 +292,7 @@ TokenRange HostCode::given_by_function(std::size_t i) {
   return known->second;
 }
 
-/// Whether token i stands in `{&a, &b}`, such as what cudaLaunchKernel() is passed.
+/// Returns true if token i stands in `{&a, &b}`, as passed to cudaLaunchKernel().
 bool HostCode::is_listed(std::size_t i) const {
   std::size_t number = 0;
   const std::size_t open = list_around(i, number);
@@ -300,7 +302,7 @@ bool HostCode::is_listed(std::size_t i) const {
 /// Reads an assignment to the name at token i.
 void HostCode::read_assignment(std::size_t i) {
   const CppToken& next = tokens_[i + 1];
-  // What a function is passed the address of, it may change.
+  // A function may change a variable whose address it is passed.
   const bool is_handed_over =
       i > 1 && tokens_[i - 1].is("&") && (tokens_[i - 2].is("(") || tokens_[i - 2].is(","));
   if (next.is("=")) {
@@ -326,7 +328,7 @@ void HostCode::read_assignment(std::size_t i) {
   }
 }
 
-/// Of `NAME.x = value`, the name being token i.
+/// Reads `NAME.x = value`, the name being token i.
 void HostCode::read_member(std::size_t i) {
   if (i + 3 >= tokens_.size() || !tokens_[i + 1].is(".") || !tokens_[i + 3].is("=")) return;
   const CppToken& axis = tokens_[i + 2];
@@ -334,7 +336,7 @@ void HostCode::read_member(std::size_t i) {
   members_[tokens_[i].text].push_back({.name = i, .value = value_behind(i + 3)});
 }
 
-/// Of a dim3, as far as each of its dimensions was assigned last before a token.
+/// Returns the dimensions of a dim3, as far as each was assigned before a token.
 std::vector<std::string> HostCode::members_of(std::string_view name, std::size_t before) const {
   const auto found = members_.find(name);
   if (found == members_.end()) return {};
@@ -366,7 +368,8 @@ TokenRange HostCode::assigned_to_member(std::string_view name, std::string_view 
   return {};
 }
 
-/// Up to the comma or semicolon that ends it; empty where it is longer than any.
+/// Returns the tokens up to the comma or semicolon that ends the value; empty if there are too
+/// many.
 TokenRange HostCode::value_behind(std::size_t equals) const {
   for (std::size_t i = equals + 1; i < std::min(tokens_.size(), equals + kLongestStatement); ++i) {
     if (tokens_[i].is(";") || tokens_[i].is(",") || tokens_[i].is(")")) return {equals + 1, i};
@@ -381,7 +384,7 @@ const SourceItem* HostCode::function_at(std::size_t i) const {
   return *std::prev(next);
 }
 
-/// In the same function, else outside of all.
+/// Looks in the same function first, then outside of all functions.
 const HostCode::Assignment* HostCode::last_assignment(std::string_view name,
                                                       std::size_t before) const {
   const auto found = assignments_.find(name);
@@ -391,7 +394,7 @@ const HostCode::Assignment* HostCode::last_assignment(std::string_view name,
   const auto next = std::ranges::lower_bound(all, before, {}, &Assignment::name);
   const auto belongs = [&](const Assignment& one) { return function_at(one.name) == function; };
   if (next != all.begin() && belongs(*std::prev(next))) return &*std::prev(next);
-  // What a function changes has another value than the one it began with.
+  // A variable that a function changes no longer has its initial value.
   constexpr std::size_t kMost = 100;
   const Assignment* global = nullptr;
   for (std::size_t i = 0; i < std::min(kMost, all.size()); ++i) {
@@ -420,7 +423,7 @@ void HostCode::add_variables(const std::string& text, std::size_t before, HostFr
     if (frame.variables.size() >= kMostVariables) return;
     if (frame.variables.contains(std::string(word))) continue;
     const auto bytes = allocated_.find(std::string(word));
-    // What a class allocates has the names of its members, which mean nothing outside of it.
+    // Allocations of a class go by the names of its members, which mean nothing outside of it.
     const bool is_members =
         of_classes_.contains(std::string(word)) && function_at(before) != nullptr;
     if (bytes != allocated_.end() && !is_members) {
@@ -445,7 +448,8 @@ void HostCode::add_variables(const std::string& text, std::size_t before, HostFr
       continue;
     }
     const std::string value = joined(tokens_, last->value);
-    // What begins with 0 is mostly given its value by a function that takes it by reference.
+    // A variable that begins with 0 mostly gets its value from a function that takes it by
+    // reference.
     if (value == "0" && !is_constant(*last)) continue;
     frame.variables.emplace(word, value);
     const bool is_element = last->value.end > last->value.first + 2 &&
@@ -469,7 +473,7 @@ std::vector<std::string> HostCode::parameters_of(const SourceItem& function) con
   return names;
 }
 
-/// Where a function is called first, from another one; nullptr: nowhere.
+/// Returns the first call of a function from another one; nullptr if there is none.
 const HostCode::Call* HostCode::call_of(const SourceItem& function) const {
   if (function.declares.empty()) return nullptr;
   const auto found = calls_.find(function.declares.front());
@@ -516,7 +520,7 @@ std::vector<std::string> HostCode::asserted(std::size_t end) const {
   return first < next ? texts(tokens_, {first, next}) : std::vector<std::string>();
 }
 
-/// Whether the statement that holds token i declares variables of type dim3.
+/// Returns true if the statement that holds token i declares variables of type dim3.
 bool HostCode::declares_dim3(std::size_t i) const {
   for (std::size_t steps = 0; i > 0 && steps < kLongestStatement; --i, ++steps) {
     const CppToken& before = tokens_[i - 1];

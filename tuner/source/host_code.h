@@ -14,52 +14,54 @@
 
 namespace smemtune {
 
-/// Assignments, calls and allocations of a source's functions, found by name. Refers to what it was
-/// made of.
+/// The assignments, calls and allocations in a source's functions, by name. Refers to the tokens
+/// and items that it was made from.
 class HostCode {
  public:
   HostCode(const CppTokens& tokens, const std::vector<SourceItem>& items);
 
-  /// The item of the function that holds token i; nullptr: none does.
+  /// Returns the item of the function that holds token i, or nullptr.
   const SourceItem* function_at(std::size_t i) const;
 
-  /// `dim3(a, b)`, or what the variable of that name was made of before token `before`.
+  /// Returns the dimensions of `dim3(a, b)`, or of the dim3 variable that the range names, as set
+  /// before token `before`.
   std::vector<std::string> dimensions(TokenRange range, std::size_t before, int depth = 0) const;
 
-  /// The value of the last `NAME.member = value;` before a token, in the same function; empty:
-  /// there is none.
+  /// Returns the value of the last `NAME.member = value;` before a token, in the same function;
+  /// empty if there is none.
   TokenRange assigned_to_member(std::string_view name, std::string_view member,
                                 std::size_t before) const;
 
-  /// The function that holds token `at` and those that call it, with what they have of the names in
-  /// `used`, which the first uses.
+  /// Returns the function that holds token `at` and the functions that call it, with the values
+  /// that they have for the names in `used`, which the first one uses.
   std::vector<HostFrame> frames(std::size_t at, const std::vector<std::string>& used) const;
 
-  /// What assert() says before token `end` in the function that holds it.
+  /// Returns the conditions of assert() before token `end` in the function that holds it.
   std::vector<std::string> asserted(std::size_t end) const;
 
-  /// What the array of that name was last made of before a token; empty: not known.
+  /// Returns the elements that the array of that name was last given before a token; empty when not
+  /// known.
   std::vector<std::string> listed_in(std::string_view array, std::size_t before) const;
 
  private:
-  /// `NAME(` or `NAME<...>(`
+  /// A call, `NAME(` or `NAME<...>(`.
   struct Call {
-    std::size_t name = 0;  ///< Token.
-    std::size_t open = 0;  ///< Of the parenthesis.
+    std::size_t name = 0;  ///< Token of the name.
+    std::size_t open = 0;  ///< Token of the parenthesis.
   };
 
-  /// A function that allocates as much as it is told, for a pointer that it is passed the address
-  /// of or that it returns.
+  /// A function that allocates memory of a size that it is passed, for a pointer whose address it
+  /// is passed or that it returns.
   struct Allocator {
     const SourceItem* function = nullptr;
-    std::optional<std::size_t> parameter;  ///< nullopt: it is returned.
+    std::optional<std::size_t> parameter;  ///< Number of the pointer; nullopt if it is returned.
     TokenRange bytes;
   };
 
   struct Assignment {
-    std::size_t name = 0;   ///< Token.
-    TokenRange value;       ///< Empty: it is changed by something else than a plain =.
-    bool is_array = false;  ///< The value is what an array begins with.
+    std::size_t name = 0;   ///< Token of the name.
+    TokenRange value;       ///< Empty if the variable is changed in another way than by a plain =.
+    bool is_array = false;  ///< True if the value lists an array's initial elements.
   };
 
   void read_assignment(std::size_t i);
@@ -86,18 +88,21 @@ class HostCode {
   bool declares_dim3(std::size_t i) const;
 
   const CppTokens& tokens_;
-  std::vector<const SourceItem*> functions_;               ///< With a body, in the source's order.
-  std::map<std::string_view, const SourceItem*> by_name_;  ///< The first of each.
-  std::map<std::pair<const SourceItem*, std::size_t>, TokenRange> given_;  ///< By address.
+  std::vector<const SourceItem*> functions_;  ///< Functions with a body, in the source's order.
+  std::map<std::string_view, const SourceItem*> by_name_;  ///< The first of each name.
+  /// Values assigned through an address that is passed.
+  std::map<std::pair<const SourceItem*, std::size_t>, TokenRange> given_;
   std::map<std::string_view, std::vector<Assignment>> assignments_;
-  std::map<std::string_view, std::vector<Assignment>> members_;  ///< `NAME.x = `, also y and z.
-  std::map<std::string_view, std::vector<std::size_t>> dim3s_;   ///< `dim3 NAME(`: its tokens.
+  std::map<std::string_view, std::vector<Assignment>> members_;  ///< `NAME.x = `, also for y and z.
+  std::map<std::string_view, std::vector<std::size_t>> dim3s_;   ///< Tokens of each `dim3 NAME(`.
   std::map<std::string_view, std::vector<Call>> calls_;
-  std::map<std::string, std::string> allocated_;  ///< By cudaMalloc or a container.
-  std::set<std::string> of_classes_;              ///< Of those: allocated by classes' functions.
-  std::map<std::string, std::string> copied_;     ///< By cudaMemcpy.
-  std::map<std::string, std::string> of_host_;    ///< By malloc() and its like, a vector.
-  /// What `v.size()` and `sizeof(array)` are, by these texts' names.
+  std::map<std::string, std::string> allocated_;  ///< Bytes allocated by cudaMalloc or a container.
+  /// The pointers among these that functions of classes allocate.
+  std::set<std::string> of_classes_;
+  std::map<std::string, std::string> copied_;  ///< Bytes copied by cudaMemcpy.
+  /// Bytes allocated by malloc() and its like, or a vector.
+  std::map<std::string, std::string> of_host_;
+  /// The texts `v.size()` and `sizeof(array)` and their values, by the name of the vector or array.
   std::map<std::string, std::pair<std::string, std::string>> measured_;
   std::vector<Allocator> allocators_;
   std::vector<TokenRange> asserted_;

@@ -70,7 +70,7 @@ class FileTranslator {
     return i + 1;
   }
 
-  /// Headers of the toolkit's that the CPU device has nothing for.
+  /// Returns true for headers of the toolkit that the CPU device has no replacement for.
   static bool is_missing(std::string_view header) {
     static constexpr std::array<std::string_view, 9> kMissing = {
         "mma.h",   "cooperative_groups/", "cuda/", "cub/", "cute/", "nv/", "cutlass/",
@@ -80,7 +80,7 @@ class FileTranslator {
                                [&](std::string_view prefix) { return header.starts_with(prefix); });
   }
 
-  /// Whether the brace begins a block of statements, not a namespace or a class.
+  /// Returns true if the brace begins a block of statements, not a namespace or a class.
   bool opens_function(std::size_t brace) const {
     if (!braces_.empty() && braces_.back()) return true;
     for (std::size_t i = brace; i-- > 0;) {
@@ -89,7 +89,7 @@ class FileTranslator {
           token.is("}"))
         return true;
       if (token.is(")")) {
-        // Arguments of a template in a class's head do not belong to a function: they are in < >.
+        // Template arguments in a class's head belong to no function: they are in < >.
         return true;
       }
       if (token.is("namespace") || token.is("class") || token.is("struct") || token.is("union") ||
@@ -104,7 +104,7 @@ class FileTranslator {
     return token.is("asm") || token.is("__asm__") || token.is("__asm");
   }
 
-  /// The ) of the assembly that begins at token i, or kNoToken.
+  /// Returns the ) of the assembly that begins at token i, or kNoToken.
   static std::size_t end_of_assembly(const CppTokens& tokens, std::size_t i) {
     std::size_t open = i + 1;
     while (open < tokens.size() && tokens[open].is_word()) ++open;
@@ -127,8 +127,8 @@ class FileTranslator {
       std::string name;
       std::string dimensions;  ///< `[N][M]`
     };
-    std::size_t first = 0;  ///< Tokens...
-    std::size_t end = 0;    ///< ... up to its ;.
+    std::size_t first = 0;  ///< Tokens from here...
+    std::size_t end = 0;    ///< ... up to its `;`.
     bool is_dynamic = false;
     std::string type;
     std::string alignment;
@@ -149,7 +149,7 @@ class FileTranslator {
     return shared.end + 1;
   }
 
-  /// What may stand before the keyword.
+  /// Reads the words before the keyword.
   void read_before(std::size_t keyword, Shared& shared) const {
     std::size_t first = keyword;
     for (; first > 0; --first) {
@@ -170,7 +170,7 @@ class FileTranslator {
     shared.first = first;
   }
 
-  /// Returns what is wrong.
+  /// Returns the error; empty if there is none.
   std::string find_end(std::size_t keyword, Shared& shared) const {
     std::size_t end = keyword + 1;
     for (; end < tokens_.size() && !tokens_[end].is(";"); ++end) {
@@ -183,8 +183,8 @@ class FileTranslator {
     return end < tokens_.size() ? "" : "a __shared__ declaration without an end";
   }
 
-  /// From the right: NAME [N] [M], NAME [N], ..., until what is left is the type. Returns where
-  /// that ends, or kNoToken.
+  /// Reads from the right: NAME [N] [M], NAME [N], ..., until only the type is left. Returns the
+  /// end of the type, or kNoToken.
   std::size_t read_variables(std::size_t keyword, Shared& shared) const {
     for (std::size_t last = shared.end;;) {
       std::size_t name = last - 1;
@@ -201,7 +201,7 @@ class FileTranslator {
     }
   }
 
-  /// What stands between the keyword and the first variable.
+  /// Reads the words between the keyword and the first variable.
   bool read_type(std::size_t keyword, std::size_t last, Shared& shared) const {
     for (std::size_t i = keyword + 1; i < last; ++i) {
       const CppToken& token = tokens_[i];
@@ -221,7 +221,8 @@ class FileTranslator {
   }
 
   std::string references(const Shared& shared) {
-    // Outside functions the address is found when an OS thread first asks for it; there it stays.
+    // Outside functions the address is found when an OS thread first asks for it, and never
+    // changes.
     const bool in_function = !braces_.empty() && braces_.back();
     const std::string reference = in_function ? "auto& " : "static thread_local auto& ";
     std::string text;
@@ -244,8 +245,7 @@ class FileTranslator {
     return token.is("alignas") || token.is("__align__");
   }
 
-  /// Puts `text` in the place of the characters `begin` to `end` - 1, and as many line ends as they
-  /// had.
+  /// Replaces the characters `begin` to `end` - 1 by `text` and as many line ends as they had.
   void replace(std::size_t begin, std::size_t end, std::string_view text,
                std::string_view line_end) {
     text_ += file_.text.substr(copied_, begin - copied_);
@@ -261,9 +261,9 @@ class FileTranslator {
   const KernelSource::File& file_;
   int number_;
   const CppTokens tokens_;
-  std::vector<bool> braces_;  ///< Of each open brace, whether statements stand in it.
+  std::vector<bool> braces_;  ///< For each open brace, whether statements stand in it.
   std::string text_;
-  std::size_t copied_ = 0;  ///< How far text_ has the source.
+  std::size_t copied_ = 0;  ///< How much of the source has been copied to text_.
   int declared_ = 0;
   std::string inline_ptx_;
   std::string unsupported_;

@@ -10,7 +10,7 @@
 namespace smemtune {
 namespace {
 
-/// `sizeof(float)` becomes `sizeof(double)`.
+/// Returns the text with types in double: `sizeof(float)` becomes `sizeof(double)`.
 std::string text_in_double(std::string_view text) {
   std::string result;
   while (!text.empty()) {

@@ -28,7 +28,7 @@ TEST(InDouble, SharedMemoryIsAsMuchLargerAsTheWidestArguments) {
 
 TEST(InDouble, SharedMemoryFollowsTheTypeButNeverFallsBehind) {
   EXPECT_EQ(dynamic_shared_bytes(512, 128, ScalarType::float32), 512);
-  // `T == __half ? 64 : 128` takes the halves' number where both are double.
+  // `T == __half ? 64 : 128` takes the number for __half if both are double.
   EXPECT_EQ(dynamic_shared_bytes(64, 128, ScalarType::float32), 256);
 }
 

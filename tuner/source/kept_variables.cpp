@@ -10,8 +10,8 @@
 namespace smemtune {
 namespace {
 
-/// The name that the declaration with __device__ at token i gives a variable, or kNoToken where it
-/// declares a function or what cannot be written.
+/// Returns the token of the name of the variable that is declared with __device__ at token i;
+/// kNoToken for a function or a variable that cannot be written.
 std::size_t declared_variable(const CppTokens& tokens, std::size_t i) {
   std::size_t name = kNoToken;
   for (std::size_t at = i; at < tokens.size(); ++at) {
@@ -34,7 +34,8 @@ std::size_t declared_variable(const CppTokens& tokens, std::size_t i) {
   return kNoToken;
 }
 
-/// Whether what the word at i names is changed there, or handed to what may change it.
+/// Returns true if the variable named by the word at i is changed there, or handed to something
+/// that may change it.
 bool changes(const CppTokens& tokens, std::size_t i) {
   static constexpr std::array<std::string_view, 13> kAssign = {
       "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"};
@@ -49,7 +50,7 @@ bool changes(const CppTokens& tokens, std::size_t i) {
     behind = at(behind) == "[" ? closing(tokens, behind) + 1 : behind + 2;
   }
   if (std::ranges::find(kAssign, at(behind)) != kAssign.end()) return true;
-  // Symbols of two characters may be two tokens.
+  // A symbol of two characters may be two tokens.
   const std::string joined = std::string(at(behind)) + std::string(at(behind + 1));
   return joined != "==" && std::ranges::find(kAssign, joined) != kAssign.end();
 }

@@ -14,8 +14,7 @@
 namespace smemtune {
 namespace {
 
-/// Adds what an item that defines a macro without arguments, or another name for a type, makes of
-/// it.
+/// Adds the meaning of an item that defines a macro without arguments, or another name for a type.
 void add_meaning(const CppTokens& tokens, const SourceItem& item, Meanings& meanings) {
   if (item.declares.empty()) return;
   std::string name = item.declares.front();
@@ -87,8 +86,8 @@ class FileReader {
   }
 
  private:
-  /// What the text uses of headers that the host's headers brought along: cublasLt.h includes
-  /// cuda_bf16.h.
+  /// Returns #includes of the headers that the text needs and that the host's headers included:
+  /// cublasLt.h includes cuda_bf16.h.
   static std::string headers_for(const std::string& text) {
     constexpr auto kHeaders = std::to_array<std::pair<std::string_view, std::string_view>>(
         {{"cuda_bf16.h", "__nv_bfloat16"},
@@ -126,7 +125,7 @@ class FileReader {
 
   void read_kernels() {
     AccessReader access(tokens_, items_);
-    std::unordered_map<std::string, std::size_t> known;  // In file_.kernels.
+    std::unordered_map<std::string, std::size_t> known;  // Index in file_.kernels, by name.
     std::vector<std::size_t> places;                     // Their items.
     for (std::size_t i = 0; i < items_.size(); ++i) {
       const SourceItem& item = items_[i];
@@ -157,7 +156,7 @@ class FileReader {
     kernel.uses_block_size = kernel.uses_block_size || version.uses_block_size;
   }
 
-  /// Whether the second is compiled where the first, in another branch of an #if, is not.
+  /// Returns true if the second is compiled when the first, in another branch of an #if, is not.
   bool are_versions(const SourceItem& first, const SourceItem& second) const {
     for (std::size_t group = second.condition_group; group != kNoToken;) {
       const std::vector<std::size_t>& marks = read_.conditions[group].marks;
@@ -194,7 +193,8 @@ class FileReader {
     for (const std::size_t item : reach_.from(roots).items) kept_[item] = true;
   }
 
-  /// Headers that take long to read are kept where their namespace is used.
+  /// Returns true for a header of the device; one that takes long to read must have its namespace
+  /// used.
   static bool is_of_use(const std::string& name, const std::set<std::string>& reached) {
     if (!is_device_include(name)) return false;
     const auto is_used = [&](const char* space) { return reached.contains(space); };
@@ -218,8 +218,8 @@ class FileReader {
     known_.insert(reach_.name_spaces().begin(), reach_.name_spaces().end());
   }
 
-  /// False in a branch whose condition asks whether a macro is defined that is not, or that follows
-  /// one whose is. `defined`: before the item.
+  /// Returns false for an item in a branch whose condition asks for a macro that is not defined, or
+  /// that follows a branch whose condition holds. `defined`: the macros defined before the item.
   bool is_compiled(const SourceItem& item, const std::set<std::string>& defined) const {
     for (std::size_t group = item.condition_group; group != kNoToken;) {
       const std::vector<std::size_t>& marks = read_.conditions[group].marks;
@@ -235,14 +235,15 @@ class FileReader {
     return true;
   }
 
-  /// The last mark before the item.
+  /// Returns the index of the last mark before the item.
   std::size_t branch_of(const SourceItem& item, const std::vector<std::size_t>& marks) const {
     std::size_t branch = 0;
     while (branch + 1 < marks.size() && items_[marks[branch + 1]].first < item.first) ++branch;
     return branch;
   }
 
-  /// Nullopt: it asks for something else than whether one macro is defined.
+  /// Returns whether the condition holds; nullopt if it asks for more than whether one macro is
+  /// defined.
   static std::optional<bool> condition(const SourceItem& mark,
                                        const std::set<std::string>& defined) {
     const bool asks = mark.uses.size() == 2 && mark.uses.front() == "defined";
@@ -251,15 +252,16 @@ class FileReader {
     if (mark.what.starts_with("#ifdef") && !mark.uses.empty()) {
       return defined.contains(mark.uses.front());
     }
-    if (mark.what.starts_with("#ifndef")) return std::nullopt;  // Mostly its own guard.
+    // It is mostly the macro's own guard.
+    if (mark.what.starts_with("#ifndef")) return std::nullopt;
     if (mark.what.starts_with("#else")) return true;
     if (!asks || !is_plain) return std::nullopt;
     return defined.contains(mark.uses.back()) != is_negated;
   }
 
-  /// `cudaMemcpyToSymbol(constant, pointer, ...)`, `cudaMemcpy(other, pointer, ...)`
+  /// Reads `cudaMemcpyToSymbol(constant, pointer, ...)` and `cudaMemcpy(other, pointer, ...)`.
   void read_copies_to_constants() {
-    std::multimap<std::string, std::string> copies;  // By what is copied.
+    std::multimap<std::string, std::string> copies;  // Targets of cudaMemcpy(), by the copied data.
     for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
       const bool to_constant = tokens_[i].is("cudaMemcpyToSymbol");
       if ((!to_constant && !tokens_[i].is("cudaMemcpy")) || !tokens_[i + 1].is("(")) continue;
@@ -290,7 +292,7 @@ class FileReader {
     file_.compared = std::move(missing.compared);
   }
 
-  /// How many different numbers a macro stands for, by the branches of #if.
+  /// Returns how many different numbers a macro stands for in the branches of #if.
   std::ptrdiff_t numbers_among(const std::string& name) const {
     const auto found = file_.meanings.find(name);
     if (found == file_.meanings.end()) return 0;
@@ -327,7 +329,7 @@ class FileReader {
     return has_value ? whole_number(std::string_view(rest).substr(name.size())) : std::nullopt;
   }
 
-  /// Of `const int NAME = 16;`.
+  /// Returns the value of `const int NAME = 16;`.
   std::optional<std::int64_t> constant(const SourceItem& item) const {
     bool is_const = false;
     bool is_integer = false;
@@ -341,7 +343,7 @@ class FileReader {
     return whole_number(joined(tokens_, {i + 1, item.end - 1}));
   }
 
-  /// Whether it lies under `#ifndef NAME`.
+  /// Returns true if it lies under `#ifndef NAME`.
   bool is_guarded(const SourceItem& item) const {
     for (std::size_t group = item.condition_group; group != kNoToken;) {
       const SourceItem& open = items_[read_.conditions[group].marks.front()];
@@ -354,7 +356,8 @@ class FileReader {
     return false;
   }
 
-  /// Constant memory, enumerations, and textures as CUDA had them up to 11.
+  /// Reads constant memory, enumerations, and the texture references that CUDA had up to version
+  /// 11.
   void read_declarations() {
     for (std::size_t i = 0; i < items_.size(); ++i) {
       const SourceItem& item = items_[i];
@@ -394,9 +397,9 @@ class FileReader {
   SourceItems read_;
   const std::vector<SourceItem>& items_;
   Reach reach_;
-  std::vector<bool> kept_;               ///< By item.
-  std::set<const SourceItem*> guarded_;  ///< To be put under #ifndef.
-  std::set<std::string> known_;          ///< Declared outside of functions.
+  std::vector<bool> kept_;               ///< True for each item that is kept.
+  std::set<const SourceItem*> guarded_;  ///< Items to put under #ifndef.
+  std::set<std::string> known_;          ///< Names declared outside of functions.
   KernelFile file_;
 };
 

@@ -13,20 +13,21 @@
 #include <string>
 #include <vector>
 
-// What a .cu file says of its kernels, as far as that can be seen without compiling it. The source
-// may be anything: what is not understood is left out, and nothing here throws or runs away.
+// Reads what a .cu file tells about its kernels, as far as that can be seen without compiling it.
+// The source may be anything: what is not understood is left out, and nothing here throws or runs
+// away.
 
 namespace smemtune {
 
-/// `#define NAME 16`, or `const int NAME = 16;` outside functions.
+/// A number with a name: `#define NAME 16`, or `const int NAME = 16;` outside functions.
 struct NamedNumber {
   std::string name;
   std::int64_t value = 0;
   std::size_t line = 0;
-  bool is_guarded = false;  ///< Under `#ifndef NAME`.
+  bool is_guarded = false;  ///< True if it is defined under `#ifndef NAME`.
 };
 
-/// `enum class Mode { plain, fast };`
+/// An enumeration: `enum class Mode { plain, fast };`.
 struct Enumeration {
   std::string name;                ///< With its namespaces.
   std::vector<std::string> words;  ///< `Mode::plain`, as a kernel's entry has them.
@@ -36,34 +37,37 @@ struct Enumeration {
 struct LeftOut {
   std::size_t first_line = 0;
   std::size_t last_line = 0;
-  std::string what;       ///< `main`, `#include <iostream>`.
-  bool is_hosts = false;  ///< The device cannot have it, or it is of the source itself.
+  std::string what;  ///< `main`, `#include <iostream>`.
+  /// True if the device cannot have it, or it is part of the source itself.
+  bool is_hosts = false;
 };
 
 struct KernelFile {
   std::vector<KernelFunction> kernels;
-  std::vector<NamedNumber> numbers;  ///< That a kernel reaches, and that have one value.
+  std::vector<NamedNumber> numbers;  ///< Numbers that a kernel reaches and that have one value.
   std::vector<MissingName> missing;
-  std::map<std::string, std::set<std::int64_t>> compared;  ///< What #if compares a name with.
+  /// The numbers that #if compares a name with.
+  std::map<std::string, std::set<std::int64_t>> compared;
   Meanings meanings;
   FunctionMacros function_macros;
   std::vector<Enumeration> enumerations;
   std::vector<Structure> structures;
   std::vector<LaunchSite> launches;
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
-  /// What the host copies to them by cudaMemcpyToSymbol(), and what else it copies that to, by
-  /// their names.
+  /// For each of these constants, the names of what the host copies to it by cudaMemcpyToSymbol(),
+  /// and of the other places that it copies the same data to.
   std::map<std::string, std::set<std::string>> copied_to_constants;
-  std::vector<std::string> texture_references;  ///< `texture<float> t;`: their names.
-  std::vector<LeftOut> left_out;                ///< What is the host's, in the text's order.
-  std::set<std::string> names;                  ///< Every identifier of the text.
-  std::string device_text;                      ///< Without what is left out.
+  /// Names of texture references, `texture<float> t;`.
+  std::vector<std::string> texture_references;
+  std::vector<LeftOut> left_out;  ///< Lines that are the host's, in the text's order.
+  std::set<std::string> names;    ///< Every identifier of the text.
+  std::string device_text;        ///< The text without the lines that are left out.
 };
 
-/// Reads a source. The device's part are the kernels and what they reach: __device__ functions,
+/// Reads a source. The device's part is the kernels and what they reach: __device__ functions,
 /// types, constants, macros, and headers that the device has. `guard` names numbers whose
-/// definitions are put under #ifndef in device_text, so that a value can be handed over. `only`
-/// names the kernels whose text is wanted; empty: all.
+/// definitions are put under #ifndef in device_text, so that a value can be passed on the command
+/// line. `only` names the kernels whose text is wanted; empty for all.
 KernelFile read_kernel_file(const FlatSource& source, const std::set<std::string>& guard = {},
                             const std::set<std::string>& only = {});
 

@@ -21,7 +21,7 @@ using testing::Not;
 using testing::Pair;
 using testing::SizeIs;
 
-// In the manner of many a sample: one file with the kernel, its macros, and a program around it.
+// A file like many samples: the kernel, its macros, and a program around it.
 constexpr const char* kProgram = R"cu(// A licence.
 // Of two lines.
 
@@ -78,7 +78,7 @@ int main() {
 }
 )cu";
 
-/// Of one text, without files that it includes.
+/// Reads one text, without the files that it includes.
 KernelFile read_text_of(const std::string& text, const std::set<std::string>& guard = {},
                         const std::set<std::string>& only = {}) {
   return read_kernel_file(FlatSource(text), guard, only);
@@ -179,7 +179,7 @@ TEST(KernelFile, KnowsWhatMacrosAndOtherNamesOfTypesStandFor) {
   EXPECT_THAT(file.meanings,
               ElementsAre(Pair("STOP", ElementsAre("0", "16")), Pair("real", ElementsAre("float")),
                           Pair("vec", ElementsAre("float", "float2"))));
-  EXPECT_THAT(file.numbers, IsEmpty());  // STOP follows V.
+  EXPECT_THAT(file.numbers, IsEmpty());  // The value of STOP depends on V.
 }
 
 TEST(KernelFile, KnowsHowTheHostLaunches) {
@@ -374,7 +374,8 @@ TEST(KernelFile, SeesAKernelBehindAByteOrderMark) {
   EXPECT_EQ(file.device_text, "__global__ void k(int* p) { *p = 1; }\n");
 }
 
-// Each of these would take minutes where anything grows with the square of them.
+// Each of these would take minutes if anything took time that grows with the square of their
+// number.
 TEST(KernelFile, TakesManyOfAnything) {
   std::string kernels;
   std::string launches = "__global__ void k(int n) {}\nvoid f(int n) {\n";
@@ -486,7 +487,7 @@ TEST(KernelFile, TakesKernelsInBranchesForVersionsOfOne) {
   EXPECT_TRUE(file.kernels[0].reached.contains("VECTOR"));
   EXPECT_TRUE(file.kernels[0].reached.contains("CR"));
   EXPECT_EQ(file.kernels[0].block_dimensions, 2);
-  // Overloads, and the arguments of the first branch.
+  // The kernels are overloads, with the arguments of the first branch.
   const KernelFile overloads = read_text_of(
       "#if A\n#else\n#endif\n__global__ void k(int* a) {}\n__global__ void k(\n#if CR == 1\n"
       "vector* a\n#else\nfloat* a\n#endif\n) {}\n");
@@ -524,7 +525,7 @@ TEST(KernelFile, FollowsPointersIntoCastsFunctionsAndMacros) {
   EXPECT_EQ(access("int n = x & p[0];"), Access::read);
 }
 
-// A scanner that sees only text must take any text.
+// A scanner that sees only text must accept any text.
 TEST(KernelFile, TakesAnyTextWhatever) {
   const std::string program = kProgram;
   for (std::size_t length = 0; length <= program.size(); length += 3) {

@@ -34,7 +34,7 @@ std::vector<TemplateParameter> template_parameters(const CppTokens& tokens,
   return parameters;
 }
 
-/// T of the first `tex1Dfetch<T>(name, ...)`, or empty.
+/// Returns T of the first `tex1Dfetch<T>(name, ...)`, or an empty text.
 std::string texel_of(const CppTokens& tokens, std::size_t first, std::size_t end,
                      const std::string& name) {
   for (std::size_t i = first; i + 3 < end; ++i) {
@@ -49,7 +49,7 @@ std::string texel_of(const CppTokens& tokens, std::size_t first, std::size_t end
   return "";
 }
 
-/// Where the declaration that `at` lies in ends, at its ;.
+/// Returns the ; that ends the declaration that `at` lies in.
 std::size_t end_of_statement(const CppTokens& tokens, std::size_t at, std::size_t end) {
   for (; at < end && !tokens[at].is(";"); ++at) {
     if (tokens[at].is("(") || tokens[at].is("[") || tokens[at].is("{")) at = closing(tokens, at);
@@ -57,7 +57,7 @@ std::size_t end_of_statement(const CppTokens& tokens, std::size_t at, std::size_
   return std::min(at, end);
 }
 
-/// The token that names the variable of one declarator, or its end.
+/// Returns the token that names the variable of one declarator, or its end.
 std::size_t declared_name(const CppTokens& tokens, TokenRange part) {
   for (std::size_t i = part.first; i < part.end; ++i) {
     const bool ends = i + 1 == part.end || tokens[i + 1].is("[") || tokens[i + 1].is("=");
@@ -77,7 +77,8 @@ std::vector<std::string> extents_in_brackets(const CppTokens& tokens, TokenRange
   return extents;
 }
 
-/// The highest of x, y, z that is used of a built-in such as threadIdx: 1 to 3; 0: none.
+/// Returns the highest of x, y, z that is used of a built-in such as threadIdx: 1 to 3; 0 if none
+/// is.
 int dimensions_of(const CppTokens& tokens, TokenRange body, std::string_view builtin) {
   int dimensions = 0;
   for (std::size_t i = body.first; i + 2 < body.end; ++i) {
@@ -88,7 +89,7 @@ int dimensions_of(const CppTokens& tokens, TokenRange body, std::string_view bui
   return dimensions;
 }
 
-/// Whether blockIdx and blockDim of one dimension are multiplied with one another.
+/// Returns true if blockIdx and blockDim of one dimension are multiplied with one another.
 bool multiplies(const CppTokens& tokens, std::size_t i) {
   const auto is_axis = [&](std::size_t at, std::string_view builtin) {
     return tokens[at].is(builtin) && tokens[at + 1].is(".");
@@ -98,7 +99,8 @@ bool multiplies(const CppTokens& tokens, std::size_t i) {
           (is_axis(i, "blockDim") && is_axis(i + 4, "blockIdx")));
 }
 
-/// What `i` of `i = ... blockIdx.x ...` is compared with, as in `i < width`, by dimension.
+/// Returns the names that `i` of `i = ... blockIdx.x ...` is compared with, as in `i < width`, by
+/// dimension.
 std::array<std::string, 3> extents_of(const CppTokens& tokens, TokenRange body) {
   constexpr std::size_t kMost = 100;
   std::array<std::string, 3> extents;
@@ -128,7 +130,7 @@ std::array<std::string, 3> extents_of(const CppTokens& tokens, TokenRange body) 
   return extents;
 }
 
-/// Arguments, of branches of #if the first's.
+/// Returns the tokens of the arguments; of the branches of an #if only those of the first.
 CppTokens first_branches(const CppTokens& tokens, std::size_t first, std::size_t end) {
   CppTokens result;
   std::vector<bool> skips;
@@ -161,7 +163,7 @@ std::optional<KernelParameter> kernel_parameter(const CppTokens& tokens, TokenRa
   static constexpr std::array<std::string_view, 8> kQualifiers = {
       "const",    "volatile",          "__restrict__", "__restrict",
       "restrict", "__grid_constant__", "struct",       "typename"};
-  std::vector<std::size_t> words;  // That make up the type and the name.
+  std::vector<std::size_t> words;  // Words that make up the type and the name.
   bool seen_star = false;
   for (std::size_t i = part.first; i < part.end; ++i) {
     const CppToken& token = tokens[i];
@@ -223,7 +225,7 @@ bool takes_positive_numbers(const CppToken& token) {
   return std::ranges::find(kFunctions, token.text) != kFunctions.end();
 }
 
-/// Whether a text names something that is no macro and no function.
+/// Returns true if a text contains a name that is neither a macro's nor a function's.
 bool has_variable(const CppTokens& tokens, TokenRange range) {
   for (std::size_t i = range.first; i < std::min(range.end, tokens.size()); ++i) {
     const bool is_lower =

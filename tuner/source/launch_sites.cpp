@@ -11,7 +11,7 @@
 namespace smemtune {
 namespace {
 
-constexpr std::size_t kLongestShape = 300;  // What stands in <<< >>>, in tokens.
+constexpr std::size_t kLongestShape = 300;  // Length of the text in <<< >>>, in tokens.
 constexpr std::size_t kMostLoops = 1000;
 
 class LaunchReader {
@@ -25,12 +25,12 @@ class LaunchReader {
 
   std::vector<LaunchSite> launches() {
     std::vector<LaunchSite> found;
-    std::size_t before = kNoToken;  // The launch before, of the same function.
+    std::size_t before = kNoToken;  // The previous launch of the same function.
     for (std::size_t i = 1; i < tokens_.size(); ++i) {
       const bool is_call = is_launch_call(i);
       if (!is_call && !three(i, "<")) continue;
       const SourceItem* const function = host_.function_at(i);
-      if (function != nullptr && function->is_kernel) continue;  // A kernel launches it.
+      if (function != nullptr && function->is_kernel) continue;  // It is launched by a kernel.
       if (std::optional<LaunchSite> site = is_call ? called_launch(i) : launch(i)) {
         site->follows = before != kNoToken && host_.function_at(before) == host_.function_at(i) &&
                         goes_straight(before, i);
@@ -48,7 +48,7 @@ class LaunchReader {
     TokenRange body;
   };
 
-  /// Reads the `for` at token i, where its header counts.
+  /// Reads the `for` at token i if its header counts.
   void read_loop(std::size_t i) {
     const std::size_t close = closing(tokens_, i + 1);
     if (close + 1 >= tokens_.size()) return;
@@ -74,7 +74,7 @@ class LaunchReader {
     loops_.push_back({.header = loop, .body = body});
   }
 
-  /// `swap(a, b)`, and `T c = a; a = b; b = c;`
+  /// Finds `swap(a, b)`, and `T c = a; a = b; b = c;`.
   std::vector<std::pair<std::string, std::string>> swaps_in(TokenRange body) const {
     std::vector<std::pair<std::string, std::string>> swaps;
     const std::size_t end = std::min(body.end, tokens_.size());
@@ -99,8 +99,8 @@ class LaunchReader {
     std::string value;
   };
 
-  /// So many statements `name = value;`, one after the other, the first with its = at token i; the
-  /// first may declare.
+  /// Reads up to `count` statements `name = value;` in a row, the first with its = at token i; it
+  /// may declare its variable.
   std::vector<Assigned> assignments_from(std::size_t i, std::size_t count, std::size_t end) const {
     std::vector<Assigned> found;
     std::size_t first = i - 1;
@@ -169,7 +169,7 @@ class LaunchReader {
     return around;
   }
 
-  /// Whether <<< or >>> begins at token i.
+  /// Returns true if <<< or >>> begins at token i.
   bool three(std::size_t i, std::string_view symbol) const {
     for (std::size_t j = i; j < i + 3; ++j) {
       if (j >= tokens_.size() || !tokens_[j].is(symbol)) return false;
@@ -178,7 +178,8 @@ class LaunchReader {
     return true;
   }
 
-  /// Whether nothing branches or copies between two launches; loops that count are no branches.
+  /// Returns true if nothing branches or copies between two launches; loops that count are no
+  /// branches.
   bool goes_straight(std::size_t first, std::size_t end) const {
     static constexpr std::array<std::string_view, 9> kOther = {
         "if", "else", "switch", "case", "default", "while", "do", "cudaMemcpy", "return"};
@@ -188,7 +189,7 @@ class LaunchReader {
     return true;
   }
 
-  /// Token of the >>> for the <<< at `open`, or kNoToken.
+  /// Returns the token of the >>> for the <<< at `open`, or kNoToken.
   std::size_t end_of_configuration(std::size_t open) const {
     for (std::size_t i = open + 3; i < std::min(tokens_.size(), open + kLongestShape); ++i) {
       if (three(i, ">")) return i;
@@ -198,8 +199,8 @@ class LaunchReader {
     return kNoToken;
   }
 
-  /// Of `name` or `name<arguments>`, which ends with the token `last`: where the name is, or
-  /// kNoToken.
+  /// Reads `name` or `name<arguments>`, which ends with the token `last`. Returns the token of the
+  /// name, or kNoToken.
   std::size_t read_name(std::size_t last, std::size_t first, LaunchSite& site) const {
     std::size_t name = last;
     if (tokens_[last].is(">")) {
@@ -244,7 +245,7 @@ class LaunchReader {
     return is_named && i + 1 < tokens_.size() && tokens_[i + 1].is("(");
   }
 
-  /// `cudaLaunchKernel((void*)name, grid, block, arguments, shared, stream)`
+  /// Reads `cudaLaunchKernel((void*)name, grid, block, arguments, shared, stream)`.
   std::optional<LaunchSite> called_launch(std::size_t call) const {
     const std::size_t close = closing(tokens_, call + 1);
     if (close >= tokens_.size()) return std::nullopt;
@@ -272,7 +273,7 @@ class LaunchReader {
     return site;
   }
 
-  /// `cudaLaunchKernelEx(&configuration, name, arguments...)`
+  /// Reads `cudaLaunchKernelEx(&configuration, name, arguments...)`.
   std::optional<LaunchSite> configured_launch(std::size_t call,
                                               const std::vector<TokenRange>& parts) const {
     if (parts.size() < 2 || parts[0].empty() || parts[1].empty()) return std::nullopt;
@@ -291,7 +292,7 @@ class LaunchReader {
     return site;
   }
 
-  /// What the host does on the way to the launch at a token.
+  /// Adds what the host does on the way to the launch at a token.
   void add_surroundings(LaunchSite& site, std::size_t name) const {
     site.loops = loops_around(name);
     std::vector<std::string> used = site.arguments;

@@ -12,7 +12,7 @@
 namespace smemtune {
 namespace {
 
-/// Words of C++ and CUDA that need no declaration, as far as device code has them.
+/// Returns true for words of C++ and CUDA that need no declaration, as far as device code has them.
 bool is_builtin(std::string_view word) {
   static constexpr std::array<std::string_view, 79> kWords = {
       "void",     "bool",      "char",     "short",     "int",       "long",     "float",
@@ -32,14 +32,14 @@ bool is_builtin(std::string_view word) {
   const bool is_sized = word.ends_with("_t") && word.find("int") != std::string_view::npos;
   if (std::ranges::find(kWords, word) != kWords.end() || is_sized) return true;
   const bool is_reserved = word.size() > 1 && word[0] == '_' && word[1] >= 'A' && word[1] <= 'Z';
-  if (is_reserved) return true;  // `_MSC_VER`: of other compilers.
+  if (is_reserved) return true;  // Macros of other compilers: `_MSC_VER`.
   const bool is_vector = word.size() > 3 && word.back() >= '1' && word.back() <= '4' &&
                          std::ranges::find(kWords, word.substr(0, word.size() - 1)) != kWords.end();
   return is_vector || std::ranges::any_of(
                           kBegin, [&](std::string_view begin) { return word.starts_with(begin); });
 }
 
-/// Finds them in what is kept of a file.
+/// Finds the missing names in the kept items of a file.
 class MissingNamesReader {
  public:
   /// `known`: names that are declared outside of functions, here or in a header.
@@ -57,7 +57,7 @@ class MissingNamesReader {
       if (before.is("typename") || before.is("class")) types_.emplace(tokens_[i].text);
       if (before.is_word() && !is_type(before)) missing_types_.emplace(before.text);
     }
-    int depth = 0;  // Of square brackets.
+    int depth = 0;  // Depth of square brackets.
     for (std::size_t i = item.first; i < item.end; ++i) {
       const CppToken& token = tokens_[i];
       if (token.is("namespace") || token.is("using")) {
@@ -82,7 +82,7 @@ class MissingNamesReader {
     return found;
   }
 
-  /// What #if and #elif compare names with, whether these are missing or not.
+  /// Returns the numbers that #if and #elif compare names with, whether these are missing or not.
   const std::map<std::string, std::set<std::int64_t>>& compared() const { return compared_; }
 
  private:
@@ -91,7 +91,7 @@ class MissingNamesReader {
     return i < tokens_.size() ? tokens_[i] : kEnd;
   }
 
-  /// A function's: the names, and types that nothing declares.
+  /// Adds a function's parameters to the local names, and notes their types that nothing declares.
   void add_parameters(const SourceItem& item) {
     if (item.list == kNoToken) return;
     const std::size_t close = std::min(closing(tokens_, item.list), item.end);
@@ -105,7 +105,7 @@ class MissingNamesReader {
     }
   }
 
-  /// A member, a name of another namespace, or what is called.
+  /// Returns true for a member, a name of another namespace, or the name of a call.
   bool is_foreign(std::size_t i) const {
     const CppToken& before = at(i - 1);
     const CppToken& after = at(i + 1);
@@ -119,7 +119,7 @@ class MissingNamesReader {
 
   bool is_type(const CppToken& token) const { return token.is_word() && is_known_type(token.text); }
 
-  /// Whether the word at i is declared there: `int x`, `T *x`, `int a, x`, `tile<32> x`.
+  /// Returns true if the word at i is declared there: `int x`, `T *x`, `int a, x`, `tile<32> x`.
   bool declares(std::size_t i, std::size_t first) const {
     static constexpr std::array<std::string_view, 8> kNoTypes = {
         "return", "case", "else", "goto", "sizeof", "new", "delete", "operator"};
@@ -136,7 +136,7 @@ class MissingNamesReader {
     }
     if (before.is(">")) return !at(i + 1).is(")");
     if (!before.is(",")) return false;
-    std::size_t begin = i - 1;  // Of the statement.
+    std::size_t begin = i - 1;  // Beginning of the statement.
     int depth = 0;
     constexpr std::size_t kMostTokens = 1000;
     while (begin > first && i - begin < kMostTokens) {
@@ -182,7 +182,7 @@ class MissingNamesReader {
     }
   }
 
-  /// What a macro that is but another name stands for.
+  /// Returns what a macro stands for if it is only another name.
   std::string_view meaning(std::string_view word) const {
     const auto found = meanings_.find(std::string(word));
     if (found == meanings_.end() || found->second.size() != 1) return word;
@@ -226,13 +226,13 @@ class MissingNamesReader {
   const CppTokens& tokens_;
   const std::set<std::string>& known_;
   const Meanings& meanings_;
-  std::set<std::string> local_;     ///< Declared in functions.
-  std::set<std::string> optional_;  ///< The source asks whether they are defined.
-  std::set<std::string> types_;     ///< Parameters of templates that are types.
+  std::set<std::string> local_;     ///< Names declared in functions.
+  std::set<std::string> optional_;  ///< Names that the source asks for with `defined`.
+  std::set<std::string> types_;     ///< Template parameters that are types.
   std::set<std::string> missing_types_;
   std::map<std::string, std::set<std::int64_t>> compared_;
   std::vector<MissingName> used_;
-  std::map<std::string, std::size_t, std::less<>> places_;  ///< In used_, by name.
+  std::map<std::string, std::size_t, std::less<>> places_;  ///< Index in used_, by name.
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace smemtune {
 namespace {
 
-/// `using namespace` of what device code has.
+/// Returns true for a namespace of device code, as in `using namespace`.
 bool is_device_namespace(std::string_view name) {
   static constexpr std::array<std::string_view, 6> kNames = {
       "nvcuda", "cooperative_groups", "cg", "cuda", "cub", "cute"};
@@ -39,7 +39,7 @@ Reach::Reach(const SourceItems& source) : source_(source) {
   }
 }
 
-/// Of the source, or `float4`, `__half2`.
+/// Returns true for a type of the source, or for `float4`, `__half2` and the like.
 bool Reach::is_type(const std::string& name) const {
   static constexpr std::array<std::string_view, 8> kElements = {
       "char", "short", "int", "long", "float", "double", "half", "bfloat16"};
@@ -50,7 +50,7 @@ bool Reach::is_type(const std::string& name) const {
          });
 }
 
-/// Whether an operator may be meant where these names are used.
+/// Returns true if an operator may be meant where these names are used.
 bool Reach::is_of_reached_types(const SourceItem& item, const std::set<std::string>& names) const {
   return std::ranges::any_of(
       item.uses, [&](const std::string& name) { return names.contains(name) && is_type(name); });

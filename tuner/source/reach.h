@@ -11,21 +11,21 @@
 
 namespace smemtune {
 
-/// What kernels reach of a source. Refers to the items.
+/// Finds what kernels reach in a source. Refers to the items.
 class Reach {
  public:
   explicit Reach(const SourceItems& source);
 
   struct Reached {
-    std::vector<std::size_t> items;  ///< In no order; `roots` among them.
+    std::vector<std::size_t> items;  ///< In no order; contains `roots`.
     std::set<std::string> names;     ///< Every name that is used.
   };
 
-  /// What the items `roots` need: declarations, macros, and the namespaces and conditionals that
-  /// they lie in; never a function of the host's or another kernel.
+  /// Returns what the items `roots` need: declarations, macros, and the namespaces and conditionals
+  /// that they lie in; never a function of the host's or another kernel.
   Reached from(const std::vector<std::size_t>& roots) const;
 
-  /// Names of the source's namespaces.
+  /// Returns the names of the source's namespaces.
   const std::set<std::string>& name_spaces() const { return name_spaces_; }
 
  private:
@@ -33,14 +33,15 @@ class Reach {
   bool is_of_reached_types(const SourceItem& item, const std::set<std::string>& names) const;
 
   const SourceItems& source_;
-  std::multimap<std::string_view, std::size_t> declared_;  ///< Items, by what they declare.
-  std::vector<std::size_t> always_;                        ///< `using namespace` of the device's.
+  /// Items, by the name that they declare.
+  std::multimap<std::string_view, std::size_t> declared_;
+  std::vector<std::size_t> always_;  ///< `using namespace` of a namespace of device code.
   std::vector<std::size_t> operators_;
   std::set<std::string> name_spaces_;
 };
 
-/// Headers that NVRTC has, or gets from smemtune; what is not among them is the host's. `name` with
-/// its marks: `<cuda_fp16.h>`.
+/// Returns true for headers that NVRTC has, or gets from smemtune; all others are the host's.
+/// `name` has its marks: `<cuda_fp16.h>`.
 bool is_device_include(const std::string& name);
 
 }  // namespace smemtune

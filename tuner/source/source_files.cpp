@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFiles = 256;
 
-/// Whether `path` is `folder` or lies beneath it. Both are canonical.
+/// Returns true if `path` is `folder` or lies beneath it. Both are canonical.
 bool lies_beneath(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
          folder.end();
@@ -30,7 +30,7 @@ std::string_view first_identifier(std::string_view text) {
   return found.empty() ? std::string_view() : found.front();
 }
 
-/// A conditional that asks for nothing but whether one macro is defined.
+/// A conditional that only asks whether one macro is defined.
 struct Guard {
   std::string undefined;  ///< The macro that is not defined in this branch, or empty...
   std::string defined;    ///< ... and the one that is.
@@ -55,8 +55,8 @@ std::string place_of(const SourceFile& file, std::size_t line) {
   return printable(file.name, 300) + ":" + std::to_string(line);
 }
 
-/// Line ends as every compiler sees them: joined also where blanks follow the backslash, and none
-/// but line feeds.
+/// Returns a text with line ends as every compiler sees them: lines are joined also if blanks
+/// follow the backslash, and all line ends are line feeds.
 std::string with_plain_line_ends(const std::string& text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -78,7 +78,7 @@ SourceFile read_source(std::string name, fs::path place) {
   return {.name = std::move(name), .place = std::move(place), .text = std::move(text)};
 }
 
-/// Collects a kernel's files.
+/// Collects the files of a kernel.
 class SourceReader {
  public:
   SourceReader(const KernelTemplate& kernel, const SourceRoots& roots)
@@ -151,7 +151,7 @@ class SourceReader {
   const KernelTemplate& kernel_;
   std::vector<fs::path> include_folders_;
   std::vector<SourceFile> files_;
-  std::map<std::string, fs::path> known_;  ///< What an include's text stands for.
+  std::map<std::string, fs::path> known_;  ///< The file of an include, by its text.
 };
 
 }  // namespace
@@ -173,8 +173,8 @@ std::optional<fs::path> find_source(const fs::path& relative, std::span<const fs
     std::error_code error;
     const fs::path path = fs::canonical(folder / relative, error);
     const bool exists = !error;
-    // Whether something is outside must not be seen from what is said, so the path is judged by
-    // its words when there is nothing.
+    // The error must not show whether a file outside exists, so a path that does not exist is
+    // judged by its words.
     const fs::path judged = exists ? path : fs::weakly_canonical(folder / relative, error);
     if (std::none_of(allowed.begin(), allowed.end(),
                      [&](const fs::path& root) { return lies_beneath(judged, root); })) {
@@ -250,7 +250,7 @@ bool is_c_header(std::string_view name) {
 }
 
 std::vector<std::string> costly_includes(std::span<const SourceFile> files) {
-  // Of CUDA 13.0, measured against a kernel that only includes cuda_fp16.h.
+  // Headers of CUDA 13.0 that are slow, measured against a kernel that only includes cuda_fp16.h.
   static constexpr std::array<std::string_view, 6> kCostly = {
       "cooperative_groups", "cub/", "cuda/", "curand_kernel.h", "cute/", "thrust/"};
   std::vector<std::string> found;
@@ -273,7 +273,7 @@ std::vector<std::string> kernel_names(std::span<const SourceFile> files) {
     const CppTokens tokens = cpp_tokens(file.text);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       if (!tokens[i].is("__global__")) continue;
-      // Up to the body, every word before an opening parenthesis is either the function's name or
+      // Before the body, every word before an opening parenthesis is either the function's name or
       // an attribute such as __launch_bounds__.
       for (; i + 1 < tokens.size() && !tokens[i].is("{") && !tokens[i].is(";"); ++i) {
         if (!tokens[i + 1].is("(")) continue;
@@ -292,7 +292,7 @@ std::optional<std::string> redefinition(std::span<const SourceFile> files, std::
     return guard.undefined == name || handed_over.contains(std::string(guard.undefined));
   };
   for (const SourceFile& file : files) {
-    std::vector<Guard> guards;  // Of the open conditionals, outermost first.
+    std::vector<Guard> guards;  // Guards of the open conditionals, outermost first.
     for (const CppToken& token : cpp_tokens(file.text)) {
       if (token.kind != CppToken::Kind::directive) continue;
       const Directive found = directive_of(token);

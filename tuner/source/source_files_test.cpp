@@ -64,7 +64,8 @@ TEST(UsesMacro, WhereItsValueMayMatter) {
   EXPECT_FALSE(uses_macro(file("int NN; // N"), "N"));
 }
 
-/// What comes of a space's folder with these files, of which k.cu is the kernel's; or the error.
+/// Reads a space's folder with these files, of which k.cu is the kernel's; returns the result or
+/// the error.
 std::string read_of(const std::map<std::string, std::string>& texts,
                     const std::vector<std::filesystem::path>& include = {}) {
   const TemporaryFolder folder;
@@ -144,7 +145,7 @@ TEST(ReadSources, RefusesAnIncludeWhereverALexerMaySeeIt) {
       // Marks that the end of a line divides.
       "/\\\n* *\\\n/ " + include, "/* *\\\n/ " + include + "\n/* */", "%\\\n:include </etc/passwd>",
       "/\\\r\n* *\\\r\n/ " + include, "auto s = R\\\n\"x(\" /* )x\";\n" + include + "\n/* */",
-      // A comment that begins in a string for some, or for all.
+      // A comment that begins in a string for some lexers, or for all.
       "#define X R\"(\" /* )\"\n" + include + "\n/* */",
       "#define X $R\"(\" /* )\"\n" + include + "\n/* */", "$R\"(\" /*\n)\"\n */ " + include,
       "#define X L'/*'\n" + include + "\n#define Y L'*/'",

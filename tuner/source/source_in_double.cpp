@@ -18,7 +18,7 @@ namespace {
 
 using Names = std::map<std::string_view, std::string_view>;
 
-// The C library's functions of a float, without their f.
+// The C library's functions of a float, without their suffix f.
 constexpr std::array<std::string_view, 71> kMath = {
     "acos",   "acosh",    "asin",   "asinh",  "atan",      "atan2",    "atanh",     "cbrt",
     "ceil",   "copysign", "cos",    "cosh",   "cospi",     "erf",      "erfc",      "erfcinv",
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 71> kMath = {
     "round",  "rsqrt",    "scalbn", "sin",    "sincos",    "sincospi", "sinh",      "sinpi",
     "sqrt",   "tan",      "tanh",   "tgamma", "trunc",     "y0",       "y1"};
 
-// Approximations and conversions, by what stands for them. What begins with smemtune_ is in
+// Approximations and conversions, by their replacements. Names that begin with smemtune_ are in
 // kPrelude.
 const Names& replacements() {
   static const std::vector<std::pair<std::string_view, std::vector<std::string_view>>> by_meaning =
@@ -110,7 +110,7 @@ bool means_bits(std::string_view word) {
   static constexpr std::array<std::string_view, 4> kWords = {"asm", "nvcuda", "wmma", "bit_cast"};
   static constexpr std::array<std::string_view, 6> kBegin = {"__asm", "__nv_fp8_e", "cp_async",
                                                              "tex1D", "tex2D",      "tex3D"};
-  // __float_as_int, __ushort_as_bfloat16, ...; those of doubles stay right.
+  // __float_as_int, __ushort_as_bfloat16, ...; functions for the bits of doubles remain right.
   const bool reinterprets = word.starts_with("__") && word.find("_as_") != std::string_view::npos &&
                             word.find("double") == std::string_view::npos;
   return reinterprets || word.ends_with("memcpy_async") ||
@@ -134,7 +134,7 @@ std::optional<std::string> intrinsic_in_double(std::string_view word) {
       return std::string(wide) + std::string(word.substr(narrow.size()));
     }
   }
-  // __float2int_rd, and __int2float_rn, which a double needs no rounding for.
+  // __float2int_rd; and __int2float_rn, whose result a double holds without rounding.
   if (word.starts_with("__float2") && word.find("_r") != std::string_view::npos) {
     return "__double2" + std::string(word.substr(8));
   }
@@ -145,31 +145,32 @@ std::optional<std::string> intrinsic_in_double(std::string_view word) {
   return std::string(name);
 }
 
-/// 1.5f, 0x1p-3F; not 0x1f.
+/// Returns true for 1.5f, 0x1p-3F; false for 0x1f.
 bool is_float_literal(std::string_view number) {
   if (number.back() != 'f' && number.back() != 'F') return false;
   const bool is_hexadecimal = number.starts_with("0x") || number.starts_with("0X");
   return !is_hexadecimal || number.find_first_of("pP") != std::string_view::npos;
 }
 
-/// A definition outside functions and classes of which there may be several, for several types.
+/// A definition outside functions and classes, of which there may be several for several types.
 struct Definition {
   std::string name;
-  std::string as_written;   ///< What tells it from others of its name: its types...
-  std::string in_double;    ///< ... and with those that become double.
+  std::string as_written;   ///< The types that tell it from others of its name...
+  std::string in_double;    ///< ... and these types in double.
   bool is_primary = false;  ///< The template that others specialize.
   bool is_specialization = false;
   std::string conditions;  ///< The branches of #if that it lies in, outermost first.
-  std::size_t begin = 0;   ///< Of its text...
-  std::size_t end = 0;     ///< ... and behind it.
+  std::size_t begin = 0;   ///< Offset of its text...
+  std::size_t end = 0;     ///< ... and of its end.
 
-  /// Whether `other` is compiled wherever this is.
+  /// Returns true if `other` is compiled wherever this is.
   bool comes_with(const Definition& other) const {
     return conditions.starts_with(other.conditions);
   }
 };
 
-/// Finds what may be defined for float and for double. `promoted`: a word as it will be.
+/// Finds definitions that may exist for float and for double. `promoted`: returns a word as it will
+/// be.
 template <typename Promoted>
 class DefinitionReader {
  public:
@@ -188,7 +189,7 @@ class DefinitionReader {
 
   bool is_word(std::size_t i) const { return i < tokens_.size() && tokens_[i].is_word(); }
 
-  /// Reads what begins at token i; returns where the next begins.
+  /// Reads the definition that begins at token i; returns where the next one begins.
   std::size_t read(std::size_t i) {
     if (tokens_[i].kind == CppToken::Kind::directive) {
       follow(i);
@@ -205,7 +206,7 @@ class DefinitionReader {
     return declaration(i);
   }
 
-  /// The words of a preprocessor line.
+  /// Returns the words of a preprocessor line.
   std::vector<std::string_view> words(std::size_t i) const {
     if (i >= tokens_.size() || tokens_[i].kind != CppToken::Kind::directive) return {};
     return identifiers(tokens_[i].text);
@@ -229,7 +230,7 @@ class DefinitionReader {
   std::size_t declaration(std::size_t first) {
     std::size_t head = first;
     bool is_template = false;
-    bool is_general = false;  // It has template parameters.
+    bool is_general = false;  // True if it has template parameters.
     while (is(head, "template") && is(head + 1, "<")) {
       const std::size_t close = closing(tokens_, head + 1);
       if (close == tokens_.size()) break;
@@ -237,7 +238,7 @@ class DefinitionReader {
       is_general = is_general || close > head + 2;
       head = close + 1;
     }
-    std::size_t list = tokens_.size();  // Of a function's arguments.
+    std::size_t list = tokens_.size();  // A function's arguments.
     bool is_type = false;
     bool is_whole = true;
     for (std::size_t i = head; i < tokens_.size(); ++i) {
@@ -279,11 +280,11 @@ class DefinitionReader {
     return tokens_.size();
   }
 
-  /// `list`: its arguments, if it is a function; `body`: where its { is.
+  /// Adds a definition. `list`: the arguments of a function; `body`: the token of its {.
   void add(std::size_t first, std::size_t head, std::size_t list, std::size_t body, std::size_t end,
            bool is_template, bool is_general) {
     Definition definition;
-    // The name: of a function before its list, of a type before its base or body.
+    // The name stands before a function's list, and before a type's base or body.
     std::size_t behind = list;
     if (list == tokens_.size()) {
       behind = head;
@@ -319,7 +320,7 @@ class DefinitionReader {
     definition.in_double += (is_word(i) ? promoted_(tokens_[i]) : text) + " ";
   }
 
-  /// Types without names.
+  /// Writes the types of the arguments, without names.
   void write_list(std::size_t list, Definition& definition) const {
     const std::size_t close = closing(tokens_, list);
     for (std::size_t i = list; i <= close && i < tokens_.size(); ++i) {
@@ -339,7 +340,8 @@ class DefinitionReader {
 
 class Promoter {
  public:
-  /// `has_half`: without the header, `half` may be any name.
+  /// `has_half`: true if the header that declares `half` is included; otherwise `half` may be any
+  /// name.
   Promoter(std::string file, bool has_half) : file_(std::move(file)), has_half_(has_half) {}
 
   bool needs_prelude() const { return needs_prelude_; }
@@ -396,7 +398,7 @@ class Promoter {
     return intrinsic_in_double(word).value_or(std::string(word));
   }
 
-  /// Of a macro, what it stands for.
+  /// Returns a directive, in which the text of a macro is promoted.
   std::string directive(std::string_view text, std::size_t line) {
     const std::size_t define = text.find("define");
     if (define == std::string_view::npos || text.find_first_not_of(" \t#") != define) {
@@ -411,7 +413,8 @@ class Promoter {
   bool needs_prelude_ = false;
 };
 
-/// `half` is a type with its header, unless a variable is called so: `int half = n / 2`.
+/// Returns true if `half` is a type: its header is included, and no variable has the name, as in
+/// `int half = n / 2`.
 bool is_half_a_type(const KernelSource& source) {
   static const std::set<std::string_view> types = {"int",  "unsigned", "long",    "short",
                                                    "auto", "size_t",   "int32_t", "uint32_t"};
@@ -426,8 +429,8 @@ bool is_half_a_type(const KernelSource& source) {
   return has_header;
 }
 
-/// Whether a definition is not what the kernel uses: one for double where there is one for a
-/// narrower type, which becomes it, or a second one for a narrower type.
+/// Returns true if the kernel does not use a definition: one for double if there is one for a
+/// narrower type, which becomes double, or a second one for a narrower type.
 bool is_displaced(const Definition& own, const std::vector<Definition>& all) {
   if (own.as_written != own.in_double) {
     const auto first = std::ranges::find_if(all, [&](const Definition& other) {
@@ -445,7 +448,7 @@ bool is_displaced(const Definition& own, const std::vector<Definition>& all) {
   });
 }
 
-/// A text without some of its parts. Lines keep their numbers.
+/// Returns a text without some of its parts. Lines keep their numbers.
 std::string without(std::string text, const std::vector<Definition>& parts) {
   for (const Definition& part : parts) {
     for (std::size_t i = part.begin; i < part.end; ++i) {

@@ -51,7 +51,7 @@ TEST(DoubleSource, TakesTheFunctionsOfDoubles) {
   EXPECT_EQ(turned("sqrtf(x) + __expf(y) + fmaxf(a, b) + __fmaf_rn(a, b, c) + __float2int_rd(x)"),
             "sqrt(x) + exp(y) + fmax(a, b) + __fma_rn(a, b, c) + __double2int_rd(x)");
   EXPECT_EQ(turned("__int2float_rn(i) * __half2float(h)"), "double(i) * double(h)");
-  // Members and other people's names are not the library's.
+  // Members and functions of the user's are not the library's.
   EXPECT_EQ(turned("p.expf + q->sinf + diff + myexpf(x)"), "p.expf + q->sinf + diff + myexpf(x)");
 }
 
@@ -78,12 +78,12 @@ TEST(DoubleSource, LeavesOutWhatDoubleHadWhereFloatHasItsOwn) {
                    "template <> __device__ double f<double>(double y) { return sqrt(y); }\nint a;"),
             "template <> __device__ double f<double>(double x) { return sqrt(x); }\n" +
                 std::string(69, ' ') + "\nint a;");
-  // Whichever comes first.
+  // The order of the two does not matter.
   EXPECT_THAT(turned("template <> struct V<double> {\n  typedef double4 T;\n};\n"
                      "template <> struct V<float> { typedef float3 T; };"),
               AllOf(EndsWith("\ntemplate <> struct V<double> { typedef double3 T; };"),
                     Not(HasSubstr("double4"))));
-  // Overloads, with or without names; operators; what is instantiated.
+  // Overloads, with or without names; operators; explicit instantiations.
   EXPECT_THAT(turned("__device__ float g(float x, int n) { return x; }\n"
                      "__device__ double g(double, int) { return 2; }"),
               Not(HasSubstr("return 2")));
@@ -102,7 +102,7 @@ TEST(DoubleSource, TakesTheTemplateThatFloatTakes) {
       "template <typename T> T scale() { return narrow; }\n"
       "template <> double scale<double>() { return wide; }";
   EXPECT_THAT(turned(text), AllOf(HasSubstr("return narrow"), Not(HasSubstr("wide"))));
-  // Where there is only that of double, it stays.
+  // The only definition stays, although it is for double.
   const std::string only =
       "template <typename T> T scale();\ntemplate <> double scale<double>() { return wide; }";
   EXPECT_EQ(turned(only), only);
@@ -113,11 +113,11 @@ TEST(DoubleSource, KeepsDefinitionsThatAreNotTheSame) {
       "__device__ double g(double x) { return x; }\n__device__ double g(double x, int n) {}\n"
       "template <int N> __device__ double g(double x) { return x; }";
   EXPECT_EQ(turned(overloads), overloads);
-  // Of branches only one is compiled.
+  // Only one of several branches is compiled, so both definitions stay.
   EXPECT_THAT(turned("#if A\nfloat g(float x) { return 1; }\n#else\n"
                      "double g(double x) { return 2; }\n#endif"),
               AllOf(HasSubstr("return 1"), HasSubstr("return 2")));
-  // A file's guard is no branch.
+  // A file's include guard is no branch.
   EXPECT_THAT(turned("#ifndef K_H\n#define K_H\nfloat g(float x) { return 1; }\n#endif\n"
                      "double g(double x) { return 2; }"),
               Not(HasSubstr("return 2")));

@@ -47,7 +47,7 @@ class ItemReader {
     return item;
   }
 
-  /// Reads what begins at token i; returns where the next begins.
+  /// Reads the item that begins at token i; returns where the next one begins.
   std::size_t read(std::size_t i) {
     const CppToken& token = tokens_[i];
     if (token.kind == CppToken::Kind::directive) return directive(i);
@@ -108,7 +108,7 @@ class ItemReader {
     const std::size_t head = i;
     const bool is_alias = at(head).is("typedef") || at(head).is("using");
     bool is_type = false;
-    bool is_value = false;  // Something follows a =.
+    bool is_value = false;  // True behind a =, where the value follows.
     std::size_t list = kNoToken;
     std::size_t body = kNoToken;
     std::size_t end = tokens_.size();
@@ -118,7 +118,7 @@ class ItemReader {
         end = i + 1;
         break;
       }
-      if (token.is("}")) {  // Of what encloses this: the declaration has no end of its own.
+      if (token.is("}")) {  // It ends the enclosing block: the declaration has no end of its own.
         end = std::max(i, first + 1);
         break;
       }
@@ -145,10 +145,11 @@ class ItemReader {
     return std::max(item.end, first + 1);
   }
 
-  /// The token that names a function whose list opens at `list`, `f(` or, of a specialization,
-  /// `f<int>(`; of an operator the word `operator`. kNoToken: it does not belong to a function.
+  /// Returns the token that names a function whose list opens at `list`: in `f(`, in `f<int>(` of a
+  /// specialization; for an operator, the word `operator`. kNoToken if the list belongs to no
+  /// function.
   std::size_t name_before(std::size_t list, std::size_t head) const {
-    constexpr std::size_t kLongest = 3;  // `>>=`, where its > are tokens.
+    constexpr std::size_t kLongest = 3;  // An operator such as `>>=`, where each > is a token.
     std::size_t name = list - 1;
     for (std::size_t i = name; i > head && name - i <= kLongest && !tokens_[i].is_word();) {
       if (tokens_[--i].is("operator")) return i;
@@ -201,7 +202,7 @@ class ItemReader {
     }
   }
 
-  /// Names of struct, class, union, enum, typedef and using.
+  /// Adds the names that struct, class, union, enum, typedef and using declare.
   void add_types(SourceItem& item, std::size_t head) {
     const bool is_enum = at(head).is("enum") || (at(head).is("typedef") && at(head + 1).is("enum"));
     for (std::size_t i = head; i < item.end; ++i) {
@@ -243,7 +244,7 @@ class ItemReader {
     }
   }
 
-  /// Finds the namespaces and conditionals, and in which of them each item lies.
+  /// Finds the namespaces and conditionals, and the innermost ones that each item lies in.
   void pair() {
     std::vector<std::size_t> spaces;
     std::vector<std::vector<std::size_t>> conditionals;  // #if, #else, ...
@@ -273,7 +274,7 @@ class ItemReader {
     place(condition_groups_, &SourceItem::condition_group);
   }
 
-  /// Gives each item the innermost of these groups that it lies in; a group's first mark lies
+  /// Stores in each item the innermost of these groups that it lies in; a group's first mark lies
   /// outside of it.
   void place(std::vector<SourceGroup>& groups, std::size_t SourceItem::*innermost) {
     std::ranges::sort(groups, {}, [](const SourceGroup& group) { return group.marks.front(); });
@@ -290,7 +291,7 @@ class ItemReader {
   std::vector<SourceItem> items_;
   std::vector<SourceGroup> space_groups_;
   std::vector<SourceGroup> condition_groups_;
-  std::vector<std::string> names_;  ///< Of the open namespaces.
+  std::vector<std::string> names_;  ///< Names of the open namespaces.
 };
 
 }  // namespace

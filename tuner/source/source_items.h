@@ -14,19 +14,20 @@ namespace smemtune {
 struct SourceItem {
   enum class Kind { declaration, include, define, conditional, pragma, open, close };
   Kind kind = Kind::declaration;
-  std::size_t first = 0;  ///< Tokens...
-  std::size_t end = 0;    ///< ... behind the last.
+  std::size_t first = 0;  ///< Tokens from here...
+  std::size_t end = 0;    ///< ... to before here.
   std::vector<std::string> declares;
   std::vector<std::string> uses;
-  std::string what;             ///< For people.
-  bool is_kernel = false;       ///< __global__
-  bool is_host = false;         ///< A function that only the host has.
-  bool is_operator = false;     ///< Of types; it is not called by a name and declares none.
-  std::string name_space;       ///< Of what is in it, `a::b::`.
+  std::string what;        ///< A description for people.
+  bool is_kernel = false;  ///< __global__
+  bool is_host = false;    ///< True for a function that only the host has.
+  /// True for an operator of types; it is not called by name and declares none.
+  bool is_operator = false;
+  std::string name_space;       ///< The namespace of its contents, `a::b::`.
   std::size_t body = kNoToken;  ///< Token of a function's {.
   std::size_t list = kNoToken;  ///< Token of a function's (.
   std::size_t name = kNoToken;  ///< Token of a function's name.
-  /// The innermost groups that it lies in, kNoToken: none.
+  /// The innermost groups that it lies in; kNoToken if there is none.
   std::size_t name_space_group = kNoToken;
   std::size_t condition_group = kNoToken;
 
@@ -35,8 +36,9 @@ struct SourceItem {
 
 /// A namespace, or a conditional with its branches.
 struct SourceGroup {
-  std::vector<std::size_t> marks;  ///< Items: #if, #else, #endif; the namespace's { and }.
-  std::size_t end = 0;             ///< Behind the last item that it encloses.
+  /// Items of its marks: #if, #else, #endif; the namespace's { and }.
+  std::vector<std::size_t> marks;
+  std::size_t end = 0;  ///< Index behind the last enclosed item.
 };
 
 struct SourceItems {
@@ -45,10 +47,10 @@ struct SourceItems {
   std::vector<SourceGroup> conditions;
 };
 
-/// Of any tokens whatever.
+/// Reads the items of any tokens.
 SourceItems read_items(const CppTokens& tokens);
 
-/// Words that take a list in parentheses before a function's name.
+/// Returns true for words that take a list in parentheses before a function's name.
 bool is_attribute(std::string_view word);
 
 }  // namespace smemtune

@@ -7,7 +7,7 @@
 namespace smemtune {
 namespace {
 
-/// `float x, y[3]` without its `;`.
+/// Reads `float x, y[3]` without its `;`.
 bool read_members(const CppTokens& tokens, TokenRange range, Structure& structure) {
   std::string type;
   for (const TokenRange& part : split(tokens, range)) {

@@ -8,19 +8,19 @@
 
 namespace smemtune {
 
-/// `struct Particle { float pos[3]; int id; };`
+/// A structure, `struct Particle { float pos[3]; int id; };`.
 struct Structure {
   struct Member {
     std::string type;
-    std::vector<std::string> extents;  ///< Of an array.
+    std::vector<std::string> extents;  ///< Extents of an array; else empty.
     bool is_pointer = false;
   };
   std::string name;
   std::vector<Member> members;
 };
 
-/// Of an item that defines a plain one; nullopt: it does not, or it has bases, functions or
-/// templates.
+/// Returns the structure that an item defines; nullopt if it defines none, or one with bases,
+/// functions or templates.
 std::optional<Structure> structure_of(const CppTokens& tokens, const SourceItem& item);
 
 }  // namespace smemtune

@@ -27,10 +27,10 @@ constexpr std::size_t kStackShifts = 20;
 
 constexpr std::array<int, 4> kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-/// Whose kernel runs on this OS thread.
+/// The runner whose kernel runs on this OS thread.
 thread_local BlockRunner* running = nullptr;
 
-// AddressSanitizer must know on which stack the thread is.
+// AddressSanitizer must know which stack the thread is on.
 void tell_leaving([[maybe_unused]] void** fake_stack, [[maybe_unused]] const void* to,
                   [[maybe_unused]] std::size_t bytes) {
 #ifdef SMEMTUNE_SANITIZED
@@ -45,7 +45,7 @@ void tell_arrived([[maybe_unused]] void* fake_stack, [[maybe_unused]] const void
 #endif
 }
 
-/// A stack that begins anew may hold marks of frames that were given up.
+/// Clears the marks of abandoned frames, which a stack that begins anew may hold.
 void forget_frames([[maybe_unused]] const void* stack) {
 #ifdef SMEMTUNE_SANITIZED
   __asan_unpoison_memory_region(stack, abi::kStackBytes);
@@ -80,7 +80,7 @@ std::optional<Failure> BlockRunner::run(const Grid& grid, std::uint64_t block_nu
   running = nullptr;
   const bool is_race = failure_ && failure_->failure.reason == "race";
   const bool ended_early = failure_.has_value();
-  // What was not written explains what came after it, but for that somebody wrote it.
+  // A read of unwritten memory explains the faults after it, except for a race.
   if (unwritten_ && !is_race) {
     unwritten_->failure.context_lost = ended_early && failure_->failure.context_lost;
     failure_ = unwritten_;
@@ -92,7 +92,7 @@ std::optional<Failure> BlockRunner::run(const Grid& grid, std::uint64_t block_nu
   found.failure.detail =
       found.thread + " " + (line.empty() ? "" : line + ": ") + found.failure.detail;
   if (ended_early) {
-    // Threads that wait are given up: their fibers begin anew.
+    // Waiting threads are abandoned: their fibers begin anew.
     idle_.clear();
     for (const auto& fiber : fibers_) {
       fiber->context = nullptr;
@@ -137,7 +137,7 @@ void BlockRunner::begin(const Grid& grid, std::uint64_t block_number) {
   order_threads();
 }
 
-/// Another order for each round, from the seed; ascending without one.
+/// Orders the threads anew for each round, by the seed; ascending without one.
 void BlockRunner::order_threads() {
   if (!grid_->shuffle_seed) {
     if (!std::ranges::is_sorted(order_)) std::ranges::sort(order_);
@@ -157,7 +157,7 @@ void BlockRunner::run_threads() {
   }
 }
 
-/// Runs each thread that can go on until it waits again. False when there was none.
+/// Runs each thread that can go on until it waits again. Returns false if there was none.
 bool BlockRunner::step_waiting_threads() {
   bool any = false;
   for (const unsigned thread : order_) {
@@ -193,8 +193,8 @@ void BlockRunner::add_stacks() {
   for (std::size_t i = 0; i < kStacksAtOnce; ++i) {
     auto fiber = std::make_unique<Fiber>();
     fiber->stack = memory.begin() + skip + i * abi::kStackBytes;
-    // The system may refuse more mappings to a process with very many; then an overflow is not
-    // found here.
+    // The system may refuse more mappings to a process that has very many; then an overflow is not
+    // detected here.
     mprotect(fiber->stack, abi::kPageBytes, PROT_NONE);
     new (fiber->thread()) abi::Thread();
     idle_.push_back(fiber.get());
@@ -203,7 +203,7 @@ void BlockRunner::add_stacks() {
   stacks_.push_back(std::move(memory));
 }
 
-/// Goes on with a fiber until it leaves.
+/// Resumes a fiber until it leaves.
 void BlockRunner::enter(Fiber& fiber) {
   current_ = &fiber;
   tell_leaving(&scheduler_fake_stack_, fiber.stack + abi::kPageBytes,
@@ -214,7 +214,7 @@ void BlockRunner::enter(Fiber& fiber) {
   current_ = nullptr;
 }
 
-/// On a fiber's stack: goes back to the scheduler until the fiber is entered again.
+/// Called on a fiber's stack: goes back to the scheduler until the fiber is entered again.
 void BlockRunner::leave(bool for_good) {
   Fiber& self = *current_;
   tell_leaving(for_good ? nullptr : &self.fake_stack, scheduler_stack_, scheduler_stack_bytes_);
@@ -223,7 +223,7 @@ void BlockRunner::leave(bool for_good) {
   scheduler_ = again.fctx;
 }
 
-/// Runs threads until none is fresh, for ever.
+/// Runs fresh threads until there are none, and never returns.
 void BlockRunner::run_fiber(fcontext::transfer_t from) {
   tell_arrived(nullptr, &scheduler_stack_, &scheduler_stack_bytes_);
   scheduler_ = from.fctx;
@@ -281,7 +281,7 @@ unsigned long long BlockRunner::exchange(const abi::Thread& thread, unsigned mas
     note_failure(thread, failure({Status::correctness, "warp_mask"}, text));
     leave(true);
   }
-  // Lanes that a block of an odd size does not have cannot take part.
+  // Lanes that a block of an odd size lacks cannot take part.
   mask &=
       thread_count_ - warp_number * 32 >= 32 ? ~0u : (1u << (thread_count_ - warp_number * 32)) - 1;
   lanes_[thread.linear] = {.value = value, .result = 0, .mask = mask, .source = source};
@@ -296,7 +296,7 @@ unsigned long long BlockRunner::exchange(const abi::Thread& thread, unsigned mas
   return lanes_[thread.linear].result;
 }
 
-/// All lanes of the mask have arrived, `last` as the last.
+/// Completes the operation when all lanes of the mask have arrived, with `last` as the last one.
 void BlockRunner::complete_exchange(unsigned warp, unsigned mask, unsigned last) {
   const unsigned first = warp * static_cast<unsigned>(abi::kWarpSize);
   unsigned long long ballot = 0;
@@ -307,7 +307,7 @@ void BlockRunner::complete_exchange(unsigned warp, unsigned mask, unsigned last)
     if ((mask >> lane & 1) == 0) continue;
     Lane& own = lanes_[first + lane];
     const bool has_source = own.source >= 0 && (mask >> own.source & 1) != 0;
-    // The value of a lane that takes no part is undefined: all bits set, so that it shows.
+    // The value of a lane that takes no part is undefined: all bits are set, so that it shows.
     own.result = own.source < 0 ? ballot
                  : has_source   ? lanes_[first + static_cast<unsigned>(own.source)].value
                                 : ~0ull;
@@ -345,7 +345,7 @@ std::string BlockRunner::where(const abi::Thread& thread) const {
          coordinates(thread.x, thread.y, thread.z) + ":";
 }
 
-/// No thread can go on, but not all have returned.
+/// Reports that no thread can go on although not all have returned.
 void BlockRunner::report_stuck() {
   const auto first_in = [&](auto has_state) {
     const auto found = std::ranges::find_if(states_, has_state);
@@ -436,7 +436,7 @@ const abi::Services& BlockRunner::services() {
                 thread, {.status = Status::runtime, .reason = reason, .detail = detail});
             of(thread).leave(true);
           },
-      // Standard output may be a worker's way to talk.
+      // Standard output may be a worker's channel for replies.
       .print = [](const char* format,
                   va_list arguments) { return std::vfprintf(stderr, format, arguments); }};
   return kServices;
@@ -445,7 +445,7 @@ const abi::Services& BlockRunner::services() {
 void on_fault_signal(int signal, siginfo_t* info, void*) {
   BlockRunner* const runner = running;
   if (runner == nullptr || runner->current_ == nullptr) {
-    // Not a kernel's: the instruction is repeated, and ends the process.
+    // The signal is not a kernel's: the instruction is repeated, and ends the process.
     struct sigaction action = {};
     action.sa_handler = SIG_DFL;
     sigaction(signal, &action, nullptr);
@@ -453,7 +453,7 @@ void on_fault_signal(int signal, siginfo_t* info, void*) {
   }
   runner->signal_ = signal;
   runner->signal_address_ = static_cast<const unsigned char*>(info->si_addr);
-  // The processor does not tell which.
+  // For these the processor does not report the address.
   runner->is_impossible_address_ = info->si_code == SI_KERNEL;
   tell_leaving(nullptr, runner->scheduler_stack_, runner->scheduler_stack_bytes_);
   siglongjmp(runner->escape_, 1);
@@ -462,7 +462,7 @@ void on_fault_signal(int signal, siginfo_t* info, void*) {
 FaultSignals::FaultSignals() {
   struct sigaction action = {};
   action.sa_sigaction = on_fault_signal;
-  // Not masked while it is handled, because the handler does not return.
+  // The signal is not masked while it is handled, because the handler does not return.
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &before_[i]);
 }

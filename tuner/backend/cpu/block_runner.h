@@ -22,7 +22,7 @@ namespace smemtune::cpu {
 
 /// One launch of a kernel.
 struct Grid {
-  std::string kernel;  ///< For messages: the entry's name expression.
+  std::string kernel;  ///< The entry's name expression, for messages.
   Module* module = nullptr;
   Module::Entry entry = nullptr;
   void** arguments = nullptr;
@@ -30,9 +30,10 @@ struct Grid {
   Dim3 grid = {1, 1, 1};
   Dim3 block = {1, 1, 1};
   std::size_t dynamic_shared_bytes = 0;
-  std::optional<std::uint64_t> shuffle_seed;  ///< Threads run in an order of the seed's.
-  /// What reads what its block has not written goes on: another thread may write it next, and then
-  /// it is a race.
+  /// Seed of the order in which threads run; nullopt for ascending order.
+  std::optional<std::uint64_t> shuffle_seed;
+  /// Lets a thread go on that reads what its block has not written: another thread may write it
+  /// next, which makes it a race.
   bool seeks_races = false;
 
   std::uint64_t blocks() const { return static_cast<std::uint64_t>(volume(grid)); }
@@ -44,9 +45,9 @@ struct Grid {
 /// next one runs. Each waiting thread has a stack of its own (Boost.Context), but threads that
 /// never wait share one, so that kernels without barriers cost no switches.
 ///
-/// A barrier is complete when every thread of the block has arrived; one that has returned never
-/// arrives, which the programming guide leaves undefined and hardware may forgive. When no thread
-/// can go on, those that wait and those that are missing are reported as `unreached_barrier`.
+/// A barrier is complete when every thread of the block has arrived; a thread that has returned
+/// never arrives, which the programming guide leaves undefined and hardware may forgive. When no
+/// thread can go on, the waiting and the missing threads are reported as `unreached_barrier`.
 class BlockRunner {
  public:
   BlockRunner();
@@ -55,19 +56,19 @@ class BlockRunner {
   BlockRunner& operator=(const BlockRunner&) = delete;
 
   /// Runs the block of that number (x fastest). A Failure names kernel, block and thread. Signals
-  /// of the kernel's faults are caught while a FaultSignals lives.
+  /// that kernels raise are caught while a FaultSignals lives.
   std::optional<Failure> run(const Grid& grid, std::uint64_t block_number);
 
  private:
   friend void on_fault_signal(int signal, siginfo_t* info, void* context);
 
-  /// `running` is also a thread that has not begun.
+  /// `running` also stands for a thread that has not begun.
   enum class State : std::uint8_t { running, ready, at_barrier, in_warp, returned };
 
-  /// A stack, and whose it is.
+  /// A stack and the thread that runs on it.
   struct Fiber {
     unsigned char* stack = nullptr;
-    boost::context::detail::fcontext_t context = nullptr;  ///< Null: begins anew.
+    boost::context::detail::fcontext_t context = nullptr;  ///< Null if the fiber begins anew.
     void* fake_stack = nullptr;                            ///< AddressSanitizer's.
     abi::Thread* thread() const;
   };
@@ -84,7 +85,7 @@ class BlockRunner {
     unsigned active = 0;
   };
 
-  /// What kernels get a pointer to.
+  /// The block that kernels get a pointer to.
   struct Block : abi::Block {
     BlockRunner* runner = nullptr;
   };
@@ -108,8 +109,8 @@ class BlockRunner {
   void complete_exchange(unsigned warp, unsigned mask, unsigned last);
   void access(const abi::Thread& thread, const void* address, std::size_t bytes, abi::Access kind,
               const void* place);
-  /// The caller then leaves for good. No object that owns memory may be alive there, because the
-  /// fiber is never entered again.
+  /// Notes a failure, after which the caller leaves for good. No object that owns memory may be
+  /// alive there, because the fiber is never entered again.
   void note_failure(const abi::Thread& thread, Failure noted, const void* place = nullptr);
   std::string where(const abi::Thread& thread) const;
   static BlockRunner& of(const abi::Thread& thread);
@@ -124,12 +125,12 @@ class BlockRunner {
   Block block_;
   unsigned thread_count_ = 0;
   std::uint64_t block_number_ = 0;
-  std::uint64_t round_ = 0;  ///< Of the order of the threads.
+  std::uint64_t round_ = 0;  ///< Number of the current order of the threads.
 
   std::vector<unsigned> order_;
-  std::size_t next_fresh_ = 0;  ///< In order_.
+  std::size_t next_fresh_ = 0;  ///< Index in order_.
   std::vector<State> states_;
-  std::vector<Fiber*> fiber_of_;  ///< Of threads that wait.
+  std::vector<Fiber*> fiber_of_;  ///< Fibers of waiting threads.
   std::vector<Lane> lanes_;
   std::array<Warp, 32> warps_;
   unsigned returned_ = 0;
@@ -143,22 +144,22 @@ class BlockRunner {
   std::size_t scheduler_stack_bytes_ = 0;
   void* scheduler_fake_stack_ = nullptr;
 
-  /// What was found, and where.
+  /// A failure and where it was found.
   struct Found {
     Failure failure;
-    const void* at = nullptr;  ///< In the module's code; null: not known.
+    const void* at = nullptr;  ///< Address in the module's code; null when not known.
     std::string thread;
   };
   std::optional<Found> failure_;
-  std::optional<Found> unwritten_;  ///< The first read of what was not written (Grid::seeks_races).
+  std::optional<Found> unwritten_;  ///< The first read of unwritten memory (Grid::seeks_races).
   sigjmp_buf escape_ = {};
   int signal_ = 0;
   const unsigned char* signal_address_ = nullptr;
   bool is_impossible_address_ = false;
 };
 
-/// Turns SIGSEGV, SIGBUS, SIGFPE and SIGILL of kernels into Failures while it lives. One at a time
-/// in a process.
+/// Turns the signals SIGSEGV, SIGBUS, SIGFPE and SIGILL that kernels raise into Failures while it
+/// lives. A process may have only one at a time.
 class FaultSignals {
  public:
   FaultSignals();

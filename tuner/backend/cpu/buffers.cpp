@@ -26,7 +26,7 @@ std::size_t whole_pages(std::size_t bytes) {
   return (bytes + abi::kPageBytes - 1) / abi::kPageBytes * abi::kPageBytes;
 }
 
-/// A quarter of a page more, so that a shifted start fits.
+/// Contains a quarter of a page more, so that a shifted start fits.
 std::size_t region_bytes(const Argument& argument) {
   return kGuardBytes + whole_pages(static_cast<std::size_t>(argument.bytes()) + abi::kPageBytes) +
          kGuardBytes;
@@ -56,7 +56,7 @@ double element_at(const unsigned char* data, std::size_t index, ScalarType type)
   return to_doubles(std::span(data + index * size_of(type), size_of(type)), type).front();
 }
 
-/// The bits of an element.
+/// Returns the bits of an element.
 std::uint64_t bits_at(const unsigned char* data, std::size_t index, ScalarType type) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, data + index * size_of(type), size_of(type));
@@ -107,7 +107,7 @@ Buffers::Buffers(const Workload& workload) : arena_(arena_bytes(workload)) {
     }
     buffers_.push_back(std::move(buffer));
   }
-  // As a hint: where it fails, the guard zones are still looked at.
+  // The result is ignored: if this fails, the guard zones are still checked.
   mprotect(arena_.begin(), abi::kPageBytes, PROT_NONE);
   mprotect(arena_.begin() + arena_.bytes() - abi::kPageBytes, abi::kPageBytes, PROT_NONE);
 }
@@ -249,7 +249,7 @@ std::optional<Mismatch> Buffers::examine(const RunRequest& request, const DataSe
     if (!buffer.in_arena()) continue;
     if (auto wrong = harmed_guard(buffer)) return wrong;
   }
-  // The answers take the reference's place for as long as they are compared.
+  // The answers take the reference's place while they are compared.
   std::map<std::string, std::vector<std::uint8_t>> shown;
   if (set != nullptr) shown = set->answers;
   const auto exchange = [&] {
@@ -316,7 +316,7 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
   const std::size_t size = buffer.element_bytes();
   const double unknown = std::numeric_limits<double>::quiet_NaN();
 
-  // In the order in which they are reported.
+  // The kinds of mismatch, in the order in which they are reported.
   Mismatch unwritten = {.argument = buffer.argument.name,
                         .reason = Reason(Status::correctness, "unwritten").word()};
   Mismatch nan = {.argument = buffer.argument.name,
@@ -352,7 +352,7 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
       error = distance(bits_at(data, i, type), bits_at(buffer.reference.data(), i, type), type);
       agrees = error == 0;
     }
-    // Poison is NaN in floating types; as an integer it may also be the result.
+    // Poison is NaN in floating-point types; as an integer it may also be the right result.
     const bool is_unwritten = was_poisoned && is_poison(data + i * size, type) &&
                               (is_floating(type) || (compares && !agrees));
     if (is_unwritten) return note(unwritten, i, value, expected);
@@ -360,7 +360,7 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
     if (!std::isfinite(value)) return note(nan, i, value, expected);
     if (!compares) return;
     if (buffer.argument.compares_sum) return;
-    // Written so that an expected NaN fails.
+    // The negation makes an expected NaN fail.
     if (!(error <= allowed_error(used, type, expected))) note(mismatch, i, value, expected);
     if (!std::isfinite(error)) return;
     report.max_absolute_error = std::max(report.max_absolute_error, error);

@@ -15,91 +15,94 @@
 
 namespace smemtune::cpu {
 
-/// Data that were drawn for timed launches, and what the reference gives for them.
+/// Data drawn for timed launches, and the reference's answers for them.
 struct DataSet {
-  std::uint64_t key = 0;   ///< redraw_for() of each buffer.
-  std::uint64_t mask = 0;  ///< The answers are kept under it (apply_mask).
-  std::map<std::string, std::vector<std::uint8_t>> answers = {};  ///< By output.
+  std::uint64_t key = 0;   ///< Key of each buffer's redraw_for().
+  std::uint64_t mask = 0;  ///< Mask under which the answers are kept (apply_mask).
+  std::map<std::string, std::vector<std::uint8_t>> answers = {};  ///< Reference outputs, by name.
 };
 
-/// The arguments of a workload in memory: each buffer between guard zones of at least 4 KB, the
-/// whole between pages that cannot be touched.
+/// The arguments of a workload in memory: each buffer between guard zones of at least 4 KB, all of
+/// them between pages that cannot be accessed.
 class Buffers {
  public:
-  /// Bytes that the constructor and later as_reference runs take.
+  /// Returns the bytes that the constructor and later as_reference runs take.
   static std::int64_t needed_bytes(const Workload& workload);
 
   explicit Buffers(const Workload& workload);
 
-  /// What the launcher passes for an argument: the address of a pointer to the buffer or to its
-  /// abi::Texture, or of the scalar. Null for an unknown name.
+  /// Returns the pointer that the launcher passes for an argument: the address of a pointer to the
+  /// buffer or to its abi::Texture, or of the scalar. Null for an unknown name.
   void* kernel_argument(const std::string& name, bool as_texture);
 
   const Argument* argument(const std::string& name) const;
 
-  /// Initial contents of a buffer in constant memory.
+  /// Returns the initial contents of a buffer in constant memory.
   const std::vector<std::uint8_t>& initial(const std::string& name) const;
 
-  /// Inputs and inouts as they were at first, outputs poisoned, guard zones as they should be.
+  /// Restores inputs and inouts to their initial contents, poisons outputs, and repairs guard
+  /// zones.
   void restore();
 
-  /// The same for a timed launch: with the data of a set, of none (nullptr: the initial contents), or
-  /// with such as nobody has seen. Textures and constants stay as they are.
+  /// Does the same for a timed launch, with the data of a set (nullptr: the initial contents).
+  /// Textures and constants stay as they are.
   void refill(const DataSet* set);
+  /// Like refill(), with data that nobody has seen.
   void refill_afresh();
 
-  /// Keeps the outputs, of a reference to which refill() gave this data, as their answers.
+  /// Returns the outputs, as answers, of a reference that ran on refill()'s data for `key`.
   DataSet answered(std::uint64_t key) const;
-  /// Whether any buffer can be drawn anew, and the bytes of the outputs.
+  /// Returns true if any buffer can be drawn anew.
   bool can_redraw() const;
+  /// Returns the bytes of the outputs.
   std::int64_t result_bytes() const;
   bool has_reference() const;
 
-  /// The memory in which the buffers and their guard zones lie.
+  /// Returns the memory in which the buffers and their guard zones lie.
   abi::Range range() const;
 
-  /// An access to an address within range().
+  /// Checks an access to an address within range().
   std::optional<AccessFault> access(const void* address, std::size_t bytes, abi::Access kind) const;
 
-  /// After a checked run: looks at everything. Fills in mismatch and errors.
+  /// Checks everything after a checked run. Fills in mismatch and errors.
   void examine(const RunRequest& request, RunReport& report) const;
 
-  /// After a timed launch for which refill(set) was called: looks at outputs and guard zones.
+  /// Checks outputs and guard zones after a timed launch for which refill(set) was called.
   std::optional<Mismatch> examine(const RunRequest& request, const DataSet* set);
 
-  /// Keeps the outputs as what examine() compares with, or what is given for them.
+  /// Keeps the outputs, or the values that `instead` has for them, for examine() to compare with.
   void keep_reference(const std::map<std::string, std::vector<double>>& instead);
 
-  /// The outputs as keep_reference() left them.
+  /// Returns the outputs as keep_reference() left them.
   std::vector<KeptOutput> kept() const;
   std::vector<std::uint8_t> kept_elements(const std::string& output, std::int64_t first,
                                           std::int64_t count) const;
 
-  /// Writes what is kept, with these edits, as a kernel would that had written it.
+  /// Writes the kept outputs, with these edits, as if a kernel had written them.
   void write_kept(const std::vector<Edit>& edits);
 
-  /// By name, the buffers that bear names other than their own from now on, until restore(), as
-  /// launches have swapped them: what examine(), keep_reference(), elements() and bits() look at.
+  /// Sets which buffer bears the name of another one, by name, until restore(), after launches have
+  /// swapped them. examine(), keep_reference(), elements() and bits() use these buffers.
   void set_holders(std::map<std::string, std::string> holders);
 
-  /// Elements of a buffer as they are now.
+  /// Returns the elements of a buffer as they are now.
   std::vector<double> elements(const std::string& name) const;
-  /// Their bits, of a buffer of 64-bit integers; else none.
+  /// Returns the bits of the elements of a buffer of 64-bit integers; empty for other types.
   std::vector<std::uint64_t> bits(const std::string& name) const;
 
  private:
   struct Buffer {
     Argument argument;
-    std::vector<std::uint8_t> initial;    ///< Empty where it is poison.
+    std::vector<std::uint8_t> initial;    ///< Empty if poison.
     std::vector<std::uint8_t> reference;  ///< Empty until a reference is kept.
     std::vector<std::uint8_t> scalar;
     bool can_redraw = false;
-    unsigned char* data = nullptr;  ///< Also what a kernel gets the address of...
-    abi::Texture texture;           ///< ... and this.
+    unsigned char* data = nullptr;  ///< Kernels get the address of this...
+    abi::Texture texture;           ///< ... or of this.
     const abi::Texture* texture_object = nullptr;
     unsigned char* data_end = nullptr;
     unsigned char* guard = nullptr;  ///< Start of the zone before the data.
-    unsigned char* end = nullptr;    ///< End of the zone behind it.
+    unsigned char* end = nullptr;    ///< End of the zone after the data.
 
     std::size_t bytes() const { return static_cast<std::size_t>(argument.bytes()); }
     std::size_t element_bytes() const { return size_of(argument.type); }
@@ -114,7 +117,8 @@ class Buffers {
   const Buffer* find(const std::string& name) const;
   std::optional<Mismatch> wrong_results(const RunRequest& request, RunReport& report) const;
   void fill(std::uint64_t key);
-  const Buffer& holder(const Buffer& buffer) const;  ///< Which bears its name now.
+  /// Returns the buffer that bears its name now.
+  const Buffer& holder(const Buffer& buffer) const;
   std::span<const std::uint8_t> bytes_of(const Buffer& buffer) const;
 
   std::vector<Buffer> buffers_;

@@ -56,7 +56,8 @@ TEST_F(Cheats, AreFoundInTimedLaunchesOrGainNothing) {
   ASSERT_EQ("", honest.reason);
   for (const Cheat& cheat : kCheats) {
     const Fate fate = fate_of(launcher_, reference_, load(cheat.name), 12);
-    // Here every launch is on the same buffers, so that what was left is what is to be done.
+    // On the CPU device every launch uses the same buffers, so the work that was left is the work
+    // to do.
     const bool must_be_found = cheat.is_wrong && std::string(cheat.name) != "leaves_work";
     EXPECT_EQ(must_be_found, fate.reason != "") << cheat.name << " " << fate.reason;
     if (!fate.reason.empty()) continue;
@@ -64,7 +65,7 @@ TEST_F(Cheats, AreFoundInTimedLaunchesOrGainNothing) {
   }
 }
 
-// As every kernel has: with one set of data, and without any that can be drawn, too.
+// Cheats are found when the workload has one set of data, and when no data can be drawn, too.
 TEST_F(Cheats, AreFoundWithTheWorkloadsOwnDataWhereNoneAreDrawn) {
   std::vector<Argument> arguments = cheated_arguments(kCheatedElements);
   for (Argument& argument : arguments) {

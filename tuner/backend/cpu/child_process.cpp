@@ -31,8 +31,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-/// The environment, with messages in English and temporary files in `folder`. Without a PATH a
-/// compiler would not find its assembler and linker.
+/// Returns the environment, with messages in English and temporary files in `folder`. Without a
+/// PATH a compiler would not find its assembler and linker.
 std::vector<std::string> environment(const std::filesystem::path& folder) {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -49,7 +49,7 @@ std::vector<std::string> environment(const std::filesystem::path& folder) {
   return variables;
 }
 
-/// A descriptor that holds the lock of a folder; -1 where somebody else has it.
+/// Returns a descriptor that holds the lock of a folder; -1 if another process has it.
 int locked(const std::filesystem::path& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
@@ -68,8 +68,8 @@ int exit_status(int status) {
 }
 
 /// Runs in the forked child, where only async-signal-safe calls are allowed. A compiler driver
-/// starts further processes, which do not inherit the death signal; so this process stays between
-/// as the leader of a group that it takes along.
+/// starts further processes, which do not inherit the death signal; so this process stays in
+/// between as the leader of a process group, which it kills when it dies.
 [[noreturn]] void supervise(pid_t parent, const char* folder, char* const* command,
                             char* const* variables) {
   setpgid(0, 0);
@@ -157,7 +157,7 @@ TemporaryFolder::TemporaryFolder() {
     lock_ = locked(path_);
     const bool is_taken = lock_ < 0 && errno == EWOULDBLOCK;
     if (!is_taken && std::filesystem::exists(path_, error)) return;
-    // Another process took it for abandoned before it was locked.
+    // Another process took the folder for abandoned before it was locked.
     if (lock_ >= 0) close(lock_);
   }
 }
@@ -170,7 +170,8 @@ TemporaryFolder::~TemporaryFolder() {
 
 namespace {
 
-/// Returns false when a folder of a process that is gone is still locked, by one it has started.
+/// Returns false if a folder of a process that is gone is still locked by a process that it
+/// started.
 bool remove_unlocked_folders() {
   std::error_code error;
   const auto folder = std::filesystem::temp_directory_path(error);
@@ -196,7 +197,7 @@ bool remove_unlocked_folders() {
 }  // namespace
 
 void remove_abandoned_folders() {
-  // What a killed process has started ends a moment after it.
+  // Processes that a killed process has started end a moment after it.
   for (int i = 0; i < 20 && !remove_unlocked_folders(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -24,10 +24,10 @@ namespace smemtune::cpu {
 namespace {
 
 constexpr std::int64_t kMaxThreadsPerBlock = 1024;
-// Data sets of a workload, and bytes of their answers.
+// Most data sets of a workload, and most bytes of their answers.
 constexpr std::int64_t kMostDataSets = 4;
 constexpr std::int64_t kMostDataBytes = 256 << 20;
-// Buffers are filled before every launch, with no more than this for a sample.
+// Buffers are filled before every launch; a sample fills at most this many bytes.
 constexpr std::size_t kMostRefilledBytes = std::size_t{256} << 20;
 constexpr std::int64_t kMaxFlushedBytes = 64 << 20;
 
@@ -39,8 +39,8 @@ double ms_between(Clock::time_point start, Clock::time_point end) {
 
 double ms_since(Clock::time_point start) { return ms_between(start, Clock::now()); }
 
-/// Steps of this length modulo `count` come everywhere, and soon near everywhere: about the golden
-/// ratio of it.
+/// Returns a stride, about the golden ratio of `count`, whose multiples modulo `count` reach
+/// everything, and soon come near everything.
 std::uint64_t spreading_stride(std::uint64_t count) {
   auto stride = std::max<std::uint64_t>(1, count * 89 / 144);
   while (std::gcd(stride, count) != 1) ++stride;
@@ -286,7 +286,7 @@ Outcome<TimeReport> CpuLauncher::time(KernelHandle handle, const TimeRequest& re
   return report;
 }
 
-/// Writes to `report` how many launches a sample is to have, and what was found wrong.
+/// Writes to `report` how many launches a sample will have, and the mismatch if one was found.
 std::optional<Failure> CpuLauncher::plan(Kernel& kernel, Prepared& on, const TimeRequest& request,
                                          TimeReport& report) {
   report.launches_per_sample = request.launches_per_sample;
@@ -309,7 +309,7 @@ std::optional<Failure> CpuLauncher::plan(Kernel& kernel, Prepared& on, const Tim
   return std::nullopt;
 }
 
-/// One launch of a sample is compared, the last one half of the time.
+/// Compares one launch of a sample, half of the time the last one.
 Outcome<CpuLauncher::Timed> CpuLauncher::sample(Kernel& kernel, Prepared& on,
                                                 const TimeRequest& request, int launches) {
   if (request.gap_ms > 0) {
@@ -329,7 +329,7 @@ Outcome<CpuLauncher::Timed> CpuLauncher::sample(Kernel& kernel, Prepared& on,
   return sample;
 }
 
-/// The newest data that this kernel has not met, else any; nullptr: the workload's own.
+/// Returns the newest data that this kernel has not met, else any; nullptr for the workload's own.
 const DataSet* CpuLauncher::choose(Kernel& kernel, const Prepared& on) {
   if (on.data_sets.empty()) return nullptr;
   const DataSet* chosen = &on.data_sets[unforeseeable() / 2 % on.data_sets.size()];
@@ -340,7 +340,7 @@ const DataSet* CpuLauncher::choose(Kernel& kernel, const Prepared& on) {
   return chosen;
 }
 
-/// `mark` is called before every turn and after the last one.
+/// Calls `mark` before every turn and after the last one.
 Outcome<CpuLauncher::Timed> CpuLauncher::timed_launch(Kernel& kernel, Prepared& on,
                                                       const TimeRequest& request, Wanted wanted,
                                                       const std::function<void()>& mark) {
@@ -458,7 +458,7 @@ std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& mod
     if (before_turn) before_turn();
     const std::uint64_t blocks_before = look == nullptr ? 0 : look->blocks.load();
     if (auto failure = launch(grid, look)) return failure;
-    // What follows reads what was not written.
+    // Later launches would read what was not written.
     if (look != nullptr && look->blocks - blocks_before < grid.blocks()) break;
   }
   return std::nullopt;
@@ -466,7 +466,7 @@ std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& mod
 
 std::optional<Failure> CpuLauncher::launch(const Grid& grid, Look* look) {
   const std::uint64_t blocks = grid.blocks();
-  // A portion is a sixteenth of a thread's share: seldom fetched, and still evenly spread.
+  // A portion is a sixteenth of a thread's share: few fetches, and still evenly spread.
   const auto threads = static_cast<std::uint64_t>(pool_.size());
   const std::uint64_t portion =
       look != nullptr ? 1 : std::max<std::uint64_t>(1, blocks / (threads * 16));
@@ -483,7 +483,7 @@ std::optional<Failure> CpuLauncher::launch(const Grid& grid, Look* look) {
       const std::uint64_t first = next.fetch_add(portion);
       for (std::uint64_t i = first; i < std::min(first + portion, blocks); ++i) {
         if (look != nullptr && i > 0 && Clock::now() >= look->until) return;
-        // Backwards where they are spread, as the last block is the one that is seldom full.
+        // Spread blocks go backwards, because the last block is the one that is seldom full.
         const std::uint64_t block = look != nullptr ? blocks - 1 - i * stride % blocks : i;
         auto found = runner.run(grid, block);
         if (look != nullptr) ++look->blocks;
@@ -508,7 +508,7 @@ std::optional<Failure> CpuLauncher::launch(const Grid& grid, Look* look) {
   return failure;
 }
 
-/// Writes to twice the last-level cache, each core to its share.
+/// Writes to twice the size of the last-level cache, each core to its share.
 void CpuLauncher::flush_caches() {
   if (flushed_.empty()) {
     flushed_.resize(static_cast<std::size_t>(

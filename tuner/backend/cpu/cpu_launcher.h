@@ -21,27 +21,26 @@ namespace smemtune::cpu {
 
 struct CpuOptions {
   int threads = 0;               ///< OS threads that run blocks; 0: one per core.
-  bool shuffle_threads = false;  ///< The threads of a block run in an order of the seed's...
-  std::uint64_t seed = 0;        ///< ...instead of ascending.
-  std::string uuid = {};         ///< Of the device, where several hosts have one.
+  bool shuffle_threads = false;  ///< Run the threads of a block in an order from this seed...
+  std::uint64_t seed = 0;        ///< ... instead of ascending.
+  std::string uuid = {};         ///< The device's UUID, for several hosts that have one each.
 };
 
-/// What this machine's cores are as a device, with the limits of a GPU.
+/// Returns this machine's cores as a device, with the limits of a GPU.
 Device cpu_device(const Device& limits);
 
 /// Runs kernels that a HostCompiler compiled on this machine's cores, block by block.
 ///
-/// A checked run launches twice: first code in which each access to memory is looked at, which
-/// finds the faulty thread (reasons `overrun`, `shared_overrun`, `uninitialized_shared`,
-/// `array_bounds`, `race`, `input_modified`, `unreached_barrier`, `warp_mask` with status
-/// `correctness`; `misaligned`, `trap`, `assert`, `illegal_address`, `stack_overflow`,
-/// `division_by_zero` with status `runtime`), then the code that is timed, whose results are
-/// compared.
+/// A checked run launches twice: first code in which each memory access is checked, which finds the
+/// faulty thread (reasons `overrun`, `shared_overrun`, `uninitialized_shared`, `array_bounds`,
+/// `race`, `input_modified`, `unreached_barrier`, `warp_mask` with status `correctness`;
+/// `misaligned`, `trap`, `assert`, `illegal_address`, `stack_overflow`, `division_by_zero` with
+/// status `runtime`), then the code that is timed, whose results are compared.
 ///
-/// Times are of all cores together, the sum of those of a sample's launches, between which buffers
-/// are filled anew. A cold sample begins with caches that hold something else; of several launches
-/// in a sample only the first is cold. resources.static_shared_bytes is known, all
-/// others are 0.
+/// Times are those of all cores together: the sum over the launches of a sample, between which
+/// buffers are filled anew. A cold sample begins with caches that hold other data; of several
+/// launches in a sample only the first is cold. resources.static_shared_bytes is known, all other
+/// resources are 0.
 class CpuLauncher final : public Launcher {
  public:
   explicit CpuLauncher(const Device& limits, const CpuOptions& options = {});
@@ -66,40 +65,41 @@ class CpuLauncher final : public Launcher {
     std::shared_ptr<Module> fast;
     std::shared_ptr<Module> checked;
     std::vector<LaunchShape> launches;
-    std::vector<std::string> lowered_names;  ///< Of the launches' entries.
+    std::vector<std::string> lowered_names;  ///< Lowered names of the launches' entries.
     std::vector<Turn> turns;
-    /// Bytes of what it is passed by value, which may be another than of other configurations.
+    /// Bytes of the arguments that are passed by value, which may differ from other
+    /// configurations'.
     std::map<std::string, std::vector<std::uint8_t>> scalars;
-    /// By turn, where they are others.
+    /// The same for each turn, for scalars that change from turn to turn.
     std::vector<std::map<std::string, std::vector<std::uint8_t>>> scalars_of_turns;
-    std::map<std::string, std::string> symbols;  ///< Arguments in constant memory: lowered name.
-    std::set<std::string> textures;              ///< Arguments that are passed as such.
-    std::set<std::uint64_t> met = {};  ///< Keys of the data sets that its timed launches met.
+    std::map<std::string, std::string> symbols;  ///< Lowered names of arguments in constant memory.
+    std::set<std::string> textures;              ///< Arguments that are passed as textures.
+    std::set<std::uint64_t> met = {};  ///< Keys of the data sets that its timed launches had.
   };
 
-  /// The buffers of a workload, and what was drawn for timed launches on them.
+  /// The buffers of a workload, and the data drawn for timed launches on them.
   struct Prepared {
     explicit Prepared(const Workload& workload) : buffers(workload) {}
 
     Buffers buffers;
-    std::deque<DataSet> data_sets = {};  ///< The oldest one first.
+    std::deque<DataSet> data_sets = {};  ///< Oldest first.
   };
 
   struct Wanted {
     bool cold = false;
     bool compared = false;
-    bool own_data = false;  ///< The workload's, instead of such as it has not met.
+    bool own_data = false;  ///< Use the workload's data, not data that the kernel has not seen.
   };
-  /// A timed launch.
+  /// The result of a timed launch.
   struct Timed {
     double elapsed_ms = 0;
     std::optional<Mismatch> mismatch = std::nullopt;
   };
 
-  /// Of launches whose blocks are run for a while.
+  /// The state of launches whose blocks are run for a limited time.
   struct Look {
     std::chrono::steady_clock::time_point until;
-    std::atomic<std::uint64_t> blocks = 0;  ///< That were run.
+    std::atomic<std::uint64_t> blocks = 0;  ///< Blocks that were run.
   };
 
   Prepared& prepared(WorkloadId id);

@@ -13,7 +13,7 @@
 namespace smemtune::cpu {
 namespace {
 
-// Every kernel of these tests; compiled once.
+// Every kernel of these tests, compiled once.
 const char* const kSource = R"cuda(
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
@@ -417,7 +417,8 @@ TEST_F(Kernels, RoundSixteenBitFloatsAsTheirFormatsSay) {
 
 TEST_F(Kernels, RoundEveryEightBitFloatAsItsFormatSays) {
   Argument in = input("in", ScalarType::float8_e4m3, 256);
-  for (const double range : {448.0, 0x1p-5}) {  // Beyond the largest, and among the subnormal.
+  // Beyond the largest number, and among the subnormal numbers.
+  for (const double range : {448.0, 0x1p-5}) {
     in.init.a = -range;
     in.init.b = range;
     const RunReport report =
@@ -545,7 +546,7 @@ TEST_F(Kernels, AreRepeatedWithSwappedBuffersAndChangedScalars) {
   EXPECT_EQ((std::vector<double>{12, 112, 212}), report->after.at("a"));
 }
 
-/// Each thread writes what its neighbor has read.
+/// A kernel in which each thread writes what its neighbor has read.
 std::string neighbors(const std::string& between) {
   return "__global__ void swap(float* out, const float* in) {\n"
          "  __shared__ float tile[64];\n"
@@ -656,7 +657,8 @@ TEST_F(Kernels, AreTimedLaunchByLaunch) {
   for (const double ms : report->launches_ms) EXPECT_GT(ms, 0);
 }
 
-/// The report of a kernel that writes `high` + (in[i] or 0) against one that adds in[i].
+/// Returns the report of a kernel that writes `high` + (in[i] or 0), compared with one that adds
+/// in[i].
 Outcome<RunReport> wide_difference(bool compares_sum) {
   CpuLauncher launcher(test_limits());
   const auto compiled = compile(R"cuda(
@@ -708,7 +710,7 @@ TEST(CpuLauncher, TellsSumsOfWideIntegersApart) {
   EXPECT_EQ("0", report->mismatch->exact_value) << "64 times 2^62";
 }
 
-/// Steps that double `a` into `b`, which then change places: three, so that `b` has the answer.
+/// Three steps that double `a` into `b`, which then change places, leave the answer in `b`.
 TEST(CpuLauncher, ComparesTheBufferThatHoldsTheAnswerAfterSwaps) {
   CpuLauncher launcher(test_limits());
   const auto compiled = compile(R"cuda(

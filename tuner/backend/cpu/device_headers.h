@@ -10,8 +10,8 @@ struct DeviceHeader {
   std::string_view text;
 };
 
-/// What lies in the folder device_headers/ and kernel_abi.h, as it was when this was built, and
-/// empty files for headers of CUDA and C that have nothing more to say.
+/// Returns the headers of the folder device_headers/ and kernel_abi.h, as they were at build time,
+/// and empty files for headers of CUDA and C that have nothing more to declare.
 std::span<const DeviceHeader> device_headers();
 
 }  // namespace smemtune::cpu

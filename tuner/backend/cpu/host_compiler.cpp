@@ -37,7 +37,8 @@ constexpr std::size_t kMaxLogBytes = 64 * 1024;
 // Deep enough that `#include "../../common/tile.cuh"` stays inside the temporary folder.
 constexpr const char* kSourceFolder = "s/s/s/s/source";
 constexpr const char* kHeaderFolder = "headers";
-constexpr const char* kAssembled = "assembled";  ///< What the assembler says that it has read.
+/// The assembler's list of the files that it has read.
+constexpr const char* kAssembled = "assembled";
 
 void write_file(const std::filesystem::path& path, std::string_view text) {
   std::filesystem::create_directories(path.parent_path());
@@ -53,14 +54,14 @@ std::vector<std::uint8_t> read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// As g++ and clang++ say it where the limit of their address space is reached.
+/// Returns true for the messages of g++ and clang++ at the limit of their address space.
 bool runs_out_of_memory(std::string_view log) {
   return log.find("out of memory") != std::string_view::npos ||
          log.find("virtual memory exhausted") != std::string_view::npos ||
          log.find("std::bad_alloc") != std::string_view::npos;
 }
 
-/// Options for NVRTC in the host compiler's words.
+/// Returns options for NVRTC in the host compiler's form.
 std::vector<std::string> host_options(const std::vector<std::string>& options) {
   std::vector<std::string> host;
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -75,7 +76,7 @@ std::vector<std::string> host_options(const std::vector<std::string>& options) {
   return host;
 }
 
-/// `#define` and `#undef` for the options that say so.
+/// Returns the options that define or undefine macros as `#define` and `#undef`.
 std::vector<std::string> macros(const std::vector<std::string>& options) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -98,11 +99,12 @@ std::vector<std::string> macros(const std::vector<std::string>& options) {
   return lines;
 }
 
-/// The kernel's source with a function for each entry and symbol that the launcher finds by name.
+/// Returns a source that includes the kernel's and has a function for each entry and symbol, which
+/// the launcher finds by name.
 std::string main_file(const CompileRequest& request, const std::string& source_file) {
   std::ostringstream text;
   text << "#include \"cuda_on_host.h\"\n";
-  // Behind that header, whose own names are then no matter.
+  // After that header, whose own names the macros then cannot change.
   for (const std::string& macro : macros(request.options)) text << macro << "\n";
   text << builtins_for(request.source) << "#include \"" << source_file << "\"\n";
   for (std::size_t i = 0; i < request.name_expressions.size(); ++i) {
@@ -124,8 +126,8 @@ std::string main_file(const CompileRequest& request, const std::string& source_f
   return text.str();
 }
 
-/// The files outside of `folder` that a file which the compiler has written (-MF) says it has read.
-/// Relative names are those of `sources`.
+/// Returns the files outside of `folder` that a dependency file of the compiler (-MF) lists as
+/// read. Relative names are relative to `sources`.
 std::vector<std::filesystem::path> read_outside(const std::filesystem::path& file,
                                                 const std::filesystem::path& folder,
                                                 const std::filesystem::path& sources) {
@@ -139,8 +141,9 @@ std::vector<std::filesystem::path> read_outside(const std::filesystem::path& fil
     const auto path = std::filesystem::weakly_canonical(sources / std::exchange(name, {}));
     if (!path.string().starts_with(inside)) found.push_back(path);
   };
-  // As make reads it: `fast.o: smemtune_main.cpp /usr/include/a\ b.h \`. A blank of a name has a
-  // backslash before it, and two for each that stands before that one; # has one, $ is doubled.
+  // The syntax is make's: `fast.o: smemtune_main.cpp /usr/include/a\ b.h \`. A blank in a name has
+  // a backslash before it, and each backslash before that one is doubled; # has a backslash, $ is
+  // doubled.
   std::size_t backslashes = 0;
   for (std::size_t i = std::min(text.size(), text.find(": ") + 1); i < text.size(); ++i) {
     const char letter = text[i];
@@ -168,7 +171,7 @@ Failure unsupported(const std::string& what) {
   return failure({Status::constraints, "cpu_unsupported"}, "the CPU device does not have " + what);
 }
 
-/// Whether a name that is declared nowhere is one of CUDA's.
+/// Returns true if a name that is declared nowhere is one of CUDA's.
 bool is_cuda_name(std::string_view name) {
   static constexpr std::array<std::string_view, 14> kBegin = {
       "__",   "atomic", "cooperative_groups",
@@ -180,8 +183,8 @@ bool is_cuda_name(std::string_view name) {
                              [&](std::string_view begin) { return name.starts_with(begin); });
 }
 
-/// The name that an error of g++ or clang++ calls unknown, as it stands between the first quotes,
-/// or the header; empty where the error is another.
+/// Returns the name that an error of g++ or clang++ calls unknown, as it stands between the first
+/// quotes, or the header; empty for another error.
 std::string_view unknown_name(std::string_view error) {
   static constexpr std::array<std::string_view, 9> kUnknown = {
       "was not declared",   "has not been declared", "does not name a ",
@@ -200,8 +203,8 @@ std::string_view unknown_name(std::string_view error) {
   return close == error.npos ? std::string_view() : error.substr(open + 1, close - open - 1);
 }
 
-/// `umin, tex2D` where names or headers of CUDA's that this device lacks are all that its compiler
-/// found wrong, with the first one's place; else empty.
+/// Returns `umin, tex2D` and the place of the first if the compiler found nothing wrong but names
+/// or headers of CUDA that this device lacks; else empty.
 std::string unknown_names(const std::string& log) {
   std::vector<std::string> names;
   std::string place;
@@ -212,7 +215,7 @@ std::string unknown_names(const std::string& log) {
     if (error == line.npos || line.starts_with(' ')) continue;
     const std::string name(unknown_name(std::string_view(line).substr(error)));
     const bool is_header = line.find("fatal error: ") != line.npos && !name.empty();
-    // What follows from it, such as an expression of a type that is not known.
+    // An error that follows from it, such as an expression of an unknown type.
     if (name.empty() && !names.empty()) continue;
     if (!is_header && !is_cuda_name(name)) return "";
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -221,7 +224,7 @@ std::string unknown_names(const std::string& log) {
   return names.empty() ? "" : joined(names, ", ") + " (" + place + ")";
 }
 
-/// Writes what is compiled into `folder`, or says why it cannot lie there.
+/// Writes the files to compile into `folder`, or returns why a file cannot lie there.
 std::optional<Failure> write_sources(const CompileRequest& request, const KernelSource& source,
                                      const std::filesystem::path& folder) {
   const std::filesystem::path sources = folder / kSourceFolder;
@@ -229,7 +232,7 @@ std::optional<Failure> write_sources(const CompileRequest& request, const Kernel
   for (const KernelSource::File& file : source.files) {
     std::filesystem::path name = file.name;
     if (source_file.empty()) {
-      // A name that cannot be written between quotes is not seen by the compiler.
+      // The compiler never sees a name that cannot be written between quotes.
       const bool is_plain = file.name.find_first_of("\"\\\n\r") == std::string::npos;
       name = is_plain ? name.filename() : "kernel.cu";
       source_file = name.string();
@@ -275,12 +278,12 @@ std::vector<std::string> common_options(const CompileRequest& request,
                                       "-I" + headers.string()};
   if (is_clang) {
     options.emplace_back(
-        "-fno-gnu-inline-asm");  // It may read files, and clang does not say which.
+        "-fno-gnu-inline-asm");  // Assembly may read files, and clang does not say which.
   } else {
-    // Unique symbols are one for the whole process, and keep a library from being unloaded.
+    // Unique symbols exist once in the whole process, and keep a library from being unloaded.
     options.emplace_back("-fno-gnu-unique");
     options.push_back(std::string("-Wa,--MD,") + kAssembled);
-    // What g++ shows of a line it takes from the file that #line names, whichever that is.
+    // For a line that it shows, g++ opens the file that #line names, whichever that is.
     const bool shows_lines = std::ranges::none_of(
         request.source.files, [](const auto& file) { return names_lines(file.text); });
     if (!shows_lines) options.emplace_back("-fno-diagnostics-show-caret");
@@ -328,7 +331,7 @@ HostCompiler::HostCompiler() {
     is_clang_ = version_.find("clang") != std::string::npos;
     std::string all = candidate + ("\n" + processor_name());
     for (const DeviceHeader& header : device_headers()) all += header.text;
-    // What else says where the compiler finds its headers and its parts.
+    // Variables that also decide where the compiler finds its headers and its parts.
     for (const char* name : {"CPATH", "CPLUS_INCLUDE_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"}) {
       // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment.
       const char* const value = std::getenv(name);
@@ -389,13 +392,13 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   std::vector<std::string> checked =
       with(common, {"-O1", "-DSMEMTUNE_CHECKED", "-fsanitize=thread", "-fsanitize=bounds,alignment",
                     "-MMD", "-MF", "read_of_users", "-o", "checked.o",
-                    // For Module::line_of(), whatever the temporary folder is called.
+                    // For Module::line_of(), whatever the name of the temporary folder.
                     "-g1", "-fdebug-prefix-map=" + sources.string() + "=" + kSourcesPrefix});
-  // The headers report atomics themselves; clang instruments them wherever they are.
+  // The headers report atomics themselves; clang would instrument them everywhere.
   if (is_clang_) checked = with(checked, {"-mllvm", "-tsan-instrument-atomics=0"});
   if (auto failure = run(checked, sources, log)) return *failure;
-  // All but the system's headers, and what .incbin names: results would not follow a change of
-  // these.
+  // A file that was read here is neither the kernel's nor a system header, or was named by .incbin:
+  // results would not follow its changes.
   for (const char* const said : {"read_of_users", kAssembled}) {
     if (is_clang_ && said == kAssembled) continue;
     const auto users = read_outside(sources / said, folder.path(), sources);
@@ -403,8 +406,9 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
     return failure({Status::compile, "error"},
                    users.front().string() + " was read, which is not one of the kernel's files");
   }
-  // No libraries: what is left undefined is in the C library of the process that loads it. The
-  // hooks of instrumented code are found in the object itself before any in that process.
+  // No libraries are linked: undefined names are those of the C library of the process that loads
+  // the object. Hooks of instrumented code are found in the object itself before any in that
+  // process.
   for (const std::string& name : std::vector<std::string>{"fast", "checked"}) {
     if (auto failure = run(
             {"-shared", "-nostdlib", "-Wl,-Bsymbolic", name + ".o", "-lgcc", "-o", name + ".so"},
@@ -420,7 +424,7 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   return kernel;
 }
 
-/// Runs the compiler in `folder` and adds what it says to the log.
+/// Runs the compiler in `folder` and appends its output to the log.
 std::optional<Failure> HostCompiler::run(const std::vector<std::string>& options,
                                          const std::filesystem::path& folder,
                                          std::string& log) const {

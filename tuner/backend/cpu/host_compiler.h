@@ -11,8 +11,8 @@
 
 namespace smemtune::cpu {
 
-/// The two shared objects of an image, from the same source: `fast` is timed; in `checked` each
-/// access to memory is looked at.
+/// The two shared objects of an image, from the same source: `fast` is timed; `checked` has each
+/// memory access checked.
 struct Image {
   std::vector<std::uint8_t> fast;
   std::vector<std::uint8_t> checked;
@@ -20,16 +20,16 @@ struct Image {
 
 std::vector<std::uint8_t> pack(const Image& image);
 
-/// Throws UnavailableError for bytes that pack() did not write.
+/// Reads what pack() wrote. Throws UnavailableError for other bytes.
 Image unpack(std::span<const std::uint8_t> bytes);
 
 /// Compiles kernel templates for the CPU device with the machine's own C++ compiler: the first of
 /// $CXX, c++, g++ and clang++ that works.
 ///
-/// What the device does not have (inline PTX that the entry reaches, clusters, tensor cores) is a
-/// Failure with status `constraints` and reason `cpu_unsupported`. Of the resources only
-/// static_shared_bytes is known. `-D`, `-U`, `-use_fast_math` and `-fmad=false` are obeyed, with
-/// one or two dashes; other options are about the GPU's code and ignored.
+/// A feature that the device does not have (inline PTX that the entry reaches, clusters, tensor
+/// cores) is a Failure with status `constraints` and reason `cpu_unsupported`. Of the resources
+/// only static_shared_bytes is known. `-D`, `-U`, `-use_fast_math` and `-fmad=false` are obeyed,
+/// with one or two dashes; other options concern the GPU's code and are ignored.
 class HostCompiler final : public Compiler {
  public:
   /// Throws UnavailableError when no compiler works.
@@ -37,8 +37,8 @@ class HostCompiler final : public Compiler {
 
   std::string version() const override { return version_; }
 
-  /// Of what decides the code beside the compiler's version: its command, the headers that take
-  /// CUDA's place and the processor, for which the code is made.
+  /// Returns a hash of everything but the compiler's version that decides the code: its command,
+  /// the headers that take CUDA's place and the processor that the code is made for.
   std::string sha256() const override { return sha256_; }
 
   Outcome<CompiledKernel> compile(const CompileRequest& request) override;
@@ -47,7 +47,7 @@ class HostCompiler final : public Compiler {
   std::optional<Failure> run(const std::vector<std::string>& options,
                              const std::filesystem::path& folder, std::string& log) const;
 
-  std::vector<std::string> command_;  ///< The compiler and what $CXX has behind it.
+  std::vector<std::string> command_;  ///< The compiler and the arguments in $CXX.
   std::string version_;
   std::string sha256_;
   bool is_clang_ = false;

@@ -68,7 +68,7 @@ TEST(HostCompiler, TakesTheCompilerThatTheEnvironmentNames) {
   setenv("CXX", (script.string() + " -wrapped").c_str(), 1);
   EXPECT_EQ("fancy 1.2 -wrapped", HostCompiler().version());
   setenv("CXX", "no-such-compiler-anywhere", 1);
-  EXPECT_THAT(HostCompiler().version(), Not(HasSubstr("fancy")));  // The next that works.
+  EXPECT_THAT(HostCompiler().version(), Not(HasSubstr("fancy")));  // The next compiler that works.
   unsetenv("CXX");
   if (!before.empty()) setenv("CXX", before.c_str(), 1);
 }
@@ -231,7 +231,7 @@ TEST(HostCompiler, CompilesSourcesWhoseNamesCannotBeQuoted) {
   }
 }
 
-/// Compiles with a program that says `words` and ends so.
+/// Compiles with a program that prints `words` and ends as `end` says.
 Outcome<CompiledKernel> compile_with(const std::string& words, const std::string& end) {
   const char* const value = std::getenv("CXX");
   const std::string before = value == nullptr ? "" : value;
@@ -276,7 +276,7 @@ TEST(HostCompiler, RefusesWhatTheDeviceDoesNotHave) {
   expect_unsupported("__global__ void __cluster_dims__(2, 1, 1) kernel(int*) {}", "clusters");
   expect_unsupported("#define TILE __shared__ int tile[4]\n__global__ void kernel(int*) {}",
                      "__shared__ in a macro, kernel.cu:1");
-  // Where the entry cannot reach it, PTX does no harm.
+  // If the entry cannot reach it, PTX does no harm.
   const auto outcome = compile("template <int N> __device__ int ptx() { " + ptx + " return x; }\n" +
                                    "__device__ __forceinline__ int unused() { return ptx<1>(); }\n"
                                    "__global__ void kernel(int* out) { *out = 1; }",
@@ -303,7 +303,7 @@ TEST(HostCompiler, TellsWhatItReadOfTheSystemAndRefusesWhatIsTheUsers) {
   };
   EXPECT_TRUE(reads("cstdint"));
   EXPECT_FALSE(reads("cuda_on_host.h")) << "that is a part of the compiler";
-  // No source gets here with such a name; what does, by whatever way, is not taken.
+  // No source gets here with such a name; a file that is read nevertheless is refused.
   const auto outside = compiled('"' + header.string() + '"');
   ASSERT_FALSE(outside);
   EXPECT_EQ(outside.failure().reason, "error");
@@ -321,7 +321,7 @@ TEST(HostCompiler, TakesNothingThatItsAssemblerReads) {
         "__attribute__((section(\".text" + incbin + ".data#\"))) int a = 3;",
         "#ident \"x\\\"" + incbin + "#\""}) {
     const auto compiled = compile_files({{"k.cu", text + kernel}}, "k");
-    // clang refuses assembly, and writes none that what is in a name could become a part of.
+    // clang refuses assembly, and does not write assembly that a name could add to.
     if (compiled) {
       EXPECT_THAT(HostCompiler().version(), HasSubstr("clang")) << text;
       continue;
@@ -350,7 +350,8 @@ TEST(HostCompiler, TellsWhatItReadWhateverFilesAreCalled) {
                                           "all \\ #$", "ends in\\",   "per%cent"};
   for (const std::string& name : names) {
     folder.write(std::filesystem::path(name) / "step.h", "#define STEP 1\n");
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // Written before it began.
+    // Written before the compiler began.
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
     setenv("CPLUS_INCLUDE_PATH", (folder.path() / name).c_str(), 1);
     const auto kernel = compile_files(
         {{"k.cu", "#include <step.h>\n__global__ void k(float* a) { a[0] += STEP; }\n"}}, "k");
@@ -441,7 +442,8 @@ TEST(ChildProcess, DiesWithItsDescendantsWhenTheProcessIsKilled) {
   const pid_t worker = fork();
   ASSERT_GE(worker, 0);
   if (worker == 0) {
-    // As a compiler driver does: the work is a grandchild's, which tells its number.
+    // Like a compiler driver, the child leaves the work to a grandchild, which reports its process
+    // id.
     run_child({"sh", "-c", "sh -c 'echo $$ > started.tmp; mv started.tmp started; sleep 60'; true"},
               folder.path());
     _exit(0);
@@ -456,7 +458,7 @@ TEST(ChildProcess, DiesWithItsDescendantsWhenTheProcessIsKilled) {
   EXPECT_EQ(0, kill(grandchild, 0));
   kill(worker, SIGKILL);
   waitpid(worker, nullptr, 0);
-  // Killed, and reaped by whoever adopted it; where nobody reaps, it is a zombie.
+  // Killed, and reaped by the process that adopted it; if none reaps it, it is a zombie.
   const auto is_gone = [&] {
     if (kill(grandchild, 0) != 0) return true;
     std::ifstream status("/proc/" + std::to_string(grandchild) + "/stat");

@@ -84,8 +84,8 @@ template <typename T> __global__ void kernel(T* out, cudaTextureObject_t t) {
   EXPECT_THAT(wrong.failure().detail, HasSubstr("mistyped"));
 }
 
-/// Why the entry of `text` is refused that is passed a buffer `a` of `type` and an int `n`, where it
-/// is compiled or only looked at; empty where it is not.
+/// Returns why the entry of `text`, passed a buffer `a` of `type` and an int `n`, is refused when
+/// it is compiled or only its signature is checked; empty if it is not.
 std::string refused(const std::string& text, ScalarType type, bool is_result = false,
                     bool compiles = false) {
   CompileRequest request;

@@ -11,7 +11,7 @@
 
 namespace smemtune::cpu {
 
-/// Zeroed pages of the system's, taken when they are first touched.
+/// Zeroed pages from the system, allocated when they are first touched.
 class MappedMemory {
  public:
   /// Throws UnavailableError.

@@ -95,7 +95,7 @@ Module::Symbol Module::symbol(const std::string& lowered_name) const {
 std::string Module::line_of(const void* place) const {
   Dl_info found = {};
   if (place == nullptr || dladdr(place, &found) == 0 || found.dli_fbase == nullptr) return {};
-  // The place of the call itself, not of what follows it.
+  // The place of the call itself, not of the code after it.
   const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(place) -
                                                  static_cast<const char*>(found.dli_fbase)) -
                       1;
@@ -105,7 +105,7 @@ std::string Module::line_of(const void* place) const {
   const TemporaryFolder folder;
   const ChildResult answer = run_child({"addr2line", "-i", "-e", file, address}, folder.path());
   if (answer.status != 0) return {};
-  // Of what was inlined the innermost place comes first; the user's is the first in the sources.
+  // For inlined code the innermost place comes first; the user's is the first one in the sources.
   std::istringstream lines(answer.output);
   for (std::string line; std::getline(lines, line);) {
     const std::size_t begin = line.find(kSourcesPrefix);

@@ -14,16 +14,16 @@
 
 namespace smemtune::cpu {
 
-/// What the names of sources begin with in a module's debug information.
+/// Prefix of the names of sources in a module's debug information.
 inline constexpr const char* kSourcesPrefix = "/smemtune-source";
-/// The file that includes the kernel's own.
+/// Name of the file that includes the kernel's own.
 inline constexpr const char* kMainFile = "smemtune_main.cpp";
 
-// Each OS thread that runs blocks has shared memory of this form: dynamic, then static.
+// Each OS thread that runs blocks has shared memory in this layout: dynamic, then static.
 inline constexpr std::size_t kDynamicSharedBytes = 256 * 1024;
 inline constexpr std::size_t kSharedBytes = kDynamicSharedBytes + 1024 * 1024;
 
-/// Where a module's __shared__ variables lie, the same for every OS thread.
+/// The places of a module's __shared__ variables, the same for every OS thread.
 class SharedLayout {
  public:
   struct Variable {
@@ -32,11 +32,11 @@ class SharedLayout {
     std::size_t bytes = 0;
   };
 
-  /// Gives the variable its place, with unused space around it. False when there is no room. Any
-  /// thread may call it at any time.
+  /// Gives the variable its place, with unused space around it. Returns false if there is no room.
+  /// Any thread may call it at any time.
   bool reserve(abi::Slot& slot);
 
-  /// Those with a place, ascending.
+  /// Returns the variables that have a place, in ascending order.
   std::span<const Variable> variables() const {
     return std::span(variables_).first(count_.load(std::memory_order_acquire));
   }
@@ -52,29 +52,29 @@ class Module {
  public:
   using Entry = void (*)(void** arguments);
 
-  /// A Failure with status `compile` when the dynamic linker refuses it, as for a function that is
-  /// declared but nowhere defined.
+  /// Loads a shared object. Returns a Failure with status `compile` if the dynamic linker refuses
+  /// it, as for a function that is declared but nowhere defined.
   static Outcome<std::shared_ptr<Module>> load(std::span<const std::uint8_t> shared_object);
 
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  /// Null when there is none of that name.
+  /// Returns null if there is no entry of that name.
   Entry entry(const std::string& lowered_name) const;
 
-  /// Of a parameter of an entry; -1 behind the last one.
+  /// Returns the size of a parameter of an entry; -1 behind the last parameter.
   long parameter_bytes(const std::string& lowered_name, unsigned index) const;
 
   struct Symbol {
     void* address = nullptr;
     std::size_t bytes = 0;
   };
-  /// Of a __constant__ variable.
+  /// Returns the place of a __constant__ variable.
   Symbol symbol(const std::string& lowered_name) const;
 
-  /// The line of the source, `tiled.cu:12`, in which code lies that returns to `place`; empty where
-  /// that cannot be said: without debug information, or without addr2line.
+  /// Returns the source line, `tiled.cu:12`, of the code that returns to `place`; empty if that
+  /// cannot be told: without debug information, or without addr2line.
   std::string line_of(const void* place) const;
 
   SharedLayout& layout() { return layout_; }
@@ -84,7 +84,7 @@ class Module {
 
   void* find(const std::string& name) const;
 
-  int file_;  ///< Open as long as the object is loaded: the linker knows it by this number.
+  int file_;  ///< Open while the object is loaded: the linker knows it by this number.
   void* handle_;
   SharedLayout layout_;
 };

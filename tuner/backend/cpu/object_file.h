@@ -7,10 +7,10 @@
 
 namespace smemtune::cpu {
 
-/// What code uses, itself and through the functions that it calls.
+/// The resources that code uses, itself and through the functions that it calls.
 struct Uses {
-  std::int64_t shared_bytes = 0;       ///< Of its __shared__ variables, each aligned.
-  std::vector<std::string> undefined;  ///< Names of functions and variables of other modules.
+  std::int64_t shared_bytes = 0;       ///< Size of its __shared__ variables, each aligned.
+  std::vector<std::string> undefined;  ///< Names of functions and variables in other modules.
 };
 
 /// Follows the relocations of a relocatable ELF object, compiled with a section for each function

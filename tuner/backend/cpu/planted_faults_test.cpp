@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Each kernel has one fault, and is right without it.
+// Each kernel has one fault, and is right without the fault.
 const char* const kPlantedSource = R"cuda(
 template <bool BARRIER>
 __global__ void reverse(const float* in, float* out) {
@@ -231,7 +231,7 @@ class PlantedFaults : public testing::Test {
   }
   static void TearDownTestSuite() { delete std::exchange(compiled_, nullptr); }
 
-  /// One launch with buffers `in` and `out` of 128 floats and, where given, a number.
+  /// Launches once with buffers `in` and `out` of 128 floats and, if given, a number.
   Outcome<RunReport> run(const std::string& entry, std::int64_t threads,
                          std::optional<std::int64_t> number = {}, std::int64_t dynamic_bytes = 0,
                          std::int64_t blocks = 1) {
@@ -250,7 +250,7 @@ class PlantedFaults : public testing::Test {
                     arguments);
   }
 
-  /// What a checked run finds in the output of `entry`.
+  /// Returns what a checked run finds in the output of `entry`.
   std::optional<Mismatch> mismatch(const std::string& entry, const std::string& reference,
                                    std::optional<std::int64_t> number = {}) {
     std::vector<Argument> arguments = {input("in", ScalarType::float32, 64),
@@ -269,7 +269,7 @@ class PlantedFaults : public testing::Test {
     return report ? report->mismatch : std::nullopt;
   }
 
-  /// Of a kernel that writes 256 elements of a type, against `count`.
+  /// Compares a kernel that writes 256 elements of a type with `count`.
   std::optional<Mismatch> mismatch_of_count(const std::string& fault, ScalarType type) {
     const std::string of_type = "<" + std::string(cuda_name(type)) + ">";
     const std::vector<Argument> arguments = {output("out", type, 256)};
@@ -304,7 +304,7 @@ CompiledKernel* PlantedFaults::compiled_ = nullptr;
 
 TEST_F(PlantedFaults, MissingBarrierIsARace) {
   expect_right(run("reverse<true>", 64));
-  // Thread 0 reads first, in an order in which nobody has written yet.
+  // In this order thread 0 reads first, when no thread has written yet.
   expect_failure(run("reverse<false>", 64), Status::correctness, "uninitialized_shared",
                  {"reverse<false>, block (0, 0, 0), thread (0, 0, 0)", "byte 252 of tile"});
   options.shuffle_threads = true;
@@ -435,7 +435,7 @@ TEST_F(PlantedFaults, WrongElements) {
   EXPECT_EQ(1, unwritten->count);
 }
 
-// One of all bytes is the poison, which is no sign that it was not written.
+// Among all values of a byte one equals the poison, which is no sign that it was not written.
 TEST_F(PlantedFaults, WrongIntegersAreNotTakenForUnwrittenOnes) {
   const auto wrong = mismatch_of_count("count_wrong", ScalarType::uint8);
   ASSERT_TRUE(wrong);

@@ -5,10 +5,10 @@
 
 namespace smemtune::cpu {
 
-/// The model's name, from /proc/cpuinfo; the architecture's where it gives none.
+/// Returns the model's name from /proc/cpuinfo, or the architecture's if that gives none.
 std::string processor_name();
 
-/// 0: not known.
+/// Returns 0 if it is not known.
 std::int64_t last_level_cache_bytes();
 
 std::int64_t physical_memory_bytes();

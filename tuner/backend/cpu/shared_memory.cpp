@@ -15,10 +15,10 @@ std::string access_text(abi::Access kind) {
 
 }  // namespace
 
-/// What happened to four bytes. A mask has a bit for each of them. Of several reads and writes in
-/// one epoch the last is known, so races may be missed, but none is made up.
+/// A record of the accesses to four bytes. A mask has a bit for each byte. Of several reads and
+/// writes in one epoch only the last is known, so races may be missed, but none is made up.
 struct SharedMemory::Cell {
-  std::uint32_t first_epoch;  ///< Of the block that wrote `written`.
+  std::uint32_t first_epoch;  ///< First epoch of the block that wrote `written`.
   std::uint32_t write_epoch;
   std::uint32_t read_epoch;
   std::uint16_t writer;
@@ -26,10 +26,10 @@ struct SharedMemory::Cell {
   std::uint16_t write_warp_epoch;
   std::uint16_t read_warp_epoch;
   std::uint8_t written;      ///< Bytes that the block has written at all.
-  std::uint8_t write_bytes;  ///< Of the last write...
-  std::uint8_t read_bytes;   ///< ...and of the last reads.
+  std::uint8_t write_bytes;  ///< Bytes of the last write...
+  std::uint8_t read_bytes;   ///< ... and of the last reads.
   std::uint8_t write_is_atomic : 1;
-  std::uint8_t several_readers : 1;  ///< Of the warp of `reader`.
+  std::uint8_t several_readers : 1;  ///< In the warp of `reader`.
   std::uint8_t several_warps : 1;
 };
 
@@ -54,7 +54,7 @@ void SharedMemory::begin_block(const SharedLayout& layout, std::size_t dynamic_b
   first_epoch_ = ++epoch_;
 }
 
-/// Sets variable_ to the one that holds the byte.
+/// Sets variable_ to the variable that holds the byte. Returns false if there is none.
 bool SharedMemory::find_variable(std::size_t offset) {
   if (offset - variable_.offset < variable_.bytes) return true;
   if (offset < dynamic_bytes_) {
@@ -124,7 +124,8 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
       const bool other_lane = cell.read_warp_epoch == warp_epochs_[warp] &&
                               (cell.several_readers != 0 || cell.reader != thread);
       if (other_warp || other_lane) {
-        const bool also_read_it = cell.reader == thread;  // After the others, who are not known.
+        // It read after the others, which are not recorded.
+        const bool also_read_it = cell.reader == thread;
         return race(variable_, offset, kind,
                     also_read_it ? "other threads have read"
                                  : "thread " + thread_coordinates(cell.reader, block_) + " read");
@@ -138,7 +139,7 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
       cell.written = 0;
     }
     cell.written = static_cast<std::uint8_t>(cell.written | mask);
-    // A thread's own atomic update does not hide its plain write before it.
+    // A thread's own atomic update does not hide its earlier plain write.
     const bool hides_plain_write = cell.write_epoch == epoch_ && cell.writer == thread &&
                                    cell.write_bytes == mask && cell.write_is_atomic == 0;
     cell.write_epoch = epoch_;
@@ -150,14 +151,14 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
   return uninitialized;
 }
 
-/// Whether what `other` did lies before what `thread` does now, in the same epoch.
+/// Returns true if what `other` did precedes what `thread` does now, in the same epoch.
 bool SharedMemory::is_ordered(unsigned thread, unsigned other, std::uint16_t warp_epoch) const {
   const unsigned warp = thread / kWarpSize;
   return other == thread || (other / kWarpSize == warp && warp_epoch != warp_epochs_[warp]);
 }
 
 AccessFault SharedMemory::overrun(std::size_t offset, std::size_t bytes, abi::Access kind) const {
-  // The variable that lies next to it.
+  // Find the nearest variable.
   SharedLayout::Variable nearest = {"dynamic shared memory", 0, dynamic_bytes_};
   const auto distance = [&](const SharedLayout::Variable& variable) {
     return offset < variable.offset ? variable.offset - offset

@@ -14,23 +14,24 @@
 
 namespace smemtune::cpu {
 
-/// What is wrong with an access to memory, from the point of view of the thread that did it:
+/// A faulty memory access, as seen by the thread that made it:
 /// `reads 4 bytes at byte 128 of tile, which has 128`.
 struct AccessFault {
   Reason reason;
   std::string detail;
 };
 
-/// `(1, 2, 0)`.
+/// Returns the coordinates as text, `(1, 2, 0)`.
 std::string coordinates(std::int64_t x, std::int64_t y, std::int64_t z);
 
-/// The coordinates of the block's thread of that number.
+/// Returns the coordinates of the thread with number `linear` in the block.
 std::string thread_coordinates(unsigned linear, const Dim3& block);
 
-/// The shared memory of one OS thread, with a record of who did what to it. Finds accesses outside
-/// of variables, reads of what the block never wrote, and races: accesses to the same bytes by two
-/// threads, at least one of them a write and not both atomic, with no barrier between them. Writes
-/// of two threads are only a race when one is atomic, because threads may write the same value.
+/// The shared memory of one OS thread, with a record of which thread accessed what. Finds accesses
+/// outside of variables, reads of what the block never wrote, and races: accesses to the same bytes
+/// by two threads, at least one of them a write and not both atomic, with no barrier between them.
+/// Writes of two threads are a race only if one is atomic, because threads may write the same
+/// value.
 class SharedMemory {
  public:
   SharedMemory();
@@ -39,8 +40,9 @@ class SharedMemory {
 
   void begin_block(const SharedLayout& layout, std::size_t dynamic_bytes, const Dim3& block);
 
-  /// All threads have met; all lanes of an operation of that warp have met.
+  /// Notes that all threads have met at a barrier.
   void pass_barrier() { ++epoch_; }
+  /// Notes that all lanes of an operation of that warp have met.
   void pass_warp_barrier(unsigned warp) { ++warp_epochs_[warp]; }
 
   std::optional<AccessFault> access(unsigned thread, const void* address, std::size_t bytes,
@@ -52,7 +54,7 @@ class SharedMemory {
   bool find_variable(std::size_t offset);
   AccessFault overrun(std::size_t offset, std::size_t bytes, abi::Access kind) const;
   std::string wrote(const Cell& cell) const;
-  /// `what_others_did`: `thread (1, 0, 0) wrote`.
+  /// `what_others_did` is like `thread (1, 0, 0) wrote`.
   static AccessFault race(const SharedLayout::Variable& variable, std::size_t offset,
                           abi::Access kind, const std::string& what_others_did);
   bool is_ordered(unsigned thread, unsigned other, std::uint16_t warp_epoch) const;
@@ -61,9 +63,9 @@ class SharedMemory {
   MappedMemory cells_;
   const SharedLayout* layout_ = nullptr;
   std::size_t dynamic_bytes_ = 0;
-  SharedLayout::Variable variable_;  ///< In which the last access was.
+  SharedLayout::Variable variable_;  ///< The variable of the last access.
   Dim3 block_ = {1, 1, 1};
-  std::uint32_t first_epoch_ = 0;  ///< Of this block; epochs are never used again.
+  std::uint32_t first_epoch_ = 0;  ///< First epoch of this block; epochs are never used again.
   std::uint32_t epoch_ = 0;
   std::array<std::uint16_t, 32> warp_epochs_ = {};
 };

@@ -22,7 +22,7 @@ namespace {
 
 const std::filesystem::path kRoot = SMEMTUNE_SOURCE_DIR;
 
-// Of each kernel and problem, as far apart as possible; of large problems only one.
+// Configurations of each kernel and problem, as far apart as possible; one for large problems.
 constexpr std::size_t kConfigurations = repetitions(4);
 constexpr double kLargeFlops = 4e6;
 
@@ -59,7 +59,7 @@ std::vector<KernelInstance> samples(const Space& space, const KernelTemplate& ke
   return instances;
 }
 
-/// What the space's definitions make of the arrays as they are before the launch.
+/// Returns what the space's definitions make of the arrays before the launch.
 Arrays defined(const Space& space, const Problem& problem, const std::vector<Argument>& arguments,
                const Arrays& before) {
   std::map<std::string, std::size_t> dimensions;
@@ -84,7 +84,8 @@ Arrays defined(const Space& space, const Problem& problem, const std::vector<Arg
   return results;
 }
 
-/// Elements that are further from the expected ones than the tolerance allows.
+/// Returns the number of elements that are further from the expected ones than the tolerance
+/// allows.
 int wrong_elements(const Arrays& expected, const Arrays& actual,
                    const std::vector<Argument>& arguments, const Tolerance& tolerance) {
   int wrong = 0;
@@ -102,7 +103,7 @@ int wrong_elements(const Arrays& expected, const Arrays& actual,
   return wrong;
 }
 
-/// All instances that are compiled with the same options, in one program.
+/// Returns a request for all instances with the same options, as one program.
 CompileRequest request_for(const KernelSource& source, const std::vector<KernelInstance>& instances,
                            const std::vector<std::string>& options) {
   CompileRequest request = {.architecture = "host",
@@ -128,7 +129,8 @@ CompileRequest request_for(const KernelSource& source, const std::vector<KernelI
 class TemplatesOnTheCpu : public testing::TestWithParam<std::string> {
  protected:
   void check(const LoadedSpace& loaded, const KernelTemplate& kernel, const Problem& problem) {
-    std::map<std::vector<std::string>, CompiledKernel> programs;  // By options.
+    // The program of each set of options.
+    std::map<std::vector<std::string>, CompiledKernel> programs;
     const std::vector<KernelInstance> instances = samples(loaded.space, kernel, problem, device);
     for (const KernelInstance& instance : instances) {
       const std::string label =
@@ -182,14 +184,14 @@ class TemplatesOnTheCpu : public testing::TestWithParam<std::string> {
   cpu::CpuLauncher shuffled{device, {.threads = 0, .shuffle_threads = true, .seed = 5}};
   int checked = 0;
 
-  // What was defined last; most kernels of a space have the same arguments.
+  // The last evaluation of the definitions; most kernels of a space have the same arguments.
   Arrays expected;
   std::vector<Argument> arguments;
   Problem defined_problem;
 };
 
 // Every template, at sizes that its tiles divide and at others, computes what its space defines,
-// with every access to memory looked at and the threads of a block in ascending and in another
+// while every memory access is checked and the threads of a block run in ascending and in another
 // order.
 TEST_P(TemplatesOnTheCpu, ComputeWhatTheirSpaceDefines) {
   const LoadedSpace loaded = load_space(kRoot / "configs" / (GetParam() + ".json"), kRoot);

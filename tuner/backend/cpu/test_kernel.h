@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-// What the tests of the CPU device share.
+// Helpers that the tests of the CPU device share.
 
 namespace smemtune::cpu {
 
@@ -77,7 +77,7 @@ inline LaunchShape shape(std::string entry, const Dim3& grid, const Dim3& block,
   return launch;
 }
 
-/// Loads and runs once as a reference; every buffer but scratch is downloaded.
+/// Loads a kernel and runs it once as a reference; every buffer but scratch is downloaded.
 inline Outcome<RunReport> run_once(CpuLauncher& launcher, const CompiledKernel& compiled,
                                    const std::vector<LaunchShape>& launches,
                                    const std::vector<Argument>& arguments) {

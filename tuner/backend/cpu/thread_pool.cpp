@@ -49,7 +49,7 @@ void ThreadPool::call(int number) {
   std::exception_ptr thrown;
   try {
     (*work_)(number);
-  } catch (...) {  // It belongs to the caller of run().
+  } catch (...) {  // The exception belongs to the caller of run().
     thrown = std::current_exception();
   }
   const std::lock_guard lock(mutex_);

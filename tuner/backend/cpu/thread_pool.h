@@ -9,7 +9,7 @@
 
 namespace smemtune::cpu {
 
-/// OS threads that wait for work.
+/// A pool of OS threads that wait for work.
 class ThreadPool {
  public:
   explicit ThreadPool(int size);

@@ -147,7 +147,7 @@ std::int64_t BoundKernel::bytes() const {
   return sum;
 }
 
-/// As cuLaunchKernelEx takes them; `values` must live as long.
+/// Returns the parameters as cuLaunchKernelEx takes them; `values` must live as long.
 std::vector<void*> BoundKernel::parameters(const Driver& driver, std::size_t turn, std::size_t copy,
                                            Values& values) const {
   std::vector<void*> pointers;

@@ -11,12 +11,13 @@
 
 namespace smemtune::cuda {
 
-/// Scratch buffers hold nothing from one run to the next, so all kernels share them: the i-th of a
-/// kernel lies in the i-th here, which has the size of the largest. Of each, its copies.
+/// Scratch memory that all kernels share, because scratch buffers keep nothing from one run to the
+/// next. The i-th scratch buffer of a kernel lies in the i-th entry, which has the size of the
+/// largest one and lists its copies.
 using ScratchPool = std::vector<std::vector<GuardedMemory>>;
 
-/// A kernel's launches with the addresses of a workload's buffers. Refers to all three that it is
-/// made of, until the next one is bound.
+/// A kernel's launches with the addresses of a workload's buffers. Refers to the kernel, the
+/// workload and the scratch pool that it was bound from, until the next one is bound.
 class BoundKernel {
  public:
   struct Scratch {
@@ -25,8 +26,9 @@ class BoundKernel {
     std::uint32_t salt = 0;
   };
 
-  /// Copies the workload's constants into the kernel's module where they are not there yet. Failure
-  /// `runtime`, `arguments` where the workload's arguments are not the kernel's.
+  /// Binds a kernel to a workload. Copies the workload's constants into the kernel's module unless
+  /// they are there already. Failure `runtime`, `arguments` if the workload's arguments are not the
+  /// kernel's.
   static Outcome<BoundKernel> bind(CudaKernel& kernel, PreparedWorkload& workload,
                                    ScratchPool& pool, CUstream stream);
 
@@ -34,33 +36,34 @@ class BoundKernel {
   const std::vector<Scratch>& scratch() const { return scratch_; }
   const std::vector<Turn>& turns() const { return kernel_->turns; }
   std::size_t launches() const { return kernel_->launches.size(); }
-  /// Where what is compared as this buffer lies after the last turn: in itself, or in the buffer or
-  /// scratch that it was swapped with.
+  /// Returns the address of the data that are compared as this buffer after the last turn: the
+  /// buffer's own, or that of the buffer or scratch that it was swapped with.
   CUdeviceptr result(const DeviceBuffer& buffer, std::size_t copy = 0) const;
-  /// Whether that begins as poison.
+  /// Returns true if that memory begins as poison.
   bool result_is_poisoned(const DeviceBuffer& buffer) const;
-  std::int64_t bytes() const;  ///< Of all buffers and scratch.
+  std::int64_t bytes() const;  ///< Returns the bytes of all buffers and scratch.
 
-  /// Puts all turns on the stream, on this copy of the buffers, and calls `before_turn` with the
-  /// number of each before it. Does not wait.
+  /// Puts all turns on the stream, on copy number `copy` of the buffers, and calls `before_turn`
+  /// with the number of each turn before it. Does not wait.
   std::optional<Failure> enqueue(const Driver& driver, std::size_t copy, CUstream stream,
                                  const std::function<void(std::size_t)>& before_turn = {}) const;
 
-  /// As many of the wanted copies of each buffer as there is memory for, at least one.
+  /// Provides as many of the wanted copies of each buffer as there is memory for, at least one.
+  /// Returns their number.
   std::size_t provide_copies(std::size_t wanted, CUstream stream);
 
  private:
   struct Source {
     enum class Kind { buffer, texture, tensor_map, scratch, scalar };
     Kind kind = Kind::scalar;
-    std::size_t index = 0;  ///< In buffers (of a texture, too), tensors, scratch or scalars.
+    std::size_t index = 0;  ///< In buffers (also for a texture), tensors, scratch or scalars.
   };
-  /// A buffer, and how this kernel sees it.
+  /// A buffer and the argument that describes how this kernel sees it.
   struct Tensor {
     Argument argument;
     const DeviceBuffer* buffer = nullptr;
   };
-  /// What is passed and lies nowhere else.
+  /// Storage for the passed values that lie nowhere else.
   struct Values {
     std::vector<CUdeviceptr> addresses;
     std::vector<TensorMap> maps;
@@ -77,7 +80,7 @@ class BoundKernel {
   std::vector<Tensor> tensors_;
   std::vector<Scratch> scratch_;
   std::vector<std::vector<std::uint8_t>> scalars_;
-  std::vector<std::vector<Source>> sources_;  ///< Of each turn's arguments.
+  std::vector<std::vector<Source>> sources_;  ///< The sources of each turn's arguments.
 };
 
 }  // namespace smemtune::cuda

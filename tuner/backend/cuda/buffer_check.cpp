@@ -31,7 +31,7 @@ CompareRule compare_rule(Tolerance tolerance, ScalarType type, bool is_poisoned)
           .poison = is_poisoned ? poison_byte(type) : -1};
 }
 
-// In elements, of which the bytes may be parts.
+// Returns the mismatch in elements, of which the differing bytes may be parts.
 std::optional<Mismatch> mismatch(const Argument& argument, const Reason& reason,
                                  const ByteDifference& found) {
   if (found.count == 0) return std::nullopt;
@@ -143,7 +143,7 @@ void BufferCheck::add(const BoundKernel::Scratch& scratch) {
                       memory.bytes_after(scratch.argument.bytes()), scratch.salt});
 }
 
-// A reference is compared with itself: that finds what is not finite, and what it did not write.
+// A reference is compared with itself, which finds elements that are not finite or not written.
 CUdeviceptr BufferCheck::expected(const DeviceBuffer& buffer) const {
   if (request_.as_reference) return bound_.result(buffer, copy_);
   if (data_ == nullptr) return buffer.expected();
@@ -264,7 +264,7 @@ std::optional<Mismatch> BufferCheck::wrong_sum(const DeviceBuffer& buffer, CUstr
 std::vector<std::uint8_t> BufferCheck::expected_bytes(const DeviceBuffer& buffer,
                                                       std::int64_t first, std::int64_t bytes,
                                                       CUstream stream) const {
-  const std::int64_t lead = first % 8;  // Masks are of whole words.
+  const std::int64_t lead = first % 8;  // Masks apply to whole words.
   const auto at = expected(buffer) + static_cast<CUdeviceptr>(first - lead);
   std::vector<std::uint8_t> all = download(at, lead + bytes, stream);
   if (data_ != nullptr) apply_mask(data_->mask, static_cast<std::uint64_t>(first - lead), all);

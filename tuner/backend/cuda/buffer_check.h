@@ -14,24 +14,24 @@
 
 namespace smemtune::cuda {
 
-/// Makes all buffers as they are before a checked run: the workload's with contents drawn for `key`
-/// (0: the initial ones) or poison, scratch poisoned, guard zones with their pattern.
+/// Puts all buffers into their state before a checked run: the workload's with contents drawn for
+/// `key` (0: the initial ones) or poison, scratch with poison, guard zones with their pattern.
 void prepare_buffers(Refiller& refiller, const PreparedWorkload& workload, const BoundKernel& bound,
                      std::uint64_t key = 0);
 
-/// Room for what checks find, on the device and here; one check at a time.
+/// Memory for what checks find, on the device and on the host; for one check at a time.
 class Findings {
  public:
-  /// Nothing has been found yet, by so many.
+  /// Provides memory for this many results, in which nothing has been found yet.
   void begin(std::size_t comparisons, std::size_t differences, CUstream stream);
 
   CUdeviceptr comparison(std::size_t i) const;
   CUdeviceptr difference(std::size_t i) const;
 
-  /// Without waiting for the stream.
+  /// Copies the results to the host, without waiting for the stream.
   void fetch(CUstream stream) const;
 
-  /// Once all that is on the stream is done.
+  /// Returns a fetched result. REQUIRES: all work on the stream is done.
   const Comparison& found_comparison(std::size_t i) const;
   const ByteDifference& found_difference(std::size_t i) const;
 
@@ -45,23 +45,25 @@ class Findings {
   PinnedMemory here_;
 };
 
-/// Looks at what launches left in the buffers of one copy. Guard zones come first: what else is
-/// wrong may follow from a write beyond a buffer.
+/// Checks what launches left in the buffers of one copy. Guard zones come first, because other
+/// faults may follow from a write beyond a buffer.
 class BufferCheck {
  public:
-  /// Every element, guard zone and input after a checked run, which is on copy 0.
+  /// Checks every element, guard zone and input after a checked run, which uses copy 0.
   BufferCheck(const PreparedWorkload& workload, const BoundKernel& bound,
               const RunRequest& request);
 
-  /// The kernel's outputs and guard zones after a timed launch on this copy. It met `data`; nullptr:
-  /// the workload's own.
+  /// Checks the kernel's outputs and guard zones after a timed launch on copy number `copy`, which
+  /// ran on `data`, or on the workload's own data if that is nullptr.
   BufferCheck(const PreparedWorkload& workload, const BoundKernel& bound, const RunRequest& request,
               std::size_t copy, const DataSet* data);
 
-  /// Puts the comparisons on the stream. `findings` are this check's until it has judged.
+  /// Puts the comparisons on the stream. `findings` belong to this check until judge() has
+  /// returned.
   void enqueue(const DeviceKernels& kernels, Findings& findings, CUstream stream) const;
 
-  /// Once they are done: notes the errors in the report and returns the first thing that is wrong.
+  /// Notes the errors in the report and returns the first fault. REQUIRES: the comparisons are
+  /// done.
   std::optional<Mismatch> judge(const Findings& findings, CUstream stream, RunReport& report) const;
 
  private:
@@ -88,9 +90,9 @@ class BufferCheck {
   const RunRequest& request_;
   std::size_t copy_ = 0;
   const DataSet* data_ = nullptr;
-  std::vector<const DeviceBuffer*> results_;  ///< To be compared.
+  std::vector<const DeviceBuffer*> results_;  ///< Buffers to compare.
   std::vector<Guarded> guarded_;
-  std::vector<const DeviceBuffer*> inputs_;  ///< Not to be changed.
+  std::vector<const DeviceBuffer*> inputs_;  ///< Buffers that must not change.
 };
 
 }  // namespace smemtune::cuda

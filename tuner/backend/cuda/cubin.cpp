@@ -14,7 +14,7 @@ namespace smemtune::cuda {
 namespace {
 
 // Attributes of a section .nv.info.<kernel>: a format byte, an attribute byte, and either a 16-bit
-// value or, for format 4, a 16-bit length and so many bytes.
+// value or, for format 4, a 16-bit length and as many bytes.
 constexpr std::uint8_t kFormatSized = 4;
 constexpr std::uint8_t kAttributeMaxThreads = 5;  // EIATTR_MAX_THREADS: x, y, z of the bounds
 
@@ -49,7 +49,7 @@ std::string_view text_at(std::span<const std::uint8_t> strings, std::uint64_t of
   return {reinterpret_cast<const char*>(rest.data()), length};
 }
 
-// 0 where the kernel has no launch bounds.
+// Returns 0 if the kernel has no launch bounds.
 int max_threads(std::span<const std::uint8_t> attributes) {
   std::uint64_t offset = 0;
   while (offset + 4 <= attributes.size()) {
@@ -70,7 +70,7 @@ std::string as_text(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Names, places and sizes of the variables, in the order of their places.
+/// Lists names, places and sizes of the variables, in the order of their places.
 std::string variables(std::span<const std::uint8_t> symbols,
                       std::span<const std::uint8_t> symbol_names) {
   std::vector<std::string> lines;
@@ -86,7 +86,7 @@ std::string variables(std::span<const std::uint8_t> symbols,
   return text;
 }
 
-/// Relocations of what only debuggers and profilers read: `.rela.debug_line`.
+/// True for relocations of sections that only debuggers and profilers read: `.rela.debug_line`.
 bool is_of_debugging(std::string_view relocations) {
   const std::string_view section =
       relocations.substr(std::min(relocations.find('.', 1), relocations.size()));
@@ -111,8 +111,8 @@ CubinFacts cubin_facts(std::span<const std::uint8_t> image) {
   constexpr std::string_view kTextPrefix = ".text.";
   constexpr std::string_view kConstantPrefix = ".nv.constant";
   bool is_relocated = false;
-  std::string shared_by_all;                 // What instructions of any kernel may refer to.
-  std::map<std::string, std::string> codes;  // Of each kernel.
+  std::string shared_by_all;  // Contents that any kernel's instructions may refer to.
+  std::map<std::string, std::string> codes;  // By kernel.
   for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
     const Elf64_Shdr found = section(i);
     const std::string_view name = text_at(names, found.sh_name);
@@ -129,7 +129,7 @@ CubinFacts cubin_facts(std::span<const std::uint8_t> image) {
       const Elf64_Shdr strings = section(found.sh_link);
       shared_by_all += variables(content, part(image, strings.sh_offset, strings.sh_size));
     } else if (name.starts_with(kConstantPrefix)) {
-      // .nv.constant3 is the module's, .nv.constant2._Z1kv a kernel's own.
+      // .nv.constant3 belongs to the module, .nv.constant2._Z1kv to a kernel.
       const std::size_t dot = name.find('.', kConstantPrefix.size());
       const std::string bank(name.substr(0, dot));
       std::string& owner =

@@ -12,7 +12,7 @@
 namespace smemtune::cuda {
 namespace {
 
-// An ELF with the given sections, as far as cubin_facts reads one.
+// Returns an ELF file with the given sections, as far as cubin_facts reads one.
 std::vector<std::uint8_t> elf(const std::vector<std::pair<std::string, std::string>>& sections) {
   std::string names(1, '\0');
   std::string contents;

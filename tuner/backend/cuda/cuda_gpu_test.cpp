@@ -72,7 +72,7 @@ __global__ void wait(float* out, int clocks) {
   out[0] = clocks;
 })";
 
-// One launcher for the tests of a process.
+// All tests of a process share one launcher.
 class CudaGpu : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -128,7 +128,7 @@ class CudaGpu : public testing::Test {
     if (!prepared) throw Error(prepared.failure().detail);
   }
 
-  /// A kernel that does nothing for so many clocks.
+  /// Loads a kernel that does nothing for `clocks` cycles.
   static KernelHandle load_wait(int clocks) {
     const std::vector<Argument> arguments = {buffer("out", Role::output, 1),
                                              integer("clocks", clocks)};
@@ -161,7 +161,7 @@ std::unique_ptr<NvrtcCompiler> CudaGpu::compiler_;
 std::unique_ptr<CudaLauncher> CudaGpu::launcher_;
 std::string CudaGpu::why_not_;
 
-// Doubles `in`, or does one thing wrong.
+// A kernel that doubles `in`, or does one thing wrong.
 constexpr const char* kTwice = R"(
 enum Fault { none, one_wrong, one_nan, half_unwritten, overrun, underrun, writes_input, one_inf };
 
@@ -427,7 +427,8 @@ TEST_F(CudaGpuTwice, FindsWhatWasNotWritten) {
 }
 
 TEST_F(CudaGpuTwice, FindsAnElementWrittenBehindTheBuffer) {
-  // It copies the input's guard zone into the output's: both must differ for this to be seen.
+  // The kernel copies the input's guard zone into the output's: the zones must differ for this to
+  // be seen.
   const Mismatch mismatch = mismatch_of("overrun");
   EXPECT_EQ(mismatch.argument, "out");
   EXPECT_EQ(mismatch.reason, "overrun");
@@ -651,7 +652,8 @@ TEST_F(CudaGpu, PassesTextureObjectsOverTheirBuffers) {
       shape("fetch", kElements / 256 + 1, 256, {"bytes", "pairs", "vectors", "out", "n"})};
   std::vector<Argument> arguments = {bytes, pairs, vectors, buffer("out", Role::output, kElements),
                                      integer("n", kElements)};
-  prepare(arguments);  // As pointers: a texture is the kernel's way to see a buffer.
+  // The buffers are prepared as such: a texture is only the way in which a kernel sees one.
+  prepare(arguments);
   for (std::size_t i = 0; i < 3; ++i) arguments[i].memory = MemorySpace::texture;
   const KernelHandle handle = load(source, launch, arguments);
   for (const std::uint64_t seed : {1u, 2u}) {
@@ -664,7 +666,7 @@ TEST_F(CudaGpu, PassesTextureObjectsOverTheirBuffers) {
                               2 * before.at("vectors")[4 * i + 3] + before.at("pairs")[i];
       ASSERT_NEAR(report.after.at("out")[i], expected, 1e-4) << i;
     }
-    // Launches over several copies of the buffers, each with textures of its own.
+    // The launches use several copies of the buffers, each with textures of its own.
     TimeRequest request;
     request.samples = 2;
     request.launches_per_sample = 4;
@@ -723,7 +725,7 @@ TEST_F(CudaGpu, PassesTensorMapsToClusters) {
     const double expected = from < 28 * 16 ? report.before.at("rows")[from] : 0;
     ASSERT_EQ(report.after.at("out")[i], expected) << i;
   }
-  TimeRequest request;  // Over several copies, each with a map of its own.
+  TimeRequest request;  // Its launches use several copies, each with a map of its own.
   request.samples = 2;
   request.launches_per_sample = 4;
   EXPECT_EQ(time(handle, request).samples_ms.size(), 2u);
@@ -945,7 +947,7 @@ TEST_F(CudaGpu, LaunchesShortKernelsSeveralTimesPerSample) {
 }
 
 TEST_F(CudaGpu, GivesEachLaunchOfASampleItsOwnInoutBuffer) {
-  // Takes a millisecond longer for what was changed before.
+  // The kernel takes a millisecond longer if its data were changed before.
   const std::string source = R"(
     __global__ void once(float* p) {
       const long long start = clock64();
@@ -1080,7 +1082,7 @@ TEST_F(CudaGpuCheats, AreFoundWithTheWorkloadsOwnDataWhereNoneAreDrawn) {
   }
 }
 
-// The answers are kept under masks, of every size of element.
+// The reference's answers are kept under masks, for every size of element.
 TEST_F(CudaGpu, ATimedLaunchThatIsWrongIsToldWithWhatWasExpected) {
   const std::string source = R"(
     __device__ int calls;
@@ -1130,7 +1132,7 @@ TEST_F(CudaGpu, RejectsUnknownHandlesAndWorkloads) {
   EXPECT_THROW((void)launcher_->run(handle, request), Error);
 }
 
-// Faults end the context, so each runs in a process of its own that says what it found.
+// A fault ends the context, so each runs in a process of its own that reports what it found.
 class CudaGpuDeathTest : public CudaGpu {
  protected:
   [[noreturn]] static void fault(const std::string& body, bool while_timing = false) {
@@ -1175,7 +1177,7 @@ TEST_F(CudaGpuDeathTest, AFaultWhileTimingIsReportedToo) {
               testing::ExitedWithCode(70), "status runtime, reason illegal_address");
 }
 
-// What the CPU device is held against, too.
+// The CPU device is tested with the same values.
 TEST_F(CudaGpu, HasTheValuesOfIntrinsicsThatCudaDocuments) {
   const std::vector<Argument> arguments = {
       buffer("out", Role::output, static_cast<std::int64_t>(kIntrinsicCases.size()),

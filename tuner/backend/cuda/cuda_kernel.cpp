@@ -11,7 +11,7 @@
 namespace smemtune::cuda {
 namespace {
 
-/// A function may use as much without having opted in to more.
+/// Dynamic shared memory that a function may use without opting in to more.
 constexpr std::int64_t kDefaultSharedBytes = 49152;
 
 int attribute(const Driver& driver, CUfunction function, CUfunction_attribute name) {
@@ -20,7 +20,7 @@ int attribute(const Driver& driver, CUfunction function, CUfunction_attribute na
   return value;
 }
 
-/// A kernel's fault, or `otherwise` with the reason.
+/// Returns the kernel's fault, or else `otherwise` with the reason.
 Failure fault_or(CUresult code, const Reason& otherwise, const std::string& message) {
   if (auto fault = kernel_fault(static_cast<int>(code), message)) return *fault;
   return failure(otherwise, message);
@@ -102,7 +102,7 @@ std::optional<Failure> allow_shared_memory(const Driver& driver, const CudaKerne
     const std::int64_t dynamic = launch.shape.dynamic_shared_bytes;
     const int fixed = attribute(driver, launch.function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     if (dynamic + fixed <= kDefaultSharedBytes) continue;
-    // Only ever raised: two launches may share a function.
+    // The limit is only ever raised: two launches may share a function.
     if (dynamic <= attribute(driver, launch.function, kMaxDynamic)) continue;
     const CUresult set =
         std::in_range<int>(dynamic)

@@ -13,10 +13,10 @@
 
 namespace smemtune::cuda {
 
-/// The argument of this name, or nullptr.
+/// Returns the argument of this name, or nullptr.
 const Argument* find_argument(const std::vector<Argument>& arguments, const std::string& name);
 
-/// For a kernel whose arguments do not fit.
+/// Returns the failure of a kernel whose arguments do not fit.
 Failure argument_failure(std::string detail);
 
 /// A kernel that is loaded on the device.
@@ -31,32 +31,34 @@ struct CudaKernel {
   };
   Module module;
   std::vector<Launch> launches;
-  std::vector<Turn> turns;  ///< The launches as often and in the order as they are done.
+  std::vector<Turn> turns;  ///< The launches in the order, and as often, as they run.
   std::vector<Argument> arguments;
   std::vector<Constant> constants;
-  std::uint64_t constants_of = 0;  ///< Number of the workload whose constants it holds.
-  double clock_mhz = 0;            ///< The highest median clock that it ran at; 0: not timed yet.
+  std::uint64_t constants_of = 0;  ///< Number of the workload whose constants the module holds.
+  double clock_mhz = 0;            ///< Highest median clock that it ran at; 0 before it is timed.
   bool was_launched = false;
-  bool was_compared_last = false;  ///< The last launch of a batch was compared.
-  double run_ms = 0;               ///< What its last checked run took; 0: there was none.
-  std::set<std::uint64_t> met;     ///< Keys of the data sets that its timed launches met.
+  bool was_compared_last = false;  ///< True if the last launch of a batch has been compared.
+  double run_ms = 0;               ///< Time of its last checked run; 0 if there was none.
+  std::set<std::uint64_t> met;     ///< Keys of the data sets that its timed launches had.
 };
 
-/// Loads the module and finds functions and symbols in it. Throws Error for what was not compiled.
+/// Loads the module and finds functions and symbols in it. Throws Error for an entry or symbol that
+/// was not compiled.
 Outcome<std::unique_ptr<CudaKernel>> load_kernel(const Driver& driver,
                                                  const CompiledKernel& compiled,
                                                  const std::vector<LaunchShape>& launches,
                                                  const std::vector<Argument>& arguments);
 
 /// Opts in to the dynamic shared memory that each launch asks for. Failure `runtime`,
-/// `shared_bytes` where the device has less.
+/// `shared_bytes` if the device has less.
 std::optional<Failure> allow_shared_memory(const Driver& driver, const CudaKernel& kernel,
                                            const Device& device);
 
-/// Whether the GPU can hold a cluster of each launch. Failure `constraints`, `occupancy`.
+/// Checks that the GPU can hold a cluster of each launch. Failure `constraints`, `occupancy` if
+/// not.
 std::optional<Failure> exceeds_clusters(const Driver& driver, const CudaKernel& kernel);
 
-/// What the driver says of each launch. The handle is left to the caller.
+/// Returns the driver's data on each launch. The caller sets the handle.
 LoadedKernel describe(const Driver& driver, const CudaKernel& kernel);
 
 }  // namespace smemtune::cuda

@@ -16,7 +16,7 @@
 namespace smemtune::cuda {
 namespace {
 
-// Turns what a kernel did into data; errors of the machine go on.
+// Returns kernels' faults as failures; errors of the machine are rethrown.
 template <typename Function>
 auto with_faults_as_data(const Function& function) -> decltype(function()) {
   try {
@@ -27,11 +27,11 @@ auto with_faults_as_data(const Function& function) -> decltype(function()) {
   }
 }
 
-// Data sets of a workload, and so many times their memory must be free for another one.
+// Most data sets of a workload. Another one is drawn only if this many times its memory is free.
 constexpr std::size_t kMostDataSets = 4;
 constexpr std::int64_t kLeastFreeForData = 4;
 
-// Why the request cannot be answered with this kernel on this workload.
+// Returns why the request cannot be answered with this kernel on this workload.
 std::optional<Failure> misfit(const RunRequest& request, const BoundKernel& bound,
                               const PreparedWorkload& workload) {
   const auto is_compared = [&](const DeviceBuffer* buffer) {
@@ -50,7 +50,8 @@ std::optional<Failure> misfit(const RunRequest& request, const BoundKernel& boun
 
 struct Downloads {
   std::map<std::string, std::vector<double>> elements;
-  std::map<std::string, std::vector<std::uint64_t>> bits;  // Of 64-bit integers.
+  // Contents of the buffers of 64-bit integers.
+  std::map<std::string, std::vector<std::uint64_t>> bits;
 
   void add(const Argument& argument, const std::vector<std::uint8_t>& bytes) {
     elements[argument.name] = to_doubles(bytes, argument.type);
@@ -58,7 +59,7 @@ struct Downloads {
   }
 };
 
-// `bound`: whose launches have swapped buffers; null before them.
+// `bound`: the kernel whose launches have swapped buffers; null before the launches.
 Downloads downloads(const RunRequest& request, const PreparedWorkload& workload,
                     const BoundKernel* bound, CUstream stream) {
   Downloads all;
@@ -74,7 +75,7 @@ Downloads downloads(const RunRequest& request, const PreparedWorkload& workload,
   return all;
 }
 
-// Keeps what the kernel gave, or what the request gives instead.
+// Keeps the kernel's outputs, or the values that the request gives instead.
 void keep_as_expected(const RunRequest& request, const BoundKernel& bound,
                       PreparedWorkload& workload, CUstream stream) {
   for (const DeviceBuffer* buffer : bound.buffers()) {
@@ -235,7 +236,7 @@ std::optional<Failure> CudaLauncher::launch(CudaKernel& kernel, const BoundKerne
   const Event stop = make_event();
   check(cudaEventRecord(start.get(), stream), "cudaEventRecord");
   if (auto failure = bound.enqueue(driver_, 0, stream)) {
-    synchronize(stream);  // An earlier launch of the same kernel may be running still.
+    synchronize(stream);  // An earlier launch of the same kernel may still be running.
     return failure;
   }
   check(cudaEventRecord(stop.get(), stream), "cudaEventRecord");
@@ -273,8 +274,8 @@ Outcome<bool> CudaLauncher::draw_data(KernelHandle reference, WorkloadId id) {
   });
 }
 
-/// Adds a data set without answers, in the memory of the oldest one where there are enough. Returns
-/// false where there is nothing to draw or no memory.
+/// Adds a data set without answers, in the memory of the oldest one if there are enough sets.
+/// Returns false if there is nothing to draw or no memory.
 bool CudaLauncher::make_room(PreparedWorkload& workload,
                              const std::vector<DeviceBuffer*>& buffers) {
   if (std::ranges::none_of(buffers, &DeviceBuffer::can_redraw)) return false;

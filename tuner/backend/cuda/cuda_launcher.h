@@ -23,9 +23,9 @@ namespace smemtune::cuda {
 /// context_lost nothing works any more and the process must end.
 class CudaLauncher final : public Launcher {
  public:
-  /// `index` is that of cuda_devices(). `compiler` is used here only, for the kernels that check
-  /// and time. Sets CUDA_MODULE_LOADING, so that no kernel is loaded while one is timed. Throws
-  /// UnavailableError.
+  /// `index` is an index into cuda_devices(). `compiler` is used only here, for the kernels that
+  /// check and time. Sets CUDA_MODULE_LOADING, so that no kernel is loaded while one is timed.
+  /// Throws UnavailableError.
   CudaLauncher(int index, Compiler& compiler);
   ~CudaLauncher() override;
   CudaLauncher(const CudaLauncher&) = delete;

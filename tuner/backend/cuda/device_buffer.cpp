@@ -7,13 +7,13 @@
 namespace smemtune::cuda {
 namespace {
 
-constexpr std::int64_t kAlignment = 256;  // cudaMalloc's
+constexpr std::int64_t kAlignment = 256;  // The alignment of cudaMalloc.
 
 std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// cudaMalloc of nothing gives no address.
+// cudaMalloc of 0 bytes gives no address.
 std::size_t at_least_one(std::int64_t bytes) {
   return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
 }

@@ -10,11 +10,11 @@
 
 namespace smemtune::cuda {
 
-/// Device memory between guard zones of kGuardBytes. The data begin at a multiple of 256 bytes, the
-/// zone after them right behind the last byte.
+/// Device memory between guard zones of kGuardBytes. The data begin at a multiple of 256 bytes, and
+/// the zone after them begins right behind the last byte.
 class GuardedMemory {
  public:
-  /// What `bytes` of data take in all.
+  /// Returns the bytes that `bytes` of data take in all.
   static std::int64_t total_bytes(std::int64_t bytes);
 
   explicit GuardedMemory(std::int64_t bytes);
@@ -22,7 +22,7 @@ class GuardedMemory {
   std::int64_t capacity() const { return capacity_; }
   CUdeviceptr data() const;
 
-  /// Bytes of the zone behind `bytes` of data.
+  /// Returns the size of the zone behind `bytes` of data.
   std::int64_t bytes_after(std::int64_t bytes) const;
 
  private:
@@ -33,12 +33,12 @@ class GuardedMemory {
 /// A buffer of a workload on the device.
 class DeviceBuffer {
  public:
-  /// Allocates; `contents` are those that every run begins with, empty for poison. `can_redraw`:
-  /// timed launches may be given others (fresh_data.h).
+  /// Allocates the buffer. Every run begins with `contents`, or with poison if these are empty.
+  /// `can_redraw`: timed launches may get other contents (fresh_data.h).
   DeviceBuffer(const Argument& argument, const std::vector<std::uint8_t>& contents, bool can_redraw,
                std::uint32_t salt, CUstream stream);
 
-  /// What such a buffer takes on the device.
+  /// Returns the bytes that such a buffer takes on the device.
   static std::int64_t device_bytes(const Argument& argument, bool has_contents);
 
   const Argument& argument() const { return argument_; }
@@ -53,20 +53,20 @@ class DeviceBuffer {
   CUdeviceptr expected() const { return as_address(expected_.get()); }
   std::size_t copies() const { return copies_.size(); }
 
-  /// Puts the initial contents, or poison, into a copy.
+  /// Fills a copy with the initial contents, or with poison.
   void restore(std::size_t copy, CUstream stream) const;
 
-  /// Keeps what lies at `from` as what is expected.
+  /// Keeps the data at `from` as the expected contents.
   void keep_as_expected(CUdeviceptr from, CUstream stream) const;
-  /// Or these bytes.
+  /// Keeps these bytes as the expected contents.
   void keep_as_expected(const std::vector<std::uint8_t>& bytes, CUstream stream) const;
 
-  /// Makes sure of so many copies, for timing; further ones are restored. Fewer where memory runs
-  /// out: throws CudaError.
+  /// Provides at least `count` copies for timing and restores the new ones. Throws CudaError when
+  /// memory runs out; fewer copies exist then.
   void provide_copies(std::size_t count, CUstream stream);
-  void drop_copies();  ///< All but the first.
+  void drop_copies();  ///< Drops all copies but the first.
 
-  /// Makes sure of a texture object over every copy, those to come included. Throws CudaError.
+  /// Provides a texture object over every copy, also over copies added later. Throws CudaError.
   void provide_textures();
   cudaTextureObject_t texture(std::size_t copy) const { return textures_[copy].object(); }
 
@@ -77,7 +77,7 @@ class DeviceBuffer {
   std::vector<GuardedMemory> copies_;
   DeviceMemory pristine_;
   DeviceMemory expected_;
-  std::vector<Texture> textures_;  ///< None, or one over each copy.
+  std::vector<Texture> textures_;  ///< Empty, or one over each copy.
 };
 
 }  // namespace smemtune::cuda

@@ -13,13 +13,13 @@ constexpr int kThreads = 256;
 constexpr std::array kEntries = {"refill",  "apply_mask", "check_guards", "compare_bytes",
                                  "compare", "block",      "stamp",        "spin"};
 
-// The kernels know the types by their numbers.
+// The kernels refer to the types by number.
 static_assert(static_cast<int>(ScalarType::int8) == 0 &&
               static_cast<int>(ScalarType::uint64) == 7 &&
               static_cast<int>(ScalarType::float8_e4m3) == 8 &&
               static_cast<int>(ScalarType::float64) == 12);
 
-// No includes, so that it compiles in milliseconds and without a toolkit's headers.
+// Without includes, so that it compiles in milliseconds and without a toolkit's headers.
 constexpr const char* kSource = R"(
 typedef unsigned char u8;
 typedef unsigned int u32;

@@ -11,97 +11,100 @@
 
 namespace smemtune::cuda {
 
-/// Bytes before and after each buffer that no kernel may write.
+/// Size of the guard zones before and after each buffer, which no kernel may write.
 constexpr std::int64_t kGuardBytes = 4096;
 
-/// No element.
+/// Stands for no element.
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
-/// What a comparison of a buffer found. As the device writes it.
+/// The result of comparing a buffer, as the device writes it.
 struct Comparison {
   struct Kind {
-    std::uint64_t first = kNone;  ///< The lowest index.
+    std::uint64_t first = kNone;  ///< Lowest index.
     std::uint64_t count = 0;
   };
-  Kind unwritten;  ///< Still as the buffer was poisoned.
+  Kind unwritten;  ///< Elements that still have the poison.
   Kind not_finite;
   Kind mismatch;
-  std::uint64_t max_absolute_bits = 0;  ///< Of a double >= 0; ordered as doubles are.
+  /// Bits of a double >= 0, which are ordered as doubles are.
+  std::uint64_t max_absolute_bits = 0;
   std::uint64_t max_relative_bits = 0;
 };
 
-/// What a look at bytes found: guard zones, or two buffers that should be equal. As the device
+/// The result of checking bytes: guard zones, or two buffers that should be equal. As the device
 /// writes it.
 struct ByteDifference {
-  std::int64_t first = INT64_MAX;  ///< The lowest offset.
+  std::int64_t first = INT64_MAX;  ///< Lowest offset.
   std::uint64_t count = 0;
 };
 
-/// A multiprocessor's clock and the GPU's timer, read together. As the device writes it.
+/// A multiprocessor's clock and the GPU's timer, read together, as the device writes them.
 struct ClockStamp {
   std::uint64_t cycles = 0;
-  std::uint64_t nanoseconds = 0;  ///< 0: this multiprocessor has not written.
+  std::uint64_t nanoseconds = 0;  ///< 0 if this multiprocessor has not written.
 };
 
-/// A buffer to be filled, as the device reads it. What it is filled with is in fresh_data.h.
+/// A buffer to be filled, as the device reads it. fresh_data.h describes the contents.
 struct Refill {
   CUdeviceptr to = 0;
   CUdeviceptr from = 0;  ///< Initial contents; 0: poison.
   std::int64_t bytes = 0;
-  std::int64_t bytes_after = 0;  ///< Of the guard zone behind them.
+  std::int64_t bytes_after = 0;  ///< Size of the guard zone behind the data.
   std::int64_t offset = 0;
   double low = 0;
   double high = 0;
   std::uint32_t noise = 0;
   std::uint32_t salt = 0;
-  std::int32_t element_bytes = 0;  ///< 0: neither offset nor noise.
-  std::int32_t poison = 0;         ///< Every byte.
+  std::int32_t element_bytes = 0;  ///< 0 if neither offset nor noise applies.
+  std::int32_t poison = 0;         ///< Value of every byte.
 };
 
 /// How elements are compared.
 struct CompareRule {
   double absolute = 0;
   double relative = 0;
-  double ulps = 0;         ///< Units in the last place, which is that of a type with so many...
+  double ulps = 0;         ///< Units in the last place, which is that of a type with this many...
   int digits = 0;          ///< ... digits behind the binary point...
   int least_exponent = 0;  ///< ... and this least exponent (LastPlace).
-  int poison = -1;         ///< With which bytes the buffer was filled before; -1: it was not.
+  int poison = -1;         ///< Byte that filled the buffer before; -1 if none did.
 };
 
-/// Our own kernels: they check what the tuned ones did, and time them. Pointers are the device's.
+/// This project's own kernels: they check the results of tuned kernels, and time them. Pointers are
+/// the device's.
 class DeviceKernels {
  public:
-  /// Compiles them for `architecture`.
+  /// Compiles the kernels for `architecture`.
   DeviceKernels(const Driver& driver, Compiler& compiler, const std::string& architecture,
                 int sm_count);
 
-  /// Fills `count` buffers, of which `refills` points to the Refills, and writes a pattern, which
+  /// Fills `count` buffers as the Refills at `refills` describe, and writes a pattern, which
   /// depends on their salt, before and after each.
   void refill(CUstream stream, CUdeviceptr refills, int count, std::int64_t largest_bytes) const;
 
-  /// `to` becomes apply_mask(mask, 0, from). Both are written and read in words of 8 bytes.
+  /// Sets `to` to apply_mask(mask, 0, from). Both are written and read in words of 8 bytes.
   void apply_mask(CUstream stream, CUdeviceptr to, CUdeviceptr from, std::int64_t bytes,
                   std::uint64_t mask) const;
 
-  /// Looks for the pattern; offsets count from `data`. `found` is a ByteDifference.
+  /// Checks the guard zones for their pattern; offsets count from `data`. `found` is a
+  /// ByteDifference.
   void check_guards(CUstream stream, CUdeviceptr data, std::int64_t bytes, std::int64_t bytes_after,
                     std::uint32_t salt, CUdeviceptr found) const;
 
-  /// `found` is a ByteDifference. The buffers begin at multiples of 8.
+  /// Compares two buffers, which begin at multiples of 8. `found` is a ByteDifference.
   void compare_bytes(CUstream stream, CUdeviceptr left, CUdeviceptr right, std::int64_t bytes,
                      CUdeviceptr found) const;
 
-  /// `found` is a Comparison. `expected` is kept under `mask`, unless that is 0.
+  /// Compares elements. `expected` is kept under `mask`, unless that is 0. `found` is a Comparison.
   void compare(CUstream stream, ScalarType type, CUdeviceptr actual, CUdeviceptr expected,
                std::uint64_t mask, std::int64_t elements, const CompareRule& rule,
                CUdeviceptr found) const;
 
   /// Keeps the stream from going on until the host writes `ticket` or more to *flag, or for
-  /// `timeout_ns`; then *timed_out becomes `ticket`. Both are mapped memory.
+  /// `timeout_ns`; in the latter case sets *timed_out to `ticket`. Both are mapped memory.
   void block(CUstream stream, CUdeviceptr flag, CUdeviceptr timed_out, std::uint32_t ticket,
              std::uint64_t timeout_ns) const;
 
-  /// Every multiprocessor that runs a block writes its ClockStamp to stamps[its number modulo
+  /// Makes every multiprocessor that runs a block write its ClockStamp to stamps[its number modulo
   /// `slots`].
   void stamp(CUstream stream, CUdeviceptr stamps, std::uint32_t slots) const;
 
@@ -123,7 +126,7 @@ class DeviceKernels {
   std::map<std::string, CUfunction, std::less<>> functions_;
 };
 
-/// What is compiled for them.
+/// Returns the request that compiles these kernels.
 CompileRequest device_kernels_request(const std::string& architecture);
 
 }  // namespace smemtune::cuda

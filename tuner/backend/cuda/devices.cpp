@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// `GPU-` and the UUID in groups of 8, 4, 4, 4 and 12 digits, as nvidia-smi prints it.
+// Returns the UUID as nvidia-smi prints it: `GPU-` and groups of 8, 4, 4, 4 and 12 digits.
 std::string uuid_text(const cudaUUID_t& uuid) {
   std::string text = "GPU";
   for (std::size_t i = 0; i < 16; ++i) {
@@ -33,7 +33,7 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return text;
 }
 
-// 13000 is 13.0.
+// Returns 13.0 for 13000.
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -50,7 +50,7 @@ std::string runtime_version() {
   return version_text(version);
 }
 
-// CUDA 13 took several fields out of cudaDeviceProp; attributes stay.
+// CUDA 13 removed several fields of cudaDeviceProp; attributes remain.
 int attribute(cudaDeviceAttr name, int index) {
   int value = 0;
   check(cudaDeviceGetAttribute(&value, name, index), "cudaDeviceGetAttribute");
@@ -95,7 +95,7 @@ Device device_at(int index) {
   return device;
 }
 
-// Why cudaGetDeviceCount failed, for people.
+// Returns why cudaGetDeviceCount failed, for people.
 std::string why_no_device(cudaError_t code) {
   const std::string words =
       std::string(cudaGetErrorString(code)) + " (CUDA error " + std::to_string(code) + ")";
@@ -132,8 +132,8 @@ bool has_entries(const fs::path& folder) {
 }  // namespace
 
 GpusHere find_gpus() {
-  // Read when CUDA starts, which it does here: modules are loaded whole, not function by function
-  // when first launched, which would fall into a timed sample.
+  // CUDA reads this when it starts, which it does here. Modules are then loaded whole, not function
+  // by function at the first launch, which would fall into a timed sample.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   int count = 0;
   const cudaError_t code = cudaGetDeviceCount(&count);
@@ -164,7 +164,7 @@ int select_device(const std::vector<Device>& devices, const std::string& choice)
   const auto count = static_cast<int>(devices.size());
   if (is_index && number >= 0 && number < count) return number;
   std::vector<std::string> names;
-  std::vector<std::string> uuids;  // That begin with the choice.
+  std::vector<std::string> uuids;  // UUIDs that begin with the choice.
   for (const Device& device : devices) {
     names.push_back(device.name);
     if (lower_case(device.uuid).starts_with(lower_case(choice))) uuids.push_back(device.uuid);
@@ -185,7 +185,8 @@ int select_device(const std::vector<Device>& devices, const std::string& choice)
 
 bool nvidia_device_present(const fs::path& root) {
   std::error_code error;
-  // nvidiactl says nothing: where root has the driver's library it makes that file by itself.
+  // nvidiactl proves nothing: if root has the driver's library, the library creates that file
+  // itself.
   for (fs::directory_iterator file(root / "dev", error), end; !error && file != end;
        file.increment(error)) {
     int number = 0;
@@ -194,7 +195,7 @@ bool nvidia_device_present(const fs::path& root) {
   }
   if (fs::exists(root / "dev/dxg", error) &&
       fs::exists(root / "usr/lib/wsl/lib/libcuda.so.1", error)) {
-    return true;  // Windows' GPU seen from WSL.
+    return true;  // A GPU of Windows, seen from WSL.
   }
   if (has_entries(root / "proc/driver/nvidia/gpus")) return true;
   for (fs::directory_iterator pci(root / "sys/bus/pci/devices", error), end; !error && pci != end;

@@ -7,7 +7,7 @@
 namespace smemtune::cuda {
 namespace {
 
-// The functions as CUDA 11.8 knows them; later toolkits' headers declare these the same.
+// Version of the functions: that of CUDA 11.8. Later toolkits' headers declare these the same.
 constexpr unsigned kVersion = 11080;
 
 template <typename Function>
@@ -58,7 +58,7 @@ Driver fetch_driver() {
   try {
     fetch("cuTensorMapEncodeTiled", driver.tensor_map_encode_tiled, 12000);
   } catch (const UnavailableError&) {
-    driver.tensor_map_encode_tiled = nullptr;  // Missed only by kernels that take tensor maps.
+    driver.tensor_map_encode_tiled = nullptr;  // Needed only by kernels that take tensor maps.
   }
 #endif
   return driver;

@@ -6,7 +6,8 @@
 
 namespace smemtune::cuda {
 
-/// The driver's functions that we call, fetched at run time so that nothing links libcuda.
+/// The functions of the CUDA driver that are used here, fetched at run time so that nothing links
+/// libcuda.
 struct Driver {
   decltype(&cuGetErrorString) get_error_string = nullptr;
   decltype(&cuModuleLoadData) module_load_data = nullptr;
@@ -20,17 +21,18 @@ struct Driver {
   decltype(&cuLaunchKernelEx) launch_kernel_ex = nullptr;
   decltype(&cuOccupancyMaxActiveClusters) occupancy_max_active_clusters = nullptr;
 #if CUDA_VERSION >= 12000
-  decltype(&cuTensorMapEncodeTiled) tensor_map_encode_tiled = nullptr;  ///< nullptr: too old.
+  /// nullptr if the driver is too old.
+  decltype(&cuTensorMapEncodeTiled) tensor_map_encode_tiled = nullptr;
 #endif
 
-  /// The driver's words for a code.
+  /// Returns the driver's description of an error code.
   std::string text(CUresult code) const;
 
   /// Throws CudaError unless `code` is CUDA_SUCCESS.
   void check(CUresult code, const char* call) const;
 };
 
-/// Throws UnavailableError when there is no driver, or it is too old.
+/// Fetches the functions. Throws UnavailableError if there is no driver, or it is too old.
 Driver fetch_driver();
 
 }  // namespace smemtune::cuda

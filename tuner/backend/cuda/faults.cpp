@@ -13,8 +13,8 @@ struct Fault {
   Reason reason;
 };
 
-// The errors of which driver_types.h says "the process must be terminated", as far as kernels cause
-// them.
+// The errors for which driver_types.h says "the process must be terminated", as far as kernels
+// cause them.
 constexpr auto kFaults = std::to_array<Fault>({{226, {Status::runtime, "contained_fault"}},
                                                {700, {Status::runtime, "illegal_address"}},
                                                {702, {Status::runtime, "launch_timeout"}},

@@ -8,7 +8,7 @@
 
 namespace smemtune::cuda {
 
-/// A call of the CUDA runtime or driver failed. The numbers of both are the same.
+/// The error of a call of the CUDA runtime or driver. Both number their errors alike.
 class CudaError : public UnavailableError {
  public:
   CudaError(int code, const std::string& call, const std::string& text)
@@ -21,12 +21,13 @@ class CudaError : public UnavailableError {
   int code_;
 };
 
-/// What a kernel did, if `code` is the error of a kernel: an illegal address, a trap and the like,
-/// after which the context is lost; or memory that ran out. Nullopt for errors of the machine.
+/// Returns the failure of a kernel if `code` is an error that a kernel caused: an illegal address,
+/// a trap and the like, after which the context is lost; or memory that ran out. Nullopt for errors
+/// of the machine.
 std::optional<Failure> kernel_fault(int code, const std::string& message);
 
-/// Why the driver refused a launch: too many resources, impossible dimensions. The context lives
-/// on, unless `code` is an earlier kernel's fault.
+/// Returns the failure of a launch that the driver refused: too many resources, impossible
+/// dimensions. The context remains usable, unless `code` is an earlier kernel's fault.
 Failure refused_launch(int code, const std::string& message);
 
 }  // namespace smemtune::cuda

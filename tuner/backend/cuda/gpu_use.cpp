@@ -8,8 +8,8 @@
 namespace smemtune::cuda {
 namespace {
 
-// What we call of NVML, whose header is not part of every toolkit. Names, numbers and layouts are
-// those of its API reference; they do not change.
+// The parts of NVML that are used here; its header is not part of every toolkit. Names, numbers and
+// layouts are those of its API reference; they do not change.
 using NvmlCode = int;
 constexpr NvmlCode kSuccess = 0;
 constexpr NvmlCode kInsufficientSize = 7;
@@ -17,7 +17,7 @@ constexpr unsigned long long kNotAvailable = ~0ULL;
 
 using NvmlDevice = struct NvmlDeviceTag*;
 
-struct NvmlProcess {  // nvmlProcessInfo_v2_t, also of the functions' version 3.
+struct NvmlProcess {  // nvmlProcessInfo_v2_t, also used by version 3 of the functions.
   unsigned int id;
   unsigned long long memory_bytes;
   unsigned int gpu_instance;
@@ -67,7 +67,7 @@ std::vector<DeviceProcess> read_processes(const Nvml& nvml, NvmlDevice device) {
   auto count = static_cast<unsigned int>(found.size());
   NvmlCode code = nvml.compute_processes(device, &count, found.data());
   if (code == kInsufficientSize) {
-    found.resize(count + 16);  // More may come meanwhile.
+    found.resize(count + 16);  // More processes may come meanwhile.
     count = static_cast<unsigned int>(found.size());
     code = nvml.compute_processes(device, &count, found.data());
   }

@@ -7,9 +7,9 @@
 
 namespace smemtune::cuda {
 
-/// What NVIDIA's management library (NVML) knows of the GPU with that UUID; nullopt where the
-/// library is missing or does not know the GPU. It is opened for the call, makes no CUDA context,
-/// and disturbs nobody. `library`: its name or path.
+/// Returns the use of the GPU with that UUID according to NVIDIA's management library (NVML);
+/// nullopt if the library is missing or does not know the GPU. The library, whose name or path is
+/// `library`, is opened for the call, creates no CUDA context, and disturbs nobody.
 std::optional<DeviceUse> gpu_use(const std::string& uuid,
                                  const std::string& library = "libnvidia-ml.so.1");
 

@@ -8,14 +8,14 @@
 namespace smemtune::cuda {
 namespace {
 
-// Left to the driver for local memory, printf and modules.
+// Memory left to the driver for local memory, printf and modules.
 constexpr std::size_t kReserveBytes = std::size_t{64} << 20;
 
 }  // namespace
 
 void check(cudaError_t code, const char* call) {
   if (code == cudaSuccess) return;
-  // Takes the error off the runtime's record, so that a later call does not report it again.
+  // Clears the runtime's last error, so that a later call does not report it again.
   (void)cudaGetLastError();
   throw CudaError(static_cast<int>(code), call, cudaGetErrorString(code));
 }
@@ -25,7 +25,7 @@ void report(int code, const char* call) noexcept {
   try {
     const auto fault = kernel_fault(code, "");
     if (fault && fault->context_lost) return;
-  } catch (const std::exception&) {  // Out of memory: then the number is all there is to say.
+  } catch (const std::exception&) {  // Out of memory: only the number is reported then.
   }
   std::fprintf(stderr, "smemtune: %s: CUDA error %d\n", call, code);
 }

@@ -16,10 +16,10 @@ namespace smemtune::cuda {
 void check(cudaError_t code, const char* call);
 
 /// Reports a failure on stderr. For destructors, which can do no more than that. Silent after a
-/// kernel's fault, when every release fails and the fault was reported.
+/// kernel's fault, when every release fails and the fault has been reported.
 void report(int code, const char* call) noexcept;
 
-/// Deleter for one kind of CUDA handle.
+/// A deleter for one kind of CUDA handle.
 template <auto Destroy>
 struct Destroyer {
   template <typename Handle>
@@ -41,7 +41,8 @@ struct ModuleUnloader {
 using Stream = std::unique_ptr<CUstream_st, Destroyer<cudaStreamDestroy>>;
 using Event = std::unique_ptr<CUevent_st, Destroyer<cudaEventDestroy>>;
 using DeviceMemory = std::unique_ptr<void, Destroyer<cudaFree>>;
-using PinnedMemory = std::unique_ptr<void, Destroyer<cudaFreeHost>>;  ///< Seen by the device, too.
+/// Also accessible on the device.
+using PinnedMemory = std::unique_ptr<void, Destroyer<cudaFreeHost>>;
 using Module = std::unique_ptr<CUmod_st, ModuleUnloader>;
 
 Stream make_stream();
@@ -49,20 +50,20 @@ Event make_event();
 PinnedMemory make_pinned(std::size_t bytes);
 Module make_module(const Driver& driver, std::span<const std::uint8_t> image);
 
-/// Throws CudaError (cudaErrorMemoryAllocation) naming what is needed and what is free, also when
-/// the memory would only just do: the driver needs some for itself.
+/// Allocates device memory. Throws CudaError (cudaErrorMemoryAllocation) naming the needed and the
+/// free bytes, also when the memory would only just suffice: the driver needs some for itself.
 DeviceMemory allocate(std::size_t bytes);
 
 /// Copies on the stream, without waiting for it.
 void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, CUstream stream);
 
-/// Waits for all that is on the stream.
+/// Waits for all work on the stream.
 void synchronize(CUstream stream);
 
-/// The bytes at `from`, when all that is on the stream is done.
+/// Returns the bytes at `from` once all work on the stream is done.
 std::vector<std::uint8_t> download(CUdeviceptr from, std::int64_t bytes, CUstream stream);
 
-/// The runtime knows addresses on the device as pointers, the driver as numbers.
+/// The runtime represents device addresses as pointers, the driver as numbers.
 inline void* as_pointer(CUdeviceptr address) {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr CompareRule kEqual;
 
-/// How many elements of each pair of arrays differ, found by one comparison after the other.
+/// Counts the differing elements of each pair of arrays, one comparison after the other.
 class Differences {
  public:
   Differences(std::size_t count, CUstream stream)
@@ -44,7 +44,7 @@ class Differences {
 
 std::vector<KeptOutput> kept_outputs(const DeviceKernels& kernels, const PreparedWorkload& workload,
                                      CUstream stream) {
-  // Of each output, what differs from its beginning, and which neighbors differ.
+  // For each output: elements that differ from their initial value, and neighbors that differ.
   Differences differences(2 * workload.expected.size(), stream);
   std::size_t next = 0;
   for (const std::string& name : workload.expected) {

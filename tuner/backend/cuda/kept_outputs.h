@@ -9,11 +9,11 @@
 
 namespace smemtune::cuda {
 
-/// What a reference run has made the expected outputs of a workload.
+/// Returns the outputs that a reference run has kept as a workload's expected ones.
 std::vector<KeptOutput> kept_outputs(const DeviceKernels& kernels, const PreparedWorkload& workload,
                                      CUstream stream);
 
-/// Puts what is expected, edited, where the kernel's launches leave its outputs.
+/// Writes the expected outputs, with the edits, to where the kernel's launches leave its outputs.
 void write_kept(const PreparedWorkload& workload, const BoundKernel& bound,
                 const std::vector<Edit>& edits, CUstream stream);
 

@@ -19,25 +19,27 @@ namespace {
 // Samples whose clock is below this share of the reference are repeated.
 constexpr double kMinClockShare = 0.97;
 constexpr int kMaxDiscarded = 20;
-// After so many in a row the clock is what this kernel's own power draw leaves.
+// After this many in a row, the clock is what this kernel's own power draw allows.
 constexpr int kMaxDiscardedInARow = 3;
 constexpr double kBackOffMs = 5;
-// %globaltimer may tick in microseconds: a shorter interval tells the clock no better than 1 %.
+// %globaltimer may tick in microseconds: a shorter interval gives the clock no better than within 1
+// %.
 constexpr double kMinClockIntervalMs = 0.2;
-// Sustained work beyond this lets boards lower their clock.
+// Longer sustained work lets boards lower their clock.
 constexpr double kMaxBusyMs = 5;
 constexpr double kMinGapMs = 1;
 constexpr int kMaxLateSamples = 3;
-// A checked run may take so many times what a sample does: its clock is not up, and the time that a
-// launch takes the host is in it.
+// A checked run may take this many times as long as a sample: its clock is not up, and it contains
+// the time that a launch takes the host.
 constexpr double kSlowRun = 2;
-// Every launch of a sample has a copy of the buffers to itself, up to so many bytes together.
+// Every launch of a sample has its own copy of the buffers; all copies take at most this many
+// bytes.
 constexpr std::int64_t kMostCopiesBytes = std::int64_t{2} << 30;
-// Never shorter than the resolution of an event (0.5 us), so that a time is never 0.
+// Shortest time of a sample: the resolution of an event (0.5 us), so that a time is never 0.
 constexpr double kMinElapsedMs = 5e-4;
 
-// The copies between host and device that a program would make around the kernel, its arrays being
-// ordinary vectors. The host's pages are touched before.
+// Times the copies between host and device that a program would make around the kernel if its
+// arrays were ordinary vectors. The host's pages are touched beforehand.
 Transfers time_transfers(const BoundKernel& bound, CUstream stream) {
   using Clock = std::chrono::steady_clock;
   const auto timed_copy = [stream](void* to, const void* from, std::size_t bytes,
@@ -72,11 +74,12 @@ void record(const Event& event, CUstream stream) {
 
 }  // namespace
 
-/// So many launches of the whole kernel per sample, each on its own copy of the buffers.
+/// A sample's launches of the whole kernel, each on its own copy of the buffers.
 struct KernelTimer::Sampling {
   int launches = 1;
-  bool repeats = false;  ///< Launched before on the same data, so its time is not used.
-  std::span<const Event> marks = {};  ///< To be recorded before every turn; may be none.
+  /// True if it was launched before on the same data; its time is not used then.
+  bool repeats = false;
+  std::span<const Event> marks = {};  ///< Recorded before every turn; may be empty.
 };
 
 struct KernelTimer::Subject {
@@ -88,16 +91,16 @@ struct KernelTimer::Subject {
 
 struct KernelTimer::Compared {
   std::size_t launch = 0;
-  const DataSet* data = nullptr;  ///< nullptr: the workload's own.
+  const DataSet* data = nullptr;  ///< nullptr for the workload's own.
 };
 
 class KernelTimer::Series {
  public:
-  /// `clock_mhz` is what the kernel is expected to run at.
+  /// `clock_mhz` is the clock at which the kernel is expected to run.
   Series(KernelTimer& timer, const Subject& subject, double clock_mhz)
       : timer_(timer), subject_(subject), clock_mhz_(clock_mhz) {}
 
-  /// Adds one sample at full clock, or what comes nearest.
+  /// Adds one sample at full clock, or the nearest that can be had.
   std::optional<Failure> add(const Sampling& sampling) {
     const auto interval = take(sampling);
     if (!interval) return interval.failure();
@@ -109,11 +112,12 @@ class KernelTimer::Series {
     return std::nullopt;
   }
 
-  /// No further sample is wanted, as the last one was slow or wrong, or all took long enough.
+  /// Returns true if no further sample is wanted: the last one was slow or wrong, or all took long
+  /// enough.
   bool has_ended() const { return ended_; }
   const std::vector<double>& samples_ms() const { return report_.samples_ms; }
 
-  /// Forgets the times so far, unless something was wrong.
+  /// Forgets the times so far, unless a mismatch was found.
   void start_again() {
     if (report_.mismatch) return;
     report_.samples_ms.clear();
@@ -121,7 +125,7 @@ class KernelTimer::Series {
     ended_ = false;
   }
 
-  /// The median of the clocks that can be held against other kernels'; 0: not known.
+  /// Returns the median of the clocks that may be compared with other kernels'; 0 when not known.
   double trusted_clock_mhz() const {
     return trusted_clocks_mhz_.empty() ? 0 : median(trusted_clocks_mhz_);
   }
@@ -193,8 +197,9 @@ Outcome<TimeReport> KernelTimer::time(CudaKernel& kernel, BoundKernel& bound,
   Series series(*this, subject, expected_clock_mhz(kernel));
   Sampling sampling = plan(bound, std::max(request.launches_per_sample, 1));
   if (request.launches_per_sample <= 0) {
-    // A sample of one launch tells how many make one that is long enough. Where it will be left out
-    // for that, it may as well show what becomes of known data.
+    // A sample of one launch tells how many launches make a sample that is long enough. If that
+    // sample is going to be dropped for being too short, it may as well show what the kernel does
+    // with known data.
     const double min_sample_ms = request.min_sample_us / 1000;
     sampling.repeats = kernel.run_ms > 0 && kernel.run_ms < kSlowRun * min_sample_ms;
     if (const auto failure = series.add(sampling)) return *failure;
@@ -217,7 +222,7 @@ Outcome<TimeReport> KernelTimer::time(CudaKernel& kernel, BoundKernel& bound,
   return report;
 }
 
-/// Between events around every turn; what lies between two launches counts with the first.
+/// Takes times between events around every turn; time between two launches counts with the first.
 Outcome<TimeReport> KernelTimer::time_launches(const Subject& subject) {
   const std::vector<Turn>& all = subject.bound.turns();
   const auto wanted = static_cast<std::size_t>(subject.request.samples);
@@ -245,8 +250,8 @@ double KernelTimer::expected_clock_mhz(const CudaKernel& kernel) const {
   return kernel.clock_mhz > 0 ? kernel.clock_mhz : reference_clock_mhz_;
 }
 
-/// Launches a kernel once that never was: that may have to allocate local memory, which waits for
-/// the stream, so it must not happen while that is held.
+/// Launches a kernel once that was never launched: this may allocate local memory, which waits for
+/// the stream, so it must not happen while the stream is held.
 std::optional<Failure> KernelTimer::settle(CudaKernel& kernel, const BoundKernel& bound) {
   if (kernel.was_launched) return std::nullopt;
   refill(bound, {}, std::nullopt);
@@ -256,8 +261,8 @@ std::optional<Failure> KernelTimer::settle(CudaKernel& kernel, const BoundKernel
   return std::nullopt;
 }
 
-// A launch that finds its buffers in the L2 cache is not cold, and one that finds what an earlier
-// one read or wrote may know the answer: so each has a copy of the buffers to itself.
+// Plans a copy of the buffers for every launch: a launch that finds its buffers in the L2 cache is
+// not cold, and one that finds what an earlier launch read or wrote may know the answer.
 KernelTimer::Sampling KernelTimer::plan(BoundKernel& bound, int launches) const {
   const auto turns = static_cast<std::int64_t>(bound.turns().size());
   const std::int64_t bytes = std::max<std::int64_t>(bound.bytes(), 1);
@@ -268,9 +273,10 @@ KernelTimer::Sampling KernelTimer::plan(BoundKernel& bound, int launches) const 
               static_cast<int>(bound.provide_copies(static_cast<std::size_t>(wanted), stream_))};
 }
 
-/// Chooses one launch of a sample: the last one of a kernel's first batch, later that one half of
-/// the time, as a kernel may leave to each launch what the one before it had to do. It meets the
-/// newest data that this kernel has not met. None where nothing says what is right.
+/// Chooses the launch of a sample that is compared: the last one of a kernel's first batch, and
+/// later the last one half of the time, because a kernel may leave to each launch the work of the
+/// one before. The launch gets the newest data that this kernel has not seen. Nullopt if there is
+/// no reference.
 std::optional<KernelTimer::Compared> KernelTimer::choose(const Subject& subject,
                                                          const Sampling& sampling) const {
   const PreparedWorkload& workload = subject.workload;
@@ -289,7 +295,7 @@ std::optional<KernelTimer::Compared> KernelTimer::choose(const Subject& subject,
   return compared;
 }
 
-/// Gives every launch of a sample its own data, and nothing that an earlier one has written.
+/// Gives every launch of a sample its own data, and nothing that an earlier launch has written.
 void KernelTimer::refill(const BoundKernel& bound, const Sampling& sampling,
                          const std::optional<Compared>& compared) {
   for (std::size_t copy = 0; copy < static_cast<std::size_t>(sampling.launches); ++copy) {

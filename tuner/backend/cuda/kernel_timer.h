@@ -15,20 +15,20 @@ namespace smemtune::cuda {
 /// what timed launches write.
 class KernelTimer {
  public:
-  /// All must outlive it.
+  /// All arguments must outlive the timer.
   KernelTimer(const Driver& driver, const DeviceKernels& kernels, Refiller& refiller,
               Findings& findings, CUstream stream, const Device& device);
 
-  /// `kernel` is bound to the buffers of `workload`. Throws UnavailableError where the host cannot
-  /// keep up.
+  /// Times `kernel`, which is bound to the buffers of `workload`. Throws UnavailableError if the
+  /// host cannot keep up.
   Outcome<TimeReport> time(CudaKernel& kernel, BoundKernel& bound, const PreparedWorkload& workload,
                            const TimeRequest& request);
 
  private:
-  struct Sampling;  // How often a kernel is launched.
-  struct Subject;   // What is timed.
+  struct Sampling;  // The launches of a sample.
+  struct Subject;   // A kernel, its workload and the request to time it.
   class Series;     // The samples of one request.
-  struct Compared;  // The launch of a sample that is compared, and with what.
+  struct Compared;  // The launch of a sample that is compared, and its data.
 
   Sampling plan(BoundKernel& bound, int launches) const;
   std::optional<Failure> settle(CudaKernel& kernel, const BoundKernel& bound);
@@ -47,7 +47,7 @@ class KernelTimer {
   Findings& findings_;
   CUstream stream_;
   Stopwatch stopwatch_;
-  double reference_clock_mhz_ = 0;  ///< The highest seen; 0 before the warm-up.
+  double reference_clock_mhz_ = 0;  ///< Highest clock seen; 0 before the warm-up.
   double busy_ms_ = 0;              ///< Timed work since the last pause.
 };
 

@@ -7,18 +7,19 @@
 
 namespace smemtune::cuda {
 
-/// One turn of a launch as the driver takes it. Points into itself: neither copied nor moved.
+/// One turn of a launch in the driver's form. Contains pointers into itself, so it can be neither
+/// copied nor moved.
 class LaunchConfig {
  public:
   LaunchConfig(const LaunchShape& launch, const Repetition& turn, CUstream stream);
   LaunchConfig(const LaunchConfig&) = delete;
   LaunchConfig& operator=(const LaunchConfig&) = delete;
 
-  /// Whether every number is one that the driver can be given.
+  /// Returns true if every number fits into the driver's types.
   bool is_narrow() const { return is_narrow_; }
   const CUlaunchConfig& get() const { return config_; }
 
-  /// CUDA_ERROR_INVALID_VALUE where the numbers are too large.
+  /// Launches the kernel. Returns CUDA_ERROR_INVALID_VALUE if the numbers are too large.
   CUresult launch(const Driver& driver, CUfunction function, void** parameters) const;
 
  private:

@@ -22,11 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Newest first. 11.2 is the name that all of 11.2 to 11.8 have.
+// Newest first. All versions from 11.2 to 11.8 are named 11.2.
 constexpr std::array<const char*, 4> kLibraryNames = {"libnvrtc.so.13", "libnvrtc.so.12",
                                                       "libnvrtc.so.11.2", "libnvrtc.so"};
 
-// Folders of toolkits, most specific first.
+// Returns the folders of toolkits, most specific first.
 std::vector<fs::path> toolkit_roots() {
   std::vector<fs::path> roots;
   for (const char* variable : {"CUDA_PATH", "CUDA_HOME"}) {
@@ -44,7 +44,7 @@ bool find_function(void* library, const char* name, Function& function) {
   return function != nullptr;
 }
 
-// Empty when all were found, else the name of one that was not.
+// Returns the name of a function that was not found; empty if all were found.
 std::string find_functions(void* library, Nvrtc& nvrtc) {
   if (!find_function(library, "nvrtcGetErrorString", nvrtc.error_string)) {
     return "nvrtcGetErrorString";
@@ -86,7 +86,7 @@ std::string find_functions(void* library, Nvrtc& nvrtc) {
 
 fs::path path_of(const Nvrtc& nvrtc, const std::string& candidate) {
   Dl_info info = {};
-  // A function's address names the file that it was loaded from.
+  // A function's address gives the file that it was loaded from.
   if (dladdr(reinterpret_cast<const void*>(nvrtc.version), &info) == 0) return candidate;
   std::error_code error;
   const fs::path real = fs::canonical(info.dli_fname, error);
@@ -98,7 +98,7 @@ fs::path builtins_path(const Nvrtc& nvrtc) {
                                      std::to_string(nvrtc.minor));
 }
 
-/// The note that `ld --build-id` writes, or nothing.
+/// Returns the note that `ld --build-id` writes, or nothing.
 std::string build_id(std::ifstream& file) {
   const auto read_at = [&file](std::uint64_t offset, void* into, std::size_t size) {
     file.seekg(static_cast<std::streamoff>(offset));
@@ -146,10 +146,11 @@ std::string identity_of_file(const fs::path& path) {
   return sha256(bytes);
 }
 
-/// The first candidate that opens and has every function; without one says what was tried.
+/// Opens the first candidate that loads and has every function; if there is none, `tried` says what
+/// was tried.
 std::optional<Nvrtc> open_first(const std::vector<std::string>& candidates, std::string& tried) {
   for (const std::string& candidate : candidates) {
-    // The loader waits for the writer of a FIFO.
+    // Opening a FIFO, the loader would wait for its writer.
     if (candidate.find('/') != std::string::npos) {
       try {
         const InputFile file(candidate);
@@ -174,8 +175,9 @@ std::optional<Nvrtc> open_first(const std::vector<std::string>& candidates, std:
       continue;
     }
     nvrtc.path = path_of(nvrtc, candidate);
-    // NVRTC asks for it by its name alone, which the loader looks for in the system's folders; once
-    // it is loaded it is found by that name. Where it is not beside the library, that is as before.
+    // NVRTC opens its builtins by their name alone, which the loader looks for in the system's
+    // folders; once the library is loaded it is found by that name. If it is not beside NVRTC,
+    // nothing changes.
     static_cast<void>(dlopen(builtins_path(nvrtc).c_str(), RTLD_NOW | RTLD_LOCAL));
     return nvrtc;
   }
@@ -190,7 +192,7 @@ std::vector<std::string> nvrtc_candidates() {
     for (const char* folder : {"lib64", "lib"}) {
       for (const char* name : kLibraryNames) {
         std::string candidate = (root / folder / name).string();
-        // A toolkit that is not there would only lengthen the message.
+        // A toolkit that does not exist would only lengthen the message.
         if (fs::exists(candidate) && std::ranges::find(candidates, candidate) == candidates.end()) {
           candidates.push_back(std::move(candidate));
         }
@@ -248,9 +250,9 @@ Nvrtc open_nvrtc_version(std::int64_t version) {
 std::vector<fs::path> header_folders(const Nvrtc& nvrtc) {
   std::vector<fs::path> folders;
   const fs::path library_folder = nvrtc.path.parent_path();
-  // Beside the library first, so that headers and compiler are of one version: lib64 -> include;
-  // targets/x86_64-linux/lib -> targets/x86_64-linux/include; /usr/lib/x86_64-linux-gnu -> /usr;
-  // cuda_nvrtc/lib of NVIDIA's Python packages -> cuda_runtime.
+  // Folders beside the library come first, so that headers and compiler have the same version:
+  // lib64 -> include; targets/x86_64-linux/lib -> targets/x86_64-linux/include;
+  // /usr/lib/x86_64-linux-gnu -> /usr; cuda_nvrtc/lib of NVIDIA's Python packages -> cuda_runtime.
   std::vector<fs::path> candidates = {
       library_folder.parent_path() / "include",
       library_folder.parent_path().parent_path() / "include",
@@ -259,10 +261,10 @@ std::vector<fs::path> header_folders(const Nvrtc& nvrtc) {
   for (const fs::path& candidate : candidates) {
     if (!fs::exists(candidate / "cuda_fp16.h")) continue;
     folders.push_back(candidate);
-    // From 13.0 the C++ core libraries lie one folder deeper.
+    // From 13.0 on the C++ core libraries lie one folder deeper.
     if (fs::exists(candidate / "cccl")) folders.push_back(candidate / "cccl");
-    // mma.h and cooperative_groups.h include what lies beside their parts, and nothing is looked
-    // for beside an including file (--no-source-include).
+    // mma.h and cooperative_groups.h include files that lie beside their parts, but nothing is
+    // looked for beside an including file (--no-source-include).
     for (const char* const part : {"crt", "cooperative_groups", "cooperative_groups/details"}) {
       if (fs::exists(candidate / part)) folders.push_back(candidate / part);
     }

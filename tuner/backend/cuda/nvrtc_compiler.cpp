@@ -58,7 +58,7 @@ bool includes(const KernelSource& source, const StandardHeader& header) {
 
 constexpr const char* kBuiltinsName = "smemtune_builtins.h";
 
-/// `builtins`: what is to be read before the source; `behind`: behind it. Both may be empty.
+/// `builtins` is read before the source, `behind` after it. Both may be empty.
 Program make_program(const Nvrtc& nvrtc, const KernelSource& source,
                      const std::string& builtins = {}, const std::string& behind = {}) {
   std::vector<const char*> headers;
@@ -68,7 +68,8 @@ Program make_program(const Nvrtc& nvrtc, const KernelSource& source,
         source.files.end()) {
       continue;
     }
-    // Toolkit 11's own headers say "cstddef" where 12's say <cuda/std/cstddef>, and mean theirs.
+    // Toolkit 11's own headers say "cstddef" where those of 12 say <cuda/std/cstddef>, and mean
+    // their own file.
     const bool must_be_named = nvrtc.major < 12 || header.only_where_named;
     if (must_be_named && !includes(source, header)) continue;
     headers.push_back(header.text);
@@ -82,7 +83,7 @@ Program make_program(const Nvrtc& nvrtc, const KernelSource& source,
     headers.push_back(builtins.c_str());
     names.push_back(kBuiltinsName);
   }
-  // NVRTC hands the name to its front end, which takes one that begins so for an option.
+  // NVRTC hands the name to its front end, which takes a name that begins like this for an option.
   std::string name = source.files.front().name;
   if (name.starts_with('-')) name.insert(0, "./");
   const std::string text = source.files.front().text + behind;
@@ -94,7 +95,7 @@ Program make_program(const Nvrtc& nvrtc, const KernelSource& source,
   return Program(program, ProgramDestroyer{&nvrtc});
 }
 
-// By its length: ptxas's error text stands behind a NUL.
+// Reads the log by its length, because ptxas's error text follows a NUL.
 std::string program_log(const Nvrtc& nvrtc, nvrtcProgram program) {
   std::size_t size = 0;
   check_nvrtc(nvrtc, nvrtc.program_log_size(program, &size), "nvrtcGetProgramLogSize");
@@ -129,7 +130,7 @@ nvrtcResult compile_nothing(const Nvrtc& nvrtc, const std::vector<std::string>& 
   return nvrtc.compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
 }
 
-// Those of `options` that this version knows.
+// Returns those of `options` that this version knows.
 std::vector<std::string> known_options(const Nvrtc& nvrtc,
                                        const std::vector<std::string>& options) {
   if (compile_nothing(nvrtc, options) == NVRTC_SUCCESS) return options;
@@ -150,7 +151,7 @@ std::vector<std::string> known_options(const Nvrtc& nvrtc,
 }
 
 // NVRTC 11 resolves no relative include of any header when told not to look beside the source, so
-// that the toolkit's own do not compile.
+// that the toolkit's own headers do not compile. Returns false in that case.
 bool finds_own_headers(const Nvrtc& nvrtc, const std::vector<std::string>& options) {
   const Program program =
       make_program(nvrtc, {.files = {{.name = "header.cu", .text = "#include <nv/target>\n"}}});
@@ -170,7 +171,7 @@ void clear_environment() {
 
 bool is_virtual(std::string_view architecture) { return architecture.starts_with("compute_"); }
 
-// 90 for `sm_90`, `sm_90a` and `compute_90`; nullopt for anything else.
+// Returns 90 for `sm_90`, `sm_90a` and `compute_90`; nullopt for anything else.
 std::optional<int> compute_capability(std::string_view architecture) {
   if (!architecture.starts_with("sm_") && !is_virtual(architecture)) return std::nullopt;
   architecture.remove_prefix(architecture.find('_') + 1);
@@ -188,13 +189,13 @@ bool is_standard_option(const std::string& option) {
   return option.starts_with("-std") || option.starts_with("--std");
 }
 
-// What a symbol expression is called in the program: NVRTC takes names of functions as they are, of
-// variables as addresses.
+// Returns the name expression of a symbol: NVRTC takes names of functions as they are, of variables
+// as addresses.
 std::string address_of(const std::string& symbol) {
   return symbol.starts_with('&') ? symbol : "&" + symbol;
 }
 
-// The lowered name, or nullopt where the expression names nothing in the program.
+// Returns the lowered name, or nullopt if the expression names nothing in the program.
 std::optional<std::string> lowered_name(const Nvrtc& nvrtc, nvrtcProgram program,
                                         const std::string& expression) {
   const char* lowered = nullptr;
@@ -212,7 +213,7 @@ void add_names(const Nvrtc& nvrtc, nvrtcProgram program, const CompileRequest& r
   }
 }
 
-// The next three add to what was compiled, and say what is missing, if anything is.
+// The next three functions add to the compiled kernel, and return what is missing, if anything.
 
 std::string not_a_kernel(const std::string& expression) {
   return expression + " is not a kernel (__global__ function)";
@@ -261,10 +262,10 @@ std::string add_symbols(const Nvrtc& nvrtc, nvrtcProgram program, const CompileR
   return {};
 }
 
-/// Memory that ran out says nothing of the text, nor do static arrays above 48 KB, which ptxas
-/// refuses.
+/// Returns the failure of a program. Running out of memory says nothing about the source, nor do
+/// static arrays above 48 KB, which ptxas refuses.
 Failure program_failure(const std::string& log) {
-  // In the words of the front end and of ptxas; between them LLVM ends the process.
+  // The words of the front end and of ptxas; between them LLVM ends the process.
   for (const char* words : {"catastrophic error: out of memory", "Memory allocation failure"}) {
     if (log.find(words) == std::string::npos) continue;
     return failure(
@@ -301,15 +302,15 @@ NvrtcCompiler::NvrtcCompiler(Nvrtc nvrtc)
   if (count > 0) {
     check_nvrtc(nvrtc_, nvrtc_.supported_archs(architectures_.data()), "nvrtcGetSupportedArchs");
   }
-  // Without a cache, so that compile times are compile times (12.9 and later have one where there
-  // is a driver); taking a header's declarations for the host as they are; without changing the
-  // process's stack limit; without files that nobody named.
+  // No cache, so that compile times are real (12.9 and later have a cache if there is a driver); a
+  // header's declarations for the host count for the device as well; the process's stack limit
+  // stays; no files are read that nobody named.
   own_options_ = known_options(nvrtc_, {"--no-cache", "--modify-stack-limit=false",
                                         kNoSourceInclude, "--device-as-default-execution-space"});
   own_options_.emplace_back("--ptxas-options=-v");
   for (const std::filesystem::path& folder : header_folders(nvrtc_)) {
     own_options_.push_back("-I" + folder.string());
-    // The others lie in the first.
+    // The other folders lie in the first.
     if (read_.empty()) read_.push_back(read_place(folder));
   }
   if (nvrtc_.major < 12 && !finds_own_headers(nvrtc_, own_options_)) {
@@ -368,7 +369,8 @@ std::vector<std::string> NvrtcCompiler::options_for(const CompileRequest& reques
   return options;
 }
 
-/// Of a program that did not compile. Throws UnavailableError where that is not its own fault.
+/// Returns the failure of a program that did not compile. Throws UnavailableError if that is not
+/// the program's own fault.
 Failure NvrtcCompiler::failure_of(nvrtcResult code, const std::string& log,
                                   const CompileRequest& request) const {
   switch (code) {

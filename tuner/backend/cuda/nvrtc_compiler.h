@@ -8,19 +8,19 @@
 
 namespace smemtune::cuda {
 
-/// Compiles for a GPU, which need not be here, by NVRTC. NVRTC aborts the process when it runs out
-/// of memory: so this belongs in a worker.
+/// Compiles with NVRTC for a GPU, which need not be in this machine. NVRTC aborts the process when
+/// it runs out of memory, so this class belongs in a worker.
 class NvrtcCompiler final : public Compiler {
  public:
-  /// Tries which options this NVRTC knows, and that it can compile at all. Removes the environment
-  /// variables NVRTC_*, which change what is compiled. Throws UnavailableError.
+  /// Finds out which options this NVRTC knows, and that it can compile at all. Removes the
+  /// environment variables NVRTC_*, which change what is compiled. Throws UnavailableError.
   explicit NvrtcCompiler(Nvrtc nvrtc = open_nvrtc());
 
   std::string version() const override;
   std::string sha256() const override { return library_sha256_; }
 
-  /// Options of ours: the architecture, `--ptxas-options=-v`, C++17 unless the request has a
-  /// `-std`, no compile cache, no search of the working folder.
+  /// Adds options of its own: the architecture, `--ptxas-options=-v`, C++17 unless the request has
+  /// a `-std`, no compile cache, no search of the working folder.
   Outcome<CompiledKernel> compile(const CompileRequest& request) override;
 
   const Nvrtc& nvrtc() const { return nvrtc_; }
@@ -33,8 +33,8 @@ class NvrtcCompiler final : public Compiler {
   Nvrtc nvrtc_;
   std::string library_sha256_;
   std::vector<int> architectures_;        ///< Compute capabilities: 75, 90, ...
-  std::vector<std::string> own_options_;  ///< For every compilation.
-  std::vector<ReadPlace> read_;           ///< Its headers.
+  std::vector<std::string> own_options_;  ///< Options for every compilation.
+  std::vector<ReadPlace> read_;           ///< The folder of NVRTC's headers.
 };
 
 }  // namespace smemtune::cuda

@@ -33,7 +33,7 @@ CompileRequest request(std::vector<KernelSource::File> files, std::vector<std::s
           .options = std::move(options)};
 }
 
-// One compiler for all tests: starting it costs as much as a compilation.
+// All tests share one compiler: starting one costs as much as a compilation.
 class NvrtcCompilerTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -63,7 +63,7 @@ class NvrtcCompilerTest : public testing::Test {
 std::unique_ptr<NvrtcCompiler> NvrtcCompilerTest::compiler_;
 std::string NvrtcCompilerTest::why_not_;
 
-// What nvcc declares unasked; as constants, and beside the toolkit's own headers.
+// Names that nvcc declares by itself are known as constants, and beside the toolkit's own headers.
 TEST_F(NvrtcCompilerTest, KnowsWhatNvccDeclaresUnasked) {
   const std::string kernel = R"(
 constexpr float kLowest = -INFINITY;
@@ -80,7 +80,7 @@ __global__ void k(float* x, const uint8_t* bytes, int64_t n, size_t m) {
   }
 }
 
-/// Why the entry `k` of `text` is refused that is passed a buffer of `type` and an int; empty where
+/// Returns why the entry `k` of `text`, passed a buffer of `type` and an int, is refused; empty if
 /// it is not.
 std::string refused(NvrtcCompiler& compiler, const std::string& text, ScalarType type,
                     const std::string& entry = "k", bool is_result = false) {
@@ -95,7 +95,7 @@ std::string refused(NvrtcCompiler& compiler, const std::string& text, ScalarType
   const auto compiled = compiler.compile(request);
   request.name_expressions.clear();
   const auto looked = compiler.compile(request);
-  // That the source itself is wrong is not for who only looks at signatures.
+  // A check of signatures alone does not report that the source itself is wrong.
   const bool is_fault = !compiled && compiled.failure().reason == "signature";
   EXPECT_EQ(is_fault ? compiled.failure().detail : "", looked ? "" : looked.failure().detail);
   if (compiled) return "";
@@ -219,7 +219,8 @@ TEST_F(NvrtcCompilerTest, CompilesSeveralInstantiationsOfOneProgramInTheOrderAsk
   EXPECT_EQ(compiled->entries[0].name_expression, "reverse<double, 64>");
   EXPECT_EQ(compiled->entries[0].lowered_name, "_Z7reverseIdLi64EEvPT_");
   EXPECT_EQ(compiled->entries[0].resources.static_shared_bytes, 512);
-  if (compiled->log.find("barriers") != std::string::npos) {  // Those of 11.8 and 12.0 count none.
+  // 11.8 and 12.0 do not count barriers.
+  if (compiled->log.find("barriers") != std::string::npos) {
     EXPECT_EQ(compiled->entries[0].resources.barriers, 1);
   }
   EXPECT_EQ(compiled->entries[0].resources.max_threads_per_block, 64);
@@ -289,7 +290,7 @@ TEST_F(NvrtcCompilerTest, TellsMemoryThatRanOutFromAnErrorOfTheText) {
   GTEST_SKIP() << "the sanitizer itself needs more addresses than are left here";
 #endif
   const auto compile_with_little_memory = [] {
-    std::size_t pages = 0;  // That are mapped already.
+    std::size_t pages = 0;  // Pages that are mapped already.
     std::ifstream("/proc/self/statm") >> pages;
     const rlim_t bytes =
         pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + (std::size_t{60} << 20);

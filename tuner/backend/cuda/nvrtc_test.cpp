@@ -93,7 +93,7 @@ TEST(Nvrtc, HashDependsOnTheLibraryAndItsBuiltins) {
   EXPECT_THROW((void)library_sha256(nvrtc), UnavailableError);
 }
 
-/// An ELF with nothing but a build ID, and something after it.
+/// Returns an ELF file that has only a build ID, followed by `rest`.
 std::string signed_library(const std::string& id, const std::string& rest) {
   Elf64_Ehdr header = {};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);

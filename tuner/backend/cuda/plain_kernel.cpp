@@ -69,7 +69,7 @@ const Argument& PlainKernel::argument(const std::string& name) const {
 void PlainKernel::launch(CUstream stream, const ArgumentBytes& arguments) const {
   for (const Turn& turn : turns_of(launches_)) {
     const LaunchShape& shape = launches_[turn.launch];
-    ArgumentBytes own;  // Values that change from one repetition to the next.
+    ArgumentBytes own;  // Scalars that change from one repetition to the next.
     for (const Argument& scalar : turn.as.scalars) own[scalar.name] = scalar_bytes(scalar);
     std::vector<void*> parameters;
     for (const std::string& name : turn.as.arguments) {
@@ -86,7 +86,7 @@ void PlainKernel::launch(CUstream stream, const ArgumentBytes& arguments) const 
         throw InputError("the argument " + name + " has " + std::to_string(bytes) + " bytes, " +
                          std::to_string(given->second.size()) + " are given");
       }
-      // The driver only reads them.
+      // The driver only reads the bytes.
       parameters.push_back(const_cast<std::uint8_t*>(given->second.data()));
     }
     check_dimensions(turn.as.grid, shape.name_expression);

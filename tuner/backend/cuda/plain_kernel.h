@@ -16,8 +16,8 @@ namespace smemtune::cuda {
 /// scalar's value, a tensor map.
 using ArgumentBytes = std::map<std::string, std::vector<std::uint8_t>, std::less<>>;
 
-/// A configuration's launches on the device that is current, and nothing beside them: no kernel of
-/// ours checks or times anything. Throws CudaError for what the driver refuses.
+/// A configuration's launches on the current device, and nothing else: none of this project's own
+/// kernels checks or times anything. Throws CudaError for what the driver refuses.
 class PlainKernel {
  public:
   PlainKernel(const CompiledKernel& compiled, std::vector<LaunchShape> launches,
@@ -27,13 +27,14 @@ class PlainKernel {
   const std::vector<Argument>& arguments() const { return arguments_; }
 
   /// Enqueues all launches in their order. Throws InputError for an argument that is missing or has
-  /// another size.
+  /// the wrong size.
   void launch(CUstream stream, const ArgumentBytes& arguments) const;
 
-  /// The address of an argument in constant memory. Throws InputError for any other.
+  /// Returns the address of an argument in constant memory. Throws InputError for any other
+  /// argument.
   CUdeviceptr symbol(const std::string& argument) const;
 
-  /// The tensor map that the kernel takes of a buffer at `data`.
+  /// Returns the tensor map that the kernel takes for a buffer at `data`.
   std::vector<std::uint8_t> tensor_map_bytes(const std::string& name, CUdeviceptr data) const;
 
  private:
@@ -43,18 +44,18 @@ class PlainKernel {
   Module module_;
   std::vector<LaunchShape> launches_;
   std::vector<Argument> arguments_;
-  std::vector<CUfunction> functions_;  ///< Of the launches.
+  std::vector<CUfunction> functions_;  ///< One for each launch.
   std::map<std::string, CUdeviceptr> symbols_;
 };
 
-/// Makes the device current, fills the arguments' buffers by copying, launches once and waits: what
-/// a profiler or compute-sanitizer sees of this process is the kernel alone. Buffers are as large
-/// as the arguments, outputs and scratch are not initialized.
+/// Makes the device current, fills the arguments' buffers by copying, launches once and waits, so
+/// that a profiler or compute-sanitizer sees nothing but the kernel in this process. Buffers are as
+/// large as the arguments; outputs and scratch are not initialized.
 void launch_once(int device, const CompiledKernel& compiled,
                  const std::vector<LaunchShape>& launches, const std::vector<Argument>& arguments,
                  std::uint64_t seed);
 
-/// The bytes of an address, or of a texture object, as an argument.
+/// Returns the bytes of an address, or of a texture object, as an argument.
 std::vector<std::uint8_t> address_bytes(CUdeviceptr address);
 
 }  // namespace smemtune::cuda

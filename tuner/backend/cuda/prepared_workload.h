@@ -12,18 +12,18 @@
 
 namespace smemtune::cuda {
 
-/// Salts of different buffers differ in all bits, not in low ones only.
+/// Factor that makes the salts of different buffers differ in all bits, not only in low ones.
 constexpr std::uint32_t kSaltStep = 0x9E3779B9u;
 
-/// Bytes that the buffers of a workload take on the device, with their copies. Scratch is not the
-/// workload's.
+/// Returns the bytes that a workload's buffers and the copies of their contents take on the device.
+/// Scratch does not belong to the workload.
 std::int64_t device_bytes(const Workload& workload);
 
-/// Data that were drawn for timed launches, and what the reference gives for them.
+/// Data drawn for timed launches, and the reference's answers for them.
 struct DataSet {
-  std::uint64_t key = 0;                        ///< redraw_for() of each buffer.
-  std::uint64_t mask = 0;                       ///< The answers are kept under it (apply_mask).
-  std::map<std::string, DeviceMemory> answers;  ///< By output.
+  std::uint64_t key = 0;   ///< Key of each buffer's redraw_for().
+  std::uint64_t mask = 0;  ///< Mask under which the answers are kept (apply_mask).
+  std::map<std::string, DeviceMemory> answers;  ///< Reference outputs, by name.
 };
 
 /// A workload on the device.
@@ -40,7 +40,7 @@ struct PreparedWorkload {
   std::map<std::string, DeviceBuffer> buffers;
   std::map<std::string, Constant> constants;
   std::set<std::string> expected;  ///< Names of the buffers that a reference run has filled.
-  std::deque<DataSet> data_sets;   ///< The oldest one first.
+  std::deque<DataSet> data_sets;   ///< Oldest first.
 };
 
 }  // namespace smemtune::cuda

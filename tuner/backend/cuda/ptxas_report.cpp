@@ -9,7 +9,7 @@
 namespace smemtune::cuda {
 namespace {
 
-// The number that stands before `words` in `line`: 48 for "registers" in "Used 48 registers, ...".
+// Returns the number before `words` in `line`: 48 for "registers" in "Used 48 registers, ...".
 std::optional<std::int64_t> number_before(std::string_view line, std::string_view words) {
   const std::size_t found = line.find(words);
   if (found == std::string_view::npos || found < 2 || line[found - 1] != ' ') return std::nullopt;
@@ -22,7 +22,7 @@ std::optional<std::int64_t> number_before(std::string_view line, std::string_vie
   return number;
 }
 
-// What follows `words` up to the end of the name: `_Z1kv` in "Function properties for _Z1kv".
+// Returns the name that follows `words`: `_Z1kv` in "Function properties for _Z1kv".
 std::optional<std::string_view> name_after(std::string_view line, std::string_view words) {
   const std::size_t found = line.find(words);
   if (found == std::string_view::npos) return std::nullopt;
@@ -38,7 +38,7 @@ std::map<std::string, Resources, std::less<>> ptxas_report(std::string_view log)
   Resources* entry = nullptr;
   std::string_view entry_name;
   bool properties_are_of_entry = false;
-  std::set<std::string_view> serialized;  // Said before the entry's own lines.
+  std::set<std::string_view> serialized;  // Reported before the entry's own lines.
   while (!log.empty()) {
     // ptxas's error text begins after a NUL, in the middle of a line.
     const std::size_t end = log.find_first_of(std::string_view("\n\0", 2));

@@ -7,7 +7,7 @@
 namespace smemtune::cuda {
 
 std::string readable_text(std::string_view text, std::size_t max_bytes) {
-  // ptxas's error stands behind the log and a NUL, and ends in another.
+  // ptxas's error follows the log and a NUL, and ends with another NUL.
   std::string lines(text);
   std::ranges::replace(lines, '\0', '\n');
   std::string readable = printable_lines(lines);
@@ -18,7 +18,7 @@ std::string readable_text(std::string_view text, std::size_t max_bytes) {
 
   const std::string cut = "\n[cut off]\n";
   std::size_t end = max_bytes > cut.size() ? max_bytes - cut.size() : 0;
-  const auto continues = [&](std::size_t i) {  // A character that began before.
+  const auto continues = [&](std::size_t i) {  // True inside a character that began before.
     return (static_cast<unsigned char>(readable[i]) & 0xC0u) == 0x80u;
   };
   while (end > 0 && continues(end)) --end;

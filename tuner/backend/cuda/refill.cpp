@@ -39,7 +39,7 @@ void Refiller::run() {
     room_ = std::max(2 * room_, refills_.size());
     there_ = allocate(room_ * sizeof(Refill));
   }
-  // From pageable memory, which is read before the call returns.
+  // The source is pageable memory, which is read before the call returns.
   copy(there_.get(), refills_.data(), refills_.size() * sizeof(Refill), cudaMemcpyHostToDevice,
        stream_);
   const std::int64_t largest = std::ranges::max(refills_, {}, &Refill::bytes).bytes;

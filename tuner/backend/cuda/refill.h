@@ -10,13 +10,14 @@
 
 namespace smemtune::cuda {
 
-/// Makes buffers as they are before a launch: contents or poison, and guard zones around them. All
-/// that was added is filled by one kernel.
+/// Puts buffers into their state before a launch: contents or poison, and guard zones around them.
+/// One kernel fills all buffers that were added.
 class Refiller {
  public:
   Refiller(const DeviceKernels& kernels, CUstream stream) : kernels_(kernels), stream_(stream) {}
 
-  /// A copy, with contents drawn anew for `key` where they can be; 0: with its initial ones.
+  /// Adds a copy of a buffer, with contents drawn anew for `key` if the buffer can be redrawn; 0:
+  /// with its initial contents.
   void add(const DeviceBuffer& buffer, std::size_t copy, std::uint64_t key);
   void add(const BoundKernel::Scratch& scratch, std::size_t copy);
 

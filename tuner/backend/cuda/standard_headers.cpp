@@ -136,11 +136,12 @@ template <class T, class U> __device__ constexpr U copy(T first, T last, U to) {
 }
 )";
 
-// From the toolkit's C++ library; what NVRTC declares in std itself, such as move, goes before it.
+// A header that brings names from the toolkit's C++ library into std; names that NVRTC declares in
+// std itself, such as move, take precedence.
 #define SMEMTUNE_FROM_LIBRARY(name) \
   "#pragma once\n#include <cuda/std/" name ">\nnamespace std { using namespace cuda::std; }\n"
 
-/// A header that the toolkit's C++ library has, by the same name.
+/// Returns a header that the toolkit's C++ library has under the same name.
 constexpr StandardHeader of_library(const char* name, const char* text) {
   return {.name = name, .text = text, .only_where_named = true};
 }

@@ -16,7 +16,8 @@ namespace {
 constexpr std::uint32_t kStampSlots = 1024;
 constexpr std::size_t kStampBytes = kStampSlots * sizeof(ClockStamp);
 
-// Queueing takes microseconds each; a host that needs longer is not running us.
+// Queueing a launch takes microseconds; a host that needs longer than this is not running this
+// process.
 constexpr std::uint64_t kBlockTimeoutNs = 2'000'000'000;
 
 constexpr std::uint64_t kWarmUpWindowNs = 20'000'000;
@@ -24,7 +25,7 @@ constexpr std::size_t kWarmUpWindows = 5;
 constexpr double kWarmUpSpread = 0.01;
 constexpr auto kWarmUpLimit = std::chrono::seconds(2);
 
-// What host and device share.
+// Memory that host and device share.
 struct Mapped {
   std::atomic<std::uint32_t> flag{0};
   std::atomic<std::uint32_t> timed_out{0};
@@ -40,7 +41,7 @@ CUdeviceptr device_address(void* mapped_memory) {
   return as_address(address);
 }
 
-// Lets the stream go on, also when queueing threw.
+// Lets the stream go on when destroyed, also if queueing threw.
 class Release {
  public:
   Release(Mapped& shared, std::uint32_t ticket) : shared_(shared), ticket_(ticket) {}

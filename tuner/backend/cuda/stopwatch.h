@@ -11,37 +11,39 @@
 
 namespace smemtune::cuda {
 
-/// Average clock of the multiprocessors between two sets of stamps, in MHz; 0 when no
+/// Returns the average clock of the multiprocessors between two sets of stamps, in MHz; 0 if no
 /// multiprocessor has both. Slot i of both belongs to one multiprocessor.
 double clock_mhz(std::span<const ClockStamp> before, std::span<const ClockStamp> after);
 
-/// Launches that one timed stretch may queue: well below the 1024 entries of a stream's queue.
+/// Most launches that one timed stretch may queue: well below the 1024 entries of a stream's queue.
 constexpr int kMaxPendingLaunches = 512;
 
-/// One timed stretch of work.
+/// The result of one timed stretch of work.
 struct Interval {
   double elapsed_ms = 0;
-  double sm_clock_mhz = 0;  ///< 0: not known.
-  bool late = false;        ///< The host was too slow to queue the work: the time means nothing.
+  double sm_clock_mhz = 0;  ///< 0 when not known.
+  bool late = false;  ///< True if the host was too slow to queue the work: the time means nothing.
 };
 
 /// Times work on a stream without the latency of launching it: a kernel holds the stream until all
-/// of the work is queued. (nvbench does so, too.)
+/// of the work is queued. (nvbench does the same.)
 class Stopwatch {
  public:
   Stopwatch(const DeviceKernels& kernels, CUstream stream, int sm_count, std::int64_t l2_bytes);
 
-  /// Overwrites twice the L2 cache, so that it holds nothing of any buffer. Its lines are left
-  /// dirty, as a kernel's own would be: what the next kernel evicts is as much as it leaves behind.
+  /// Overwrites twice the L2 cache, so that it holds nothing of any buffer. The cache lines are
+  /// left dirty, as a kernel would leave its own, so that the next kernel evicts as much as it
+  /// leaves behind.
   void flush_l2() const;
 
-  /// `enqueue` puts the work on the stream; it must neither wait nor queue more than
-  /// kMaxPendingLaunches before it calls release(), or the stream's queue fills up while it is
-  /// held. `afterwards` puts on the stream what is to follow without being timed.
+  /// Times the work that `enqueue` puts on the stream; it must neither wait nor queue more than
+  /// kMaxPendingLaunches before it calls release(), or the stream's queue fills up while the stream
+  /// is held. `afterwards` puts the work on the stream that follows without being timed.
   Outcome<Interval> time(const std::function<std::optional<Failure>()>& enqueue,
                          const std::function<void()>& afterwards = {});
 
-  /// For work that is more than the stream's queue may hold: lets it begin while it is queued.
+  /// Lets the work begin while the rest is still being queued. For more work than the stream's
+  /// queue may hold.
   void release();
 
   /// Keeps the GPU busy until five windows in a row agree on the clock within 1 %, for at most two

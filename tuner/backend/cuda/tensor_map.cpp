@@ -57,7 +57,7 @@ CUtensorMapSwizzle swizzle(std::int64_t bytes) {
   }
 }
 
-/// The driver counts dimensions from the innermost on.
+/// Reverses the order: the driver counts dimensions from the innermost on.
 template <typename Number>
 std::vector<Number> innermost_first(const std::vector<std::int64_t>& numbers) {
   std::vector<Number> result;
@@ -81,7 +81,7 @@ TensorMap make_tensor_map(const Driver& driver, const Argument& argument, CUdevi
   if (!argument.element_strides.empty()) {
     element_strides = innermost_first<cuuint32_t>(argument.element_strides);
   }
-  std::vector<cuuint64_t> strides;  // In bytes, of all dimensions but the innermost.
+  std::vector<cuuint64_t> strides;  // Strides in bytes of all dimensions but the innermost.
   cuuint64_t stride = size_of(argument.type);
   for (std::size_t i = 0; i + 1 < rank; ++i) strides.push_back(stride *= extents[i]);
   const CUtensorMapL2promotion promotion = l2_fetches_256_bytes(strides)

@@ -14,14 +14,14 @@ struct alignas(64) TensorMap {
   std::array<std::uint64_t, 16> words = {};
 };
 
-/// Whether the L2 cache fetches 256 bytes at a time for copies of a tensor whose `strides` are in
-/// bytes, else 128. Where not all are multiples of 256, 128 multiplied matrices up to 10 % faster
-/// (bench/RESULTS.md).
+/// Returns true if the L2 cache is to fetch 256 bytes at a time for copies of a tensor with these
+/// `strides` in bytes, false for 128. Where not all strides are multiples of 256, matrix
+/// multiplication was up to 10 % faster with 128 (bench/RESULTS.md).
 bool l2_fetches_256_bytes(const std::vector<std::uint64_t>& strides);
 
-/// Describes an argument's buffer, at `data`, and the box that is copied of it. REQUIRES: the
-/// argument keeps the limits of core/tensor_map.h, `data` is a multiple of 16. Throws CudaError;
-/// UnavailableError where the driver or the toolkit of the build has no tensor maps.
+/// Returns the tensor map of an argument's buffer at `data` and of the box that is copied of it.
+/// REQUIRES: the argument keeps the limits of core/tensor_map.h, `data` is a multiple of 16. Throws
+/// CudaError; UnavailableError if the driver or the toolkit of the build has no tensor maps.
 TensorMap make_tensor_map(const Driver& driver, const Argument& argument, CUdeviceptr data);
 
 }  // namespace smemtune::cuda

@@ -8,7 +8,7 @@
 
 namespace smemtune::cuda {
 
-/// Owns a texture object, which is a number; 0 is none.
+/// Owns a texture object, which is a number; 0 stands for none.
 class Texture {
  public:
   explicit Texture(cudaTextureObject_t object) : object_(object) {}
@@ -27,12 +27,12 @@ class Texture {
   cudaTextureObject_t object_;
 };
 
-/// A texture object over linear memory: tex1Dfetch<T>(object, i) reads texel i as it is stored, T
-/// being the argument's type or its vector of texel_elements(). `data` lies where an allocation
-/// begins, or a multiple of 4096 bytes behind. Throws CudaError.
+/// Returns a texture object over linear memory: tex1Dfetch<T>(object, i) reads texel i as it is
+/// stored, T being the argument's type or its vector of texel_elements(). `data` is the beginning
+/// of an allocation, or lies a multiple of 4096 bytes behind it. Throws CudaError.
 Texture make_texture(const Argument& argument, CUdeviceptr data);
 
-/// Texels that a linear texture of the device that is current can have.
+/// Returns the most texels that a linear texture of the current device can have.
 std::int64_t max_texels();
 
 }  // namespace smemtune::cuda

@@ -7,7 +7,7 @@ namespace smemtune::fake {
 /// "Compiles" scripts (script.h): a module is the script itself. Faults in `compile` strike here.
 class FakeCompiler final : public Compiler {
  public:
-  /// `reply_descriptor`: where `garbage` goes.
+  /// `reply_descriptor`: where the fault `garbage` writes.
   explicit FakeCompiler(int reply_descriptor = -1) : reply_descriptor_(reply_descriptor) {}
 
   std::string version() const override { return "fake 1"; }

@@ -18,7 +18,7 @@ namespace smemtune::fake {
 
 namespace {
 
-// One swing of the drift, in samples.
+// Period of the drift, in samples.
 constexpr double kDriftPeriod = 300;
 
 constexpr double kClock_mhz = 1500;
@@ -26,7 +26,7 @@ constexpr double kClock_mhz = 1500;
 constexpr std::array<const char*, 5> kMismatches = {"mismatch", "nan", "unwritten", "overrun",
                                                     "input_modified"};
 
-/// A number between -1 and 1.
+/// Returns a number between -1 and 1.
 double noise(std::uint64_t seed, std::uint64_t i) {
   return static_cast<double>(random_bits(seed, i) >> 11) * 0x1p-52 - 1;
 }
@@ -162,7 +162,7 @@ Outcome<RunReport> FakeLauncher::run(KernelHandle handle, const RunRequest& requ
   report.elapsed_ms = 1e-6 * static_cast<double>(evaluate(kernel.script.time_ns, bindings));
   if (fault) {
     if (auto struck = strike(*fault)) return *struck;
-    // What is to become the reference is compared with nothing.
+    // A run that becomes the reference is compared with nothing.
     if (!request.as_reference || *fault != "mismatch") report.mismatch = wrong_result(fault);
   }
   compute(kernel, data, request, report);
@@ -192,7 +192,7 @@ void FakeLauncher::compute(const Loaded& kernel, const Workload& workload,
   std::map<std::string, double> scalars;
   std::vector<std::string> scalar_names;
   for (const Argument& argument : workload.arguments) {
-    if (argument.role == Role::scratch) continue;  // Nobody may read it.
+    if (argument.role == Role::scratch) continue;  // Its contents may not be read.
     if (argument.is_buffer()) {
       const auto bytes = initial_contents(argument, workload.seed);
       arrays[argument.name] = {argument.shape, to_doubles(bytes, argument.type)};
@@ -216,7 +216,8 @@ void FakeLauncher::compute(const Loaded& kernel, const Workload& workload,
   }
 }
 
-/// As CudaLauncher does: a sample at a low clock is repeated, but only so often.
+/// Takes a sample as CudaLauncher does: one at a low clock is repeated, but only a few times in a
+/// row.
 double FakeLauncher::sample_ms(const Loaded& kernel, const Bindings& bindings, TimeReport& report) {
   constexpr int kMaxDiscardedInARow = 3;
   Bindings now = bindings;
@@ -243,7 +244,8 @@ double FakeLauncher::undisturbed_ms(const Loaded& kernel, const Bindings& bindin
          (1 + kernel.script.drift_percent / 100 * drift);
 }
 
-/// The second turn takes twice as long as the first, the third three times, together what all take.
+/// Returns times of the launches that add up to `all_ms`: the second turn takes twice as long as
+/// the first, the third three times, and so on.
 std::vector<double> FakeLauncher::times_of_launches(const Loaded& kernel, double all_ms) {
   const std::vector<Turn> turns = turns_of(kernel.launches);
   const auto count = static_cast<double>(turns.size());

@@ -10,21 +10,23 @@
 
 namespace smemtune::fake {
 
-/// A device that is nowhere: limits like those of an sm_90 GPU. `unit`: which of several boards.
+/// Returns a device that does not exist, with limits like those of an sm_90 GPU. `unit`: which of
+/// several boards.
 Device fake_device(int unit = 0);
 
-/// Behaves as scripts say (script.h). Faults in `load`, `run` and `time` strike here; beside those
-/// of processes there are `error` (a launch that fails), `device_memory`, `context_lost`, and wrong
-/// results, in `run` and in timed launches: `mismatch`, `nan`, `unwritten`, `overrun`,
+/// Behaves as scripts say (script.h). Faults in `load`, `run` and `time` strike here. Besides the
+/// faults of processes there are `error` (a launch that fails), `device_memory`, `context_lost`,
+/// and wrong results, in `run` and in timed launches: `mismatch`, `nan`, `unwritten`, `overrun`,
 /// `input_modified`.
 class FakeLauncher final : public Launcher {
  public:
-  /// `seed`: of noise and drift. `reply_descriptor`: where `garbage` goes. `unit`: UNIT of scripts.
+  /// `seed`: seed of noise and drift. `reply_descriptor`: where the fault `garbage` writes. `unit`:
+  /// the UNIT of scripts.
   explicit FakeLauncher(std::uint64_t seed = 1, int reply_descriptor = -1, int unit = 0)
       : seed_(seed), reply_descriptor_(reply_descriptor), unit_(unit) {}
 
-  /// More loaded kernels than this fail with `device_memory`, so that whoever never unloads is
-  /// found.
+  /// Loading more kernels than this fails with `device_memory`, so that a caller that never unloads
+  /// is found.
   static constexpr std::size_t kMaxLoaded = 160;
 
   Device device() const override { return fake_device(unit_); }
@@ -42,7 +44,7 @@ class FakeLauncher final : public Launcher {
 
  private:
   struct Loaded {
-    std::string name;  ///< Of the configuration: entry and options.
+    std::string name;  ///< Name of the configuration: entry and options.
     Script script;
     Bindings bindings;
     std::vector<LaunchShape> launches;

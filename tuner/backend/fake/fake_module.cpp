@@ -4,7 +4,7 @@
 
 namespace smemtune::fake {
 
-// The options, one per line, an empty line, the script.
+// An image holds the options, one per line, an empty line, and the script.
 
 std::vector<std::uint8_t> to_image(const FakeModule& module) {
   std::string text;

@@ -6,7 +6,7 @@
 
 namespace smemtune::fake {
 
-/// What a fake module's image says.
+/// The contents of a fake module's image.
 struct FakeModule {
   std::string script;
   std::vector<std::string> options;

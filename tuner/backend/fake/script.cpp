@@ -22,7 +22,7 @@ namespace smemtune::fake {
 
 namespace {
 
-/// `a, b` as two words.
+/// Returns the words of a list: two for `a, b`.
 std::vector<std::string> listed(const std::string& text) {
   std::vector<std::string> words;
   std::istringstream stream(text);
@@ -32,7 +32,7 @@ std::vector<std::string> listed(const std::string& text) {
 
 Value value_of(const std::string& text) { return parse_key("VALUE=" + text).at("VALUE"); }
 
-/// `crash in time when TILE == 8`
+/// Parses `crash in time when TILE == 8`.
 Script::Fault parse_fault(const std::string& text) {
   Script::Fault fault;
   std::istringstream stream(text);
@@ -65,7 +65,8 @@ void parse_kernel(const std::string& text, Script& script) {
   for (;;) pause();
 }
 
-/// A file of the folder of the environment; empty where there is none.
+/// Returns the path of a file in the folder that SMEMTUNE_FAKE_FOLDER names; empty if that is not
+/// set.
 std::string file_in_folder(const std::string& name) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment.
   const char* folder = std::getenv("SMEMTUNE_FAKE_FOLDER");
@@ -74,7 +75,7 @@ std::string file_in_folder(const std::string& name) {
 
 bool has_happened() { return access(file_in_folder("happened").c_str(), F_OK) == 0; }
 
-/// Returns false where it is there.
+/// Creates a file in that folder. Returns false if it exists.
 bool create(const std::string& name) {
   const std::string file = file_in_folder(name);
   if (file.empty()) throw InputError("SMEMTUNE_FAKE_FOLDER is not set");
@@ -90,7 +91,7 @@ void wait_until(const std::function<bool()>& holds) {
   while (!holds()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-/// Waits until so many processes have come.
+/// Waits until `count` processes have come here.
 void meet(std::size_t count) {
   const std::string prefix = "met-";
   create(prefix + std::to_string(getpid()));
@@ -186,7 +187,7 @@ void commit(const std::string& kind, int reply_descriptor) {
   if (kind == "exit") _exit(3);
   if (kind == "killed" || (kind == "killed_once" && first_time())) {
     raise(SIGKILL);
-    hang();  // Until the signal is there.
+    hang();  // Until the signal arrives.
   }
   if (kind == "flood") {
     const std::string line(1023, 'x');

@@ -26,19 +26,19 @@ namespace smemtune::fake {
 ///   code TILE                         configurations with equal numbers have the same code;
 ///                                     by default all differ
 ///   clock_mhz 1500 - 300 * (DISCARDED < 2)   of each sample; the device's own is 1500, the default
-///   driver_registers 40               where the driver is to differ
+///   driver_registers 40               if the driver is to report another number
 ///   fault crash in time when TILE == 8 && TIMES > 3
 ///
 /// Expressions read template arguments, macros of the options, and HAPPENED: whether a fault that
-/// happens only once has happened. While running also UNIT (of the device), the problem's integer
-/// scalars, SEED (of the workload), and RUNS and TIMES (calls of run and time before this one, by
-/// this process and configuration); the clock also DISCARDED (samples that the same call of time
-/// repeated).
+/// happens only once has happened. At run time they also read UNIT (of the device), the problem's
+/// integer scalars, SEED (of the workload), and RUNS and TIMES (earlier calls of run and time by
+/// this process for this configuration); the clock also reads DISCARDED (samples that the same call
+/// of time repeated).
 struct Script {
   struct Fault {
     std::string kind;
-    /// `compile`, `load`, `run`, `time`, `draw` (of data, by a reference) or `look` (where `race` is
-    /// one).
+    /// `compile`, `load`, `run`, `time`, `draw` (of data, by a reference) or `look`, which also has
+    /// the kind `race`.
     std::string place;
     std::string when = "1";
   };
@@ -52,34 +52,35 @@ struct Script {
   std::string static_shared = "0";
   std::string spills = "0";
   std::string wgmma_serialized = "0";
-  std::string code;  ///< Empty: each has its own.
+  std::string code;  ///< Empty: each configuration has its own.
   std::string clock_mhz = "1500";
-  std::string driver_registers;  ///< Empty: as the compiler has them.
+  std::string driver_registers;  ///< Empty: the registers that the compiler reports.
   std::vector<Fault> faults;
 };
 
-/// Throws InputError for a line that is none of the above.
+/// Parses a script. Throws InputError for a line that is none of the above.
 Script parse_script(std::string_view text);
 
-/// What the names of an expression stand for: the template arguments of `name_expression` and the
-/// `-DNAME=VALUE` among `options`. Throws InputError when their number is not the script's.
+/// Returns the values of the names in an expression: the template arguments of `name_expression`
+/// and the `-DNAME=VALUE` among `options`. Throws InputError when the number of template arguments
+/// is not the script's.
 Bindings bindings_of(const Script& script, const std::string& name_expression,
                      const std::vector<std::string>& options);
 
 std::int64_t evaluate(const std::string& text, const Bindings& bindings);
 
-/// The fault of that place whose condition holds.
+/// Returns the fault of that place whose condition holds.
 std::optional<std::string> fault_at(const Script& script, std::string_view place,
                                     const Bindings& bindings);
 
-/// Does what faults of processes do, where `kind` is one: `crash` (abort), `hang`, `exit`, `killed`
-/// (by SIGKILL), `flood` (prints 8 MB and goes on), `pause` (takes 20 ms and goes on), `wait` (goes
-/// on when the file `happened` is in the folder that SMEMTUNE_FAKE_FOLDER names), `meet2` and
-/// `meet3` (goes on when so many processes have come here), `broken` (throws UnavailableError),
-/// `shortage` (throws MachineError), `memory` (throws bad_alloc), `garbage` (writes what is no
-/// message to `reply_descriptor` and hangs), `torn` (writes the beginning of one there and ends).
-/// `crash_once`, `killed_once` and `shortage_once` happen once, and processes meet, per folder that
-/// SMEMTUNE_FAKE_FOLDER names.
+/// Commits the fault if `kind` is one of a process: `crash` (abort), `hang`, `exit`, `killed` (by
+/// SIGKILL), `flood` (prints 8 MB and goes on), `pause` (takes 20 ms and goes on), `wait` (goes on
+/// when the file `happened` is in the folder that SMEMTUNE_FAKE_FOLDER names), `meet2` and `meet3`
+/// (goes on when that many processes have come here), `broken` (throws UnavailableError),
+/// `shortage` (throws MachineError), `memory` (throws bad_alloc), `garbage` (writes bytes that are
+/// no message to `reply_descriptor` and hangs), `torn` (writes the beginning of a message there and
+/// ends). `crash_once`, `killed_once` and `shortage_once` happen once, and processes meet, per
+/// folder that SMEMTUNE_FAKE_FOLDER names.
 void commit(const std::string& kind, int reply_descriptor);
 
 }  // namespace smemtune::fake
