@@ -81,7 +81,7 @@ struct Comparison {
     std::map<std::size_t, StoredResult> best;  ///< The best result on each device, by column.
     std::vector<std::size_t> gpus;             ///< Columns of the GPUs that have a best result.
     double fastest_gpu_ms = 0;                 ///< 0 if there is no GPU.
-    /// The other GPUs, by column.
+    /// Slowdown of each other GPU compared with the fastest, by column.
     std::map<std::size_t, std::optional<Slowdown>> slower_than_fastest;
     std::vector<Guest> guests;  ///< Every pair of GPUs, ordered by `on`, then `best_of`.
     std::optional<ForAll> least_worst;

@@ -32,7 +32,7 @@ struct ImportedFile {
 /// each run to `take` in the order in which the runs began, a run with many results in parts. Each
 /// run gets an origin, except that with Runs::ours the runs that we measured have none. Entries
 /// that are not results, or whose measurement contradicts itself (contradictions.h), are left out;
-/// a file with no valid entry among them is refused. Throws InputError naming the file and the
+/// a file that contains only such entries is refused. Throws InputError naming the file and the
 /// place, and StoreError for a database that is not ours.
 ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
                        const std::function<void(RunRecord&&)>& take);
