@@ -20,7 +20,7 @@ struct ImportNames {
 /// Whether the runs in our own exports and databases are stored as imported ones or as ours.
 enum class Runs { imported, ours };
 
-/// What was read from a file.
+/// The result of reading a file.
 struct ImportedFile {
   Origin origin;
   bool cut_off = false;  ///< True if the file is truncated; what comes before the cut was read.

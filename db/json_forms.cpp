@@ -53,7 +53,7 @@ Json value_json(const T& value) {
 template <typename Member>
 bool is_unknown(const Device& device, std::string_view name, const Member& member) {
   if constexpr (std::is_same_v<Member, std::string> || std::is_enum_v<Member>) return false;
-  // Of a device that another tuner named, only the name is known.
+  // If another tuner named the device, only its name is known.
   if (device.kind == DeviceKind::gpu && device.sm_count == 0) return true;
   return (name.ends_with("_khz") || name == "memory_bus_bits") && member == Member();
 }

@@ -76,7 +76,7 @@ struct Contradicting {
 
 /// Reads every result in the same way as commands do.
 void look_at_results(const Connection& connection, DatabaseFaults& found) {
-  // By the imported file; empty for our own results.
+  // Keyed by imported file; the empty key is for our own results.
   std::map<std::string, Contradicting> contradicting;
   Statement runs(connection, "SELECT id, uid FROM run");
   while (runs.step()) {

@@ -13,7 +13,7 @@
 
 namespace smemtune::db {
 
-/// What is wrong with a database that can be opened.
+/// Faults of a database that can be opened.
 struct DatabaseFaults {
   /// One line for each fault: damaged pages, dangling references, measurements that contradict
   /// themselves (contradictions.h), bests that do not follow from the results, text that smemtune
@@ -28,7 +28,7 @@ DatabaseFaults check_database(const std::filesystem::path& file);
 /// Returns the faults without the notes.
 std::vector<std::string> find_faults(const std::filesystem::path& file);
 
-/// What a database holds.
+/// Summary of the contents of a database.
 struct DatabaseSummary {
   struct Part {
     std::string source;  ///< The imported file; empty for results that were measured here.
@@ -100,7 +100,7 @@ Pruned prune(const std::filesystem::path& file, const PruneRule& rule,
 /// Returns what prune() would remove. The file stays unchanged, even if it has an older version.
 Pruned would_prune(const std::filesystem::path& file, const PruneRule& rule);
 
-/// What undo_prune() restored.
+/// The result of undo_prune().
 struct Restored {
   std::filesystem::path backup;
   std::uint64_t results = 0;

@@ -58,8 +58,8 @@ std::span<const Migration> migrations() {
         CREATE INDEX result_by_configuration ON result
           (model_id, kernel_id, problem_id, configuration_id, id, status, stage, median_ms, run_id,
            chosen))sql"},
-      // What the result was compared with. For results stored before, this is known only if it was
-      // another kernel, the reference.
+      // The kind of reference that the result was compared with. For results stored before, this is
+      // known only if the reference was another kernel.
       {.version = 4, .sql = R"sql(
         ALTER TABLE result ADD COLUMN compared_with TEXT NOT NULL DEFAULT 'unknown';
         UPDATE result SET compared_with = 'another kernel'

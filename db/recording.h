@@ -29,7 +29,7 @@ struct OddEntries {
   std::string others_text() const;
 };
 
-/// What a tuner recorded about one kernel on one device for one problem.
+/// A tuner's record of one kernel on one device for one problem.
 struct Recording {
   struct Evaluation {
     Result result;

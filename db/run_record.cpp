@@ -159,7 +159,7 @@ class RunAdder {
  private:
   enum class Match { none, same, other };
 
-  /// What is stored about a configuration.
+  /// The stored state of a configuration.
   struct Found {
     Match match = Match::none;
     bool any = false;     ///< True if there is any result with this device, kernel and problem.

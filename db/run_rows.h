@@ -91,7 +91,7 @@ class ResultRows {
  public:
   explicit ResultRows(const Connection& connection);
 
-  /// What a row contains besides the result itself.
+  /// The columns of a row besides those of the result itself.
   struct Place {
     std::int64_t run_id = 0;
     std::int64_t number = 0;

@@ -105,7 +105,7 @@ class Statement {
   void check_bound(int code) const;
 
   const Connection* connection_;
-  /// By position, from 0. Never resized: SQLite holds pointers to the texts.
+  /// Bound texts, by position from 0. Never resized: SQLite holds pointers to the texts.
   std::vector<BoundText> texts_;
   std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
   std::map<std::string, int, std::less<>> columns_;

@@ -18,7 +18,7 @@ struct StoredPortfolio {
   std::vector<StoredResult> chosen;
 };
 
-/// What is lost with at most `most` configurations.
+/// Loss of portfolios of at most `most` configurations.
 struct PortfolioSize {
   std::size_t most = 0;  ///< Maximum number of configurations; 0: every problem has its own best.
   std::optional<Portfolio> portfolio;

@@ -82,7 +82,7 @@ class TimesReader {
 
   std::size_t pairs_;
   std::string run_;
-  /// By connection and kernel id.
+  /// Keyed by connection and kernel id.
   std::map<std::pair<const Connection*, std::int64_t>, Known> known_;
 };
 
