@@ -21,9 +21,9 @@ struct WinnerFit {
 struct AlsoFits {
   Device device;
   /// Why nothing could be compiled for the device, so that the winners are judged by the resources
-  /// that they use on this one; empty if they were compiled for it.
+  /// that they use where they were tuned; empty if they were compiled for it.
   std::string not_compiled;
-  bool registers_known = true;  ///< False if this device is a CPU, which has no registers.
+  bool registers_known = true;  ///< False if they were tuned on a CPU, which has no registers.
   std::vector<WinnerFit> winners;
 };
 

@@ -66,7 +66,7 @@ class StartupCheck {
   Say say_;
   Clock::time_point again_at_;
   std::vector<Device> loaded_;                    ///< Devices to check again.
-  std::map<std::string, OtherProcesses> others_;  ///< By UUID.
+  std::map<std::string, OtherProcesses> others_;  ///< Keyed by UUID.
 };
 
 }  // namespace smemtune::cli
