@@ -12,8 +12,8 @@ namespace smemtune::db {
 /// control characters become spaces. The same results give the same text.
 std::string export_csv(const std::vector<StoredResult>& best);
 
-/// Return one cell of such a table: escaped text from any source, or a number, which is empty if it
-/// is not finite.
+/// Returns one cell of such a table: escaped text from any source, or a number, which is empty if
+/// it is not finite.
 std::string csv_text(const std::string& text);
 std::string csv_number(double value);
 

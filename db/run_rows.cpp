@@ -64,7 +64,7 @@ Result fitted_to_columns(Result result) {
   return result;
 }
 
-// Return the stored form of enumerators and other members.
+// Returns the stored form of enumerators and other members.
 std::string stored_form(Status value) { return to_text(value); }
 std::string stored_form(Stage value) { return to_text(value); }
 std::string stored_form(ComparedWith value) { return to_text(value); }

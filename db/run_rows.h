@@ -33,7 +33,7 @@ std::int64_t store_run(const Connection& connection, const Run& run, std::int64_
                        std::int64_t environment_id, std::int64_t origin_id,
                        const std::string& process);
 
-/// Read the columns of device_model; those of device_model, environment and device_unit; those of
+/// Reads the columns of device_model; those of device_model, environment and device_unit; those of
 /// origin.
 Device read_model(const Statement& row);
 Device read_device(const Statement& row);
@@ -100,8 +100,8 @@ class ResultRows {
     Subject subject;
     double at_unix = 0;
   };
-  /// Returns the id of the stored row. A detail that is too long is cut; times that are not finite
-  /// are stored as 0.
+  /// Stores the result and returns its row's id. A detail that is too long is cut; compile and
+  /// verification times that are not finite are stored as 0.
   std::int64_t store(const Place& place, const Result& result);
 
  private:

@@ -53,7 +53,7 @@ class Statement {
   Statement& bind(const char* name, const std::optional<T>& value) {
     return bind(parameter(name), value);
   }
-  /// Bind by position, starting at 1; faster for statements that run for very many rows.
+  /// Binds by position, starting at 1; faster for statements that run for very many rows.
   Statement& bind(int place, std::int64_t value);
   Statement& bind(int place, int value) { return bind(place, std::int64_t{value}); }
   Statement& bind(int place, bool value) { return bind(place, std::int64_t{value}); }
@@ -139,7 +139,7 @@ class Connection {
 
   /// Runs one or several statements without bindings.
   void execute(const char* sql) const;
-  /// Return the first column of the first row. REQUIRES: there is one.
+  /// Returns the first column of the first row. REQUIRES: there is one.
   std::int64_t integer(const char* sql) const;
   std::string text(const char* sql) const;
 

@@ -17,7 +17,7 @@ std::string occupancy_text(const Device& device, const BlockNeeds& needs);
 std::string allowance_text(const Device& device, std::int64_t threads_per_block,
                            double target_percent);
 
-/// Return the same information as JSON.
+/// Returns the same information as JSON.
 nlohmann::ordered_json occupancy_json(const Device& device, const BlockNeeds& needs);
 nlohmann::ordered_json allowance_json(const Device& device, std::int64_t threads_per_block,
                                       double target_percent);

@@ -49,7 +49,7 @@ std::string for_markdown(const std::string& text);
 /// Returns text like `16x16x1`.
 std::string extents_text(const Dim3& extents);
 
-/// Return one word, and a whole command line, quoted for a POSIX shell.
+/// Returns one word, or a whole command line, quoted for a POSIX shell.
 std::string shell_word(const std::string& word);
 std::string shell_command(const std::vector<std::string>& words);
 

@@ -17,8 +17,8 @@ struct FigureInfo {
 const std::vector<FigureInfo>& figures();
 std::vector<std::string> figure_names();
 
-/// Return the figure as SVG. Throw InputError if there is no figure of this name, if the figure is
-/// about one device and problem but the source has several, or if there is nothing to draw.
+/// Returns the figure as SVG. Throws InputError if there is no figure of this name, if the figure
+/// is about one device and problem but the source has several, or if there is nothing to draw.
 std::string figure(const std::string& name, const ReportSource& source);
 std::string figure(const std::string& name, const VersionDiff& diff);
 

@@ -17,7 +17,8 @@ constexpr double kBelow = 40;
 constexpr double kRight = 14;
 constexpr std::size_t kTicks = 6;  // Approximate number of ticks.
 
-/// Returns 1, 2 or 5 times a power of ten, so that about `kTicks` steps cover the range.
+/// Returns the smallest step of 1, 2 or 5 times a power of ten with which at most `kTicks` steps
+/// cover the range.
 double step_of(double range) {
   const double rough = range / static_cast<double>(kTicks);
   const double power = std::pow(10, std::floor(std::log10(rough)));

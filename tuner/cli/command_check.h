@@ -15,7 +15,7 @@ namespace smemtune::cli {
 struct CheckOptions {
   std::filesystem::path space;
   std::filesystem::path database;
-  std::vector<std::string> problems;  ///< Empty: all of the file that have a stored best.
+  std::vector<std::string> problems;  ///< Empty: all problems of the file that have a stored best.
   DeviceChoice device;
   double tolerance_percent = 3;
   std::uint64_t runners_up = 3;

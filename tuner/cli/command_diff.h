@@ -16,8 +16,8 @@ struct DiffOptions {
   std::string old_version;  ///< A space file, or `REV:path`.
   std::string new_version;
   std::filesystem::path database;
-  std::vector<std::string> kernels;   ///< Empty: all that both versions have.
-  std::vector<std::string> problems;  ///< Empty: all of the new version's file.
+  std::vector<std::string> kernels;   ///< Empty: all kernels that both versions have.
+  std::vector<std::string> problems;  ///< Empty: all problems of the new version's file.
   DeviceChoice device;
   double tolerance_percent = 3;
   std::uint64_t seed = 1;

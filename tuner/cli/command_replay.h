@@ -15,7 +15,7 @@ struct ReplayCommandOptions {
   std::vector<std::filesystem::path> from;
   std::filesystem::path space;          ///< Source of launch costs; empty: the search knows none.
   std::string device;                   ///< For `space`; empty: the device of the recording.
-  std::vector<std::string> strategies;  ///< Empty: all but `exhaustive`.
+  std::vector<std::string> strategies;  ///< Empty: all strategies but `exhaustive`.
   std::uint64_t seeds = 20;
   std::uint64_t first_seed = 1;
   std::uint64_t evaluations = 500;

@@ -34,7 +34,7 @@ void add_list_options(CLI::App& app, ResultsOptions& options);
 void add_export_options(CLI::App& app, ResultsOptions& options);
 void add_compare_options(CLI::App& app, ResultsOptions& options);
 
-/// Print their answer on stdout and return 0. Throw StoreError, and InputError if nothing matches.
+/// Prints the answer on stdout and returns 0. Throws StoreError, and InputError if nothing matches.
 int run_best(const ResultsOptions& options);
 int run_list(const ResultsOptions& options);
 int run_export(const ResultsOptions& options);

@@ -11,7 +11,7 @@ namespace smemtune::cli {
 
 struct SpaceOptions {
   std::filesystem::path space;
-  std::vector<std::string> kernels;   ///< Empty: all.
+  std::vector<std::string> kernels;   ///< Empty: all kernels.
   std::vector<std::string> problems;  ///< Empty: the first one of the file.
   std::string device;                 ///< Empty: the first GPU in this machine, otherwise the H200.
   std::filesystem::path database;

@@ -21,7 +21,7 @@ struct TuneOptions {
   /// `--export`: write the best results as JSON when the run has ended.
   std::filesystem::path export_file;
   DeviceChoice device;
-  std::vector<std::string> kernels;   ///< Empty: all.
+  std::vector<std::string> kernels;   ///< Empty: all kernels.
   std::string also_fits;              ///< `--also-fits`: devices, separated by commas.
   std::vector<std::string> problems;  ///< Empty: those of the space file.
   TuningOptions tuning;
