@@ -284,7 +284,7 @@ TEST_F(ImportTest, StaysOneInAnExportThatIsMerged) {
   EXPECT_EQ("kernel-tuner", there[0].origin->format);
 }
 
-/// The results are one without samples, one with samples, and a failure.
+/// Covers a result without samples, one with samples, and a failure.
 TEST_F(ImportTest, KeepsUnknownWhatNobodyTold) {
   import(write("cache.json",
                cache_file("GPU A", R"("32": {"BLOCK": 32, "time": 2},)" + kFast + "," + kFailed)));

@@ -89,7 +89,7 @@ std::vector<FitQuestion> defaults_of(const Space& space, const Device& device) {
     const auto problem = std::ranges::find_if(problems, [&](const Problem& one) {
       return KernelBinding(space, kernel, one, device).satisfies_constraints(configuration);
     });
-    // load_space() ensures that there is one if the kernel needs it.
+    // load_space() has found such a problem with the limits of the H200.
     if (problem == problems.end()) continue;
     questions.push_back({.kernel = &kernel, .problem = *problem, .configuration = configuration});
   }

@@ -9,8 +9,8 @@ namespace smemtune::cli {
 /// Number of characters of a run's id that are shown.
 inline constexpr std::size_t kShownIdCharacters = 8;
 
-/// Call this if nothing matches `asked`. Throws InputError if it names a space, device, run, kernel
-/// or size of a problem that is not stored in `database`, with the nearest stored name.
+/// Throws InputError with the nearest stored name if `asked` names a space, device, run, kernel or
+/// size of a problem that is not stored in `database`. REQUIRES: nothing matches `asked`.
 void refuse_unknown(const std::filesystem::path& database, const db::Query& asked,
                     const db::LayeredStore& store);
 
