@@ -17,14 +17,14 @@ namespace smemtune::db {
 
 namespace {
 
-/// Of a name and its value in a JSON object.
+/// Usual size of a name and its value in a JSON object, for reserving memory.
 constexpr std::size_t kUsualBytes = 24;
 
 std::string column_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// As a JSON string. What needs no escapes is most of what is stored.
+/// Appends the word as a JSON string. Most stored strings need no escapes, which is the fast case.
 void append_string(const std::string& word, std::string& text) {
   const bool is_plain = std::ranges::all_of(
       word, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
@@ -35,7 +35,7 @@ void append_string(const std::string& word, std::string& text) {
   }
 }
 
-/// Parses the column and lets `read` take what it needs.
+/// Parses the column as JSON and returns what `read` makes of it.
 template <typename Read>
 auto parse(const Statement& row, const char* column, Read read) {
   try {
@@ -156,7 +156,7 @@ std::string to_json(const std::vector<LaunchResult>& launches) {
   Json array = Json::array();
   for (const LaunchResult& launch : launches) {
     Json object = launch_json(launch);
-    // What is not known is left out: an older smemtune takes a number for each member that is there.
+    // Unknown values are left out: earlier releases expect a number in each member that is present.
     for (auto member = object.begin(); member != object.end();) {
       member = member->is_null() ? object.erase(member) : std::next(member);
     }
@@ -231,7 +231,7 @@ std::string truncated(const std::string& text, std::size_t limit) {
     return "\n[" + std::to_string(text.size() - kept) + " bytes left out]";
   };
   std::size_t kept = limit - std::min(limit, note(0).size());
-  // 10xxxxxx continues a character of UTF-8.
+  // A byte of the form 10xxxxxx continues a UTF-8 character.
   while (kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xC0) == 0x80) --kept;
   return text.substr(0, kept) + note(kept);
 }

@@ -10,16 +10,17 @@
 #include <string>
 #include <vector>
 
-// What the database's columns hold. Reading throws StoreError for text that was not written here;
-// numbers that JSON lacks (NaN, infinity) are left out.
+// Conversions between values and the database's columns. Reading throws StoreError for text that
+// smemtune did not write; numbers that JSON lacks (NaN, infinity) are not stored.
 
 namespace smemtune::db {
 
-/// A row to be, column by column.
+/// A row to insert, built column by column.
 class NewRow {
  public:
   NewRow& set(const std::string& column, DeviceKind kind) { return set(column, to_text(kind)); }
-  NewRow& set(const std::string& column, const Dim3& size);  ///< `COLUMN_x`, `_y` and `_z`.
+  /// Sets `COLUMN_x`, `COLUMN_y` and `COLUMN_z`.
+  NewRow& set(const std::string& column, const Dim3& size);
   template <typename T>
   NewRow& set(const std::string& column, const T& value) {
     columns_.push_back(column);
@@ -28,7 +29,7 @@ class NewRow {
     return *this;
   }
 
-  /// `otherwise`: an ON CONFLICT clause, or nothing.
+  /// Inserts the row. `otherwise`: an ON CONFLICT clause, or empty.
   void insert_into(const Connection& connection, const std::string& table,
                    const std::string& otherwise = "") const;
 
@@ -50,14 +51,15 @@ void read_column(const Statement& row, const std::string& column, ComparedWith& 
 void read_column(const Statement& row, const std::string& column,
                  std::vector<ComparedOutput>& value);
 
-/// `{"M":4096,"T":"float"}`: unlike key(), tells the word `1` from the number 1.
+/// Returns text like `{"M":4096,"T":"float"}`. Unlike key(), distinguishes the word `1` from the
+/// number 1.
 std::string to_json(const Bindings& bindings);
 Bindings bindings_from_json(const Statement& row, const char* column);
 
 std::string to_json(const std::vector<LaunchResult>& launches);
 std::vector<LaunchResult> launches_from_json(const Statement& row, const char* column);
 
-/// `[[{"N":4096},"out","definition",4096,4096]]`; empty for an empty list.
+/// Returns text like `[[{"N":4096},"out","definition",4096,4096]]`; empty for an empty list.
 std::string to_json(const std::vector<ComparedOutput>& compared);
 
 std::string to_json(const std::map<std::string, double>& metrics);
@@ -69,7 +71,8 @@ std::vector<std::string> words_from_json(const Statement& row, const char* colum
 std::vector<std::uint8_t> to_blob(std::span<const double> samples_ms);
 std::vector<double> samples_from_blob(std::span<const std::uint8_t> blob);
 
-/// At most `limit` bytes, cut between two characters of UTF-8, with a note of what was left out.
+/// Returns the text cut to at most `limit` bytes, between two UTF-8 characters, including a note of
+/// how much was left out.
 std::string truncated(const std::string& text, std::size_t limit);
 
 }  // namespace smemtune::db

@@ -79,7 +79,7 @@ void compare_with_fastest(Row& row) {
   }
 }
 
-/// Fills in what a row says of its GPUs.
+/// Fills in the parts of a row that compare its GPUs.
 class Analysis {
  public:
   Analysis(Row& row, const StoredTimes& times, std::span<const TimedCase> cases)
@@ -106,7 +106,8 @@ class Analysis {
   }
 
  private:
-  /// `on` and `of`: numbers of GPUs in the row.
+  /// Returns how GPU `on` performs with the best of GPU `of`, both given as indices into the row's
+  /// GPUs.
   Comparison::Guest guest(std::size_t on, std::size_t of) const {
     Comparison::Guest guest;
     guest.on = row_.gpus[on];
@@ -124,7 +125,8 @@ class Analysis {
     return guest;
   }
 
-  /// Of the GPU's best; 0 where the variant does not run. REQUIRES: it was tried there.
+  /// Returns the share of the GPU's best that the variant reaches; 0 if it does not run. REQUIRES:
+  /// the variant was tried on this GPU.
   double share(std::size_t on, std::size_t variant) const {
     return times_.table.best_ms[on] / times_.table.ms[on][variant];
   }
@@ -172,7 +174,7 @@ class Analysis {
     return advice;
   }
 
-  /// The main effects of the kernel that is the best on that GPU.
+  /// Returns the main effects in the kernel that is best on this GPU.
   std::vector<MainEffect> effects(std::size_t on) {
     const auto its = times_.by_key.find(kernels_[on]);
     if (its == times_.by_key.end()) return {};
@@ -189,7 +191,7 @@ class Analysis {
     return place->second->of(ms);
   }
 
-  /// What keeps more of the guest's single repairs, by more than sessions differ by.
+  /// Returns the repairs of the guest that are better than it by more than sessions differ.
   std::vector<Comparison::Repair> repairs(std::size_t on, const Comparison::Guest& guest) const {
     const StoredResult& own = row_.best.at(row_.gpus[on]);
     const StoredResult& other = row_.best.at(guest.best_of);
@@ -216,9 +218,10 @@ class Analysis {
 
   Row& row_;
   const StoredTimes& times_;
-  std::span<const TimedCase> cases_;               ///< By the row's GPUs.
-  std::vector<KernelVersion> kernels_;             ///< Of the GPUs' bests.
-  std::vector<std::optional<std::size_t>> bests_;  ///< Variants.
+  std::span<const TimedCase> cases_;    ///< One per GPU of the row.
+  std::vector<KernelVersion> kernels_;  ///< Kernels of the GPUs' bests.
+  /// Indices of the GPUs' bests among the variants.
+  std::vector<std::optional<std::size_t>> bests_;
   std::map<KernelVersion, std::optional<MainEffects>> effects_;
 };
 

@@ -46,11 +46,12 @@ class ComparisonOf : public testing::Test {
     });
   }
 
-  /// Imports recordings of six GPUs, by the files' names, and expects of their comparison what a
-  /// plain search over the files finds.
+  /// Imports recordings of six GPUs, keyed by file name, and expects their comparison to agree with
+  /// a plain search over the files.
   void expect_what_files_say(const std::map<std::string, std::filesystem::path>& files);
 
-  /// What a GPU keeps of its optimum with the best of another, by the files' names.
+  /// Returns the share of its optimum that GPU `on` reaches with the best of GPU `of`, both given
+  /// by file name.
   double share(const std::string& on, const std::string& of) {
     return guest(comparison_.rows.at(0), column(on), column(of)).share.value();
   }
@@ -64,8 +65,9 @@ class ComparisonOf : public testing::Test {
   ResultStore store_{":memory:"};
   int runs_ = 0;
   Comparison comparison_;
-  std::size_t repairs_ = 0;  ///< That were advised in what expect_what_files_say() looked at.
-  std::map<std::string, std::string> devices_;  ///< By the files' names.
+  /// Number of repairs in the advice that expect_what_files_say() checked.
+  std::size_t repairs_ = 0;
+  std::map<std::string, std::string> devices_;  ///< Devices, by file name.
 };
 
 TEST_F(ComparisonOf, SaysWhichShareOfItsOptimumAGpuKeeps) {
@@ -90,7 +92,7 @@ TEST_F(ComparisonOf, SaysWhichShareOfItsOptimumAGpuKeeps) {
 }
 
 TEST_F(ComparisonOf, FindsOneConfigurationForAll) {
-  // 3 is nobody's best and good everywhere.
+  // TILE=3 is the best on no GPU but good on both.
   record("A", {planted(config(1, 1), 1), planted(config(2, 1), 3), planted(config(3, 1), 1.2)});
   record("B", {planted(config(1, 1), 6), planted(config(2, 1), 2), planted(config(3, 1), 2.5)});
   const Comparison comparison = store_.compare({});
@@ -102,7 +104,7 @@ TEST_F(ComparisonOf, FindsOneConfigurationForAll) {
   EXPECT_EQ(row.most_portable->configuration, row.least_worst->configuration);
 }
 
-/// On A the large tile is fast, on B the small one; unrolling gives a per cent on both.
+/// On A the large tile is fast, on B the small one; unrolling gains one per cent on both.
 std::vector<Result> times_on(bool is_a) {
   std::vector<Result> all;
   for (const std::int64_t tile : {8, 16, 32}) {
@@ -142,7 +144,8 @@ TEST_F(ComparisonOf, KnowsWhereAllWasTried) {
 }
 
 TEST_F(ComparisonOf, AdvisesOnlyRepairsThatWereMeasuredThere) {
-  // B's best, TILE=2,UNROLL=2, keeps a quarter on A; of its repairs one is right there and helps.
+  // B's best, TILE=2,UNROLL=2, reaches a quarter on A; one of its repairs is correct there and
+  // helps.
   record("A", {planted(config(1, 1), 1), planted(config(2, 2), 4), planted(config(1, 2), 1.25)});
   record("B", {planted(config(2, 2), 1), planted(config(1, 1), 2)});
   const Comparison comparison = store_.compare({});
@@ -156,14 +159,14 @@ TEST_F(ComparisonOf, AdvisesOnlyRepairsThatWereMeasuredThere) {
 }
 
 TEST_F(ComparisonOf, AdvisesNoRepairThatDoesNotExistFailsOrDoesNotHelp) {
-  // TILE=1,UNROLL=2 fails on A, TILE=2,UNROLL=1 is slower than what it would repair.
+  // TILE=1,UNROLL=2 fails on A, and TILE=2,UNROLL=1 is slower than what it would repair.
   record("A", {planted(config(1, 1), 1), planted(config(2, 2), 4), planted_failure(config(1, 2)),
                planted(config(2, 1), 5)});
   record("B", {planted(config(2, 2), 1), planted(config(1, 1), 2), planted(config(1, 2), 1.1)});
   const Comparison comparison = store_.compare({});
   ASSERT_TRUE(comparison.rows.at(0).advice.at(0).worst);
   EXPECT_THAT(comparison.rows.at(0).advice.at(0).repairs, IsEmpty());
-  // A's best on B: its repair TILE=2,UNROLL=1 was never measured there.
+  // A's best on B: the repair TILE=2,UNROLL=1 was never measured there.
   ASSERT_THAT(comparison.rows.at(0).advice.at(1).repairs, SizeIs(1));
   EXPECT_EQ(comparison.rows.at(0).advice.at(1).repairs[0].parameter, "UNROLL");
 }
@@ -238,7 +241,7 @@ TEST_F(ComparisonOf, IsEmptyWithoutResults) { EXPECT_THAT(store_.compare({}).row
 
 void ComparisonOf::expect_what_files_say(
     const std::map<std::string, std::filesystem::path>& files) {
-  std::map<std::string, double> best_ms;  // By the devices' names.
+  std::map<std::string, double> best_ms;  // Keyed by device name.
   std::map<std::string, std::map<std::string, double>> ms;
   for (const auto& [name, file] : files) {
     read_runs(file, {.device = name, .space = "convolution", .kernel = {}}, Runs::imported,
@@ -270,7 +273,7 @@ void ComparisonOf::expect_what_files_say(
       EXPECT_LE(one.share.value_or(0), 0) << on;
     } else {
       EXPECT_DOUBLE_EQ(one.share.value(), best_ms.at(on) / found->second) << on;
-      if (!one.slower) continue;  // Of too few samples.
+      if (!one.slower) continue;  // There are too few samples.
       EXPECT_NEAR(one.slower->percent, 100 * (1 / *one.share - 1), 1e-9) << on;
       EXPECT_LE(one.slower->low_percent, one.slower->percent) << on;
       EXPECT_GE(one.slower->high_percent, one.slower->percent) << on;
@@ -289,7 +292,7 @@ void ComparisonOf::expect_what_files_say(
       ++repairs_;
     }
   }
-  // By a plain search over all configurations that run on all six.
+  // A plain search over all configurations that run on all six GPUs.
   double best_worst = 0;
   for (const auto& [configuration, time] : ms.begin()->second) {
     double worst = 1;
@@ -303,7 +306,7 @@ void ComparisonOf::expect_what_files_say(
   EXPECT_GE(row.most_portable->portability, row.least_worst->portability);
 }
 
-/// Files of six GPUs, as Kernel Tuner wrote them.
+/// Uses files of six GPUs that Kernel Tuner wrote.
 TEST_F(ComparisonOf, SixGpusIsWhatTheirFilesSay) {
   const std::filesystem::path folder =
       std::filesystem::path(SMEMTUNE_SOURCE_DIR) / "../shared/data/convolution";

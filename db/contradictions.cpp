@@ -12,7 +12,8 @@ namespace smemtune::db {
 
 namespace {
 
-/// Samples are stored as 32-bit numbers, and times as text of 17 digits at most.
+/// Tolerance of comparisons: samples are stored as 32-bit numbers, times as text of at most 17
+/// digits.
 constexpr double kRounding = 1e-6;
 
 struct NamedNumber {
@@ -24,13 +25,13 @@ std::string named(const NamedNumber& number) {
   return std::string(number.name) + " " + shortest(number.value);
 }
 
-/// A number that is not known is NaN, which contradicts nothing.
+/// Returns the fault if `low` is above `high`. An unknown number is NaN and contradicts nothing.
 std::optional<std::string> not_in_order(const NamedNumber& low, const NamedNumber& high) {
   if (!(low.value > high.value * (1 + kRounding))) return std::nullopt;
   return named(low) + " is above " + named(high);
 }
 
-/// Returns what is said of the first member below `least`.
+/// Returns the fault of the first member below `least`.
 template <typename Described>
 std::optional<std::string> below(const Described& described, const std::string& prefix,
                                  double least) {
@@ -80,7 +81,7 @@ std::optional<std::string> contradiction(const Result& result, bool imported) {
   if (result.status == Status::correct && !result.reason.empty()) {
     return "status correct has the reason " + quote(result.reason);
   }
-  // Not a number: an error that is not known, or has no bound.
+  // These may be NaN: an error that is unknown or has no bound.
   for (const auto& [name, value] :
        {NamedNumber{"max_absolute_error", result.max_absolute_error},
         NamedNumber{"max_relative_error", result.max_relative_error},
@@ -108,7 +109,7 @@ std::optional<std::string> contradiction_of_export(const Json& entry, const Stor
              verified->dump();
     }
   }
-  // What version 1 of the format has twice.
+  // Version 1 of the format contains the following values twice.
   const auto twice = [&](const Json& other, const char* other_name, const Json& json,
                          const char* name) -> std::optional<std::string> {
     if (other.is_null() || other == json) return std::nullopt;

@@ -8,12 +8,14 @@
 
 namespace smemtune::db {
 
-/// Return what in a result contradicts itself, with the members' names as exports have them and both
-/// numbers: `time.median_ms 1e-09 is below time.min_ms 0.5`. nullopt: nothing. `imported`: of another
-/// tuner's result the time may be the mean of its samples, or none of them.
+/// Returns how a result contradicts itself, with the names that members have in exports and both
+/// numbers, as in `time.median_ms 1e-09 is below time.min_ms 0.5`; nullopt if it does not.
+/// `imported`: another tuner measured the result, so its median may be the mean of its samples or
+/// unrelated to them.
 std::optional<std::string> contradiction(const Result& result, bool imported);
 
-/// The same of what an entry of an export says besides the result `stored` that was read of it.
+/// Returns how an entry of an export contradicts the result `stored` that was read from it, or
+/// itself; nullopt if it does not.
 std::optional<std::string> contradiction_of_export(const Json& entry, const StoredResult& stored);
 
 }  // namespace smemtune::db

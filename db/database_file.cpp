@@ -22,11 +22,11 @@ namespace smemtune::db {
 
 namespace {
 
-/// Larger databases are not read through when they are opened: that would take longer than half a
-/// second. Damage in them is found when it is met.
+/// Size up to which a database is checked completely when it is opened: checking a larger one would
+/// take longer than half a second. Damage in larger databases is found when it is read.
 constexpr std::int64_t kMaxCheckedBytes = 64 << 20;
 
-/// Journals of living writers that are met in a row before it is given up.
+/// Number of attempts to open a database whose journal keeps changing because of live writers.
 constexpr int kMaxJournals = 100;
 
 constexpr const char* kAllowNetwork = "SMEMTUNE_ALLOW_NETWORK_FS";
@@ -41,7 +41,7 @@ std::filesystem::path folder_of(const std::filesystem::path& file) {
   return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
 }
 
-/// Like create_directories(), but for the owner only.
+/// Like create_directories(), but with access for the owner only.
 void create_folder(const std::filesystem::path& folder) {
   if (folder.empty() || std::filesystem::exists(folder)) return;
   create_folder(folder.parent_path());
@@ -52,7 +52,8 @@ void create_folder(const std::filesystem::path& folder) {
   sync_folder_of(folder);
 }
 
-/// So that it is readable by its owner only from the start; SQLite gives its journal the same mode.
+/// Creates the file so that only its owner can read it from the start; SQLite gives its journal the
+/// same mode.
 void create_file(const std::filesystem::path& file) {
   const int descriptor = open(file.c_str(), O_CREAT | O_EXCL | O_CLOEXEC | O_RDWR, 0600);
   if (descriptor >= 0) {
@@ -63,7 +64,7 @@ void create_file(const std::filesystem::path& file) {
   }
 }
 
-/// What can be said about the place before SQLite touches it.
+/// Checks all that can be known about the location before SQLite touches it.
 void check_place(const std::filesystem::path& file, OpenMode mode) {
   if (file.empty())
     throw StoreError("no results database is named: set HOME or SMEMTUNE_DB, or use --db");
@@ -106,7 +107,7 @@ void check_place(const std::filesystem::path& file, OpenMode mode) {
   }
 }
 
-/// Sets a pragma and reads it back: SQLite ignores what it does not know or cannot do.
+/// Sets a pragma and reads it back, because SQLite ignores what it does not know or cannot do.
 void set_pragma(const Connection& connection, const std::string& name, const std::string& value,
                 const std::string& expected) {
   connection.execute(("PRAGMA " + name + " = " + value).c_str());
@@ -117,27 +118,27 @@ void set_pragma(const Connection& connection, const std::string& name, const std
   }
 }
 
-/// Only pragmas that write nothing: the file may not be ours.
+/// Sets only pragmas that write nothing, because the file may not be ours.
 void set_safety_pragmas(const Connection& connection) {
   set_pragma(connection, "foreign_keys", "ON", "1");
   set_pragma(connection, "trusted_schema", "OFF", "0");
   set_pragma(connection, "cell_size_check", "ON", "1");
   set_pragma(connection, "temp_store", "MEMORY", "2");
-  // Of a query that no index answers at first sight SQLite would read all results to make one.
+  // Otherwise SQLite would read all results to build an index for a query that has none.
   set_pragma(connection, "automatic_index", "OFF", "0");
-  // Of large databases the indexes' inner pages stay at hand.
+  // Keeps the inner pages of the indices of large databases in memory.
   set_pragma(connection, "cache_size", "-65536", "-65536");
 }
 
 void set_journal_pragmas(const Connection& connection) {
-  // Not WAL: it fails on some file systems, needs a second file that a copy forgets, and before
-  // SQLite 3.51.3 two connections could damage it.
+  // Not WAL: it fails on some file systems, needs a second file that is easily left behind in a
+  // copy, and before SQLite 3.51.3 two connections could damage the database.
   set_pragma(connection, "journal_mode", "TRUNCATE",
              connection.in_memory() ? "memory" : "truncate");
   set_pragma(connection, "synchronous", "FULL", "2");
 }
 
-/// What can be said of the file before SQLite looks for a journal of it.
+/// Checks the file's header before SQLite looks for a journal.
 void check_header(const Connection& connection) {
   const std::vector<std::uint8_t> header = connection.read_file(0, 100);
   if (header.size() < 100 || std::memcmp(header.data(), "SQLite format 3", 16) != 0) return;
@@ -153,7 +154,7 @@ void check_header(const Connection& connection) {
   }
 }
 
-/// Refuses what is not ours. True when there is nothing in it yet.
+/// Refuses a database that is not ours. Returns true if it is still empty.
 bool check_identity(const Connection& connection, std::span<const Migration> migrations) {
   const std::filesystem::path& file = connection.file();
   const std::int64_t objects = connection.integer("SELECT count(*) FROM sqlite_schema");
@@ -166,7 +167,8 @@ bool check_identity(const Connection& connection, std::span<const Migration> mig
   return empty;
 }
 
-/// Refuses what is not whole. REQUIRES: the tables are known: their constraints are looked at.
+/// Refuses a damaged database. REQUIRES: check_identity() has accepted the tables, because their
+/// constraints are evaluated.
 void check_pages(const Connection& connection, std::span<const Migration> migrations) {
   const std::int64_t bytes =
       connection.integer("PRAGMA page_count") * connection.integer("PRAGMA page_size");
@@ -185,25 +187,26 @@ void check_pages(const Connection& connection, std::span<const Migration> migrat
   }
 }
 
-/// Refuses what is not ours or not whole. True when there is nothing in it yet.
+/// Refuses a database that is not ours or is damaged. Returns true if it is still empty.
 bool check_contents(const Connection& connection, std::span<const Migration> migrations) {
-  connection.execute("BEGIN");  // One snapshot: another process may be creating it.
+  // One snapshot, because another process may be creating the database.
+  connection.execute("BEGIN");
   const bool empty = check_identity(connection, migrations);
   if (!empty) check_pages(connection, migrations);
   connection.execute("COMMIT");
   return empty;
 }
 
-/// A database that was looked at, and opened for reading.
+/// A database that has been checked and opened for reading.
 struct Looked {
   Connection connection;
   bool empty = false;
   std::int64_t version = 0;
 };
 
-/// Changes nothing: SQLite rolls nothing back on a connection that only reads. Where a writer that
-/// was killed has left a journal, a copy is read in which it is rolled back. nullopt: a writer was
-/// killed, or committed, in between.
+/// Opens and checks the database without changing it: SQLite does not roll back on a read-only
+/// connection. If a killed writer has left a journal, a copy is read in which it is rolled back.
+/// nullopt if a writer was killed, or committed, in between.
 std::optional<Looked> try_to_look(const std::filesystem::path& file, int busy_timeout_ms,
                                   std::span<const Migration> migrations) {
   const auto look = [&](Connection connection) {
@@ -242,7 +245,7 @@ Connection migrated_copy(const Connection& connection, std::span<const Migration
   return copy;
 }
 
-/// Ready to be written.
+/// Prepares the connection for writing.
 Connection made(Connection connection, std::span<const Migration> migrations) {
   if (connection.in_memory()) set_safety_pragmas(connection);
   set_journal_pragmas(connection);
@@ -260,7 +263,7 @@ Connection open_database(const std::filesystem::path& file, OpenMode mode, int b
 
   check_place(file, mode);
   if (mode == OpenMode::read_write) create_file(file);
-  // Also where it is to be written, it is looked at first: opening it to write may roll it back.
+  // The file is checked before it is opened for writing, because opening may roll it back.
   Looked looked = look(file, busy_timeout_ms, migrations);
   if (mode == OpenMode::read_only) {
     if (looked.empty) throw StoreError(file, "the database is empty; a tuning run fills it");
@@ -296,7 +299,7 @@ std::optional<std::string> why_locks_fail(const std::filesystem::path& folder) {
   lock.l_whence = SEEK_SET;
   lock.l_len = 1;
   if (fcntl(descriptor, F_SETLK, &lock) != 0) return "a file cannot be locked: " + error();
-  // A process does not get in its own way: another one tries.
+  // A process does not conflict with its own locks, so a child process tries.
   const pid_t other = fork();
   if (other == 0) {
     struct flock tried = lock;
@@ -314,7 +317,7 @@ std::optional<std::string> why_locks_fail(const std::filesystem::path& folder) {
 }
 
 std::optional<std::string> network_file_system(std::int64_t type) {
-  // linux/magic.h has most of these; the others are their file systems' own.
+  // Most of these are in linux/magic.h; the others are defined by the file systems themselves.
   switch (type & 0xFFFFFFFF) {
     case 0x6969:
       return "NFS";

@@ -11,10 +11,11 @@
 
 namespace smemtune::db {
 
-/// read_write creates the file (0600) and its folder (0700) where they do not exist, and migrates
-/// an older version. read_only changes nothing, neither the database nor what lies beside it: an
-/// older version is read through a migrated copy in memory, one that a killed writer left through a
-/// copy that is rolled back, of a newer one what is known here.
+/// read_write creates the file (0600) and its folder (0700) if they do not exist, and migrates an
+/// older version. read_only changes neither the database nor the files beside it: an older version
+/// is read through a migrated copy in memory, a database that a killed writer left with a journal
+/// through a copy in which it is rolled back. Of a newer version, the tables and columns that this
+/// version knows are read.
 using OpenMode = Connection::Mode;
 
 /// Opens a results database, or ":memory:". Throws StoreError saying what is wrong and what to do,
@@ -24,10 +25,12 @@ using OpenMode = Connection::Mode;
 Connection open_database(const std::filesystem::path& file, OpenMode mode, int busy_timeout_ms,
                          std::span<const Migration> migrations);
 
-/// `NFS` for a file system type (statfs's f_type) on which SQLite's locks cannot be relied on.
+/// Returns the name, like `NFS`, of a file system type (f_type of statfs) on which SQLite's locks
+/// are unreliable; nullopt for other types.
 std::optional<std::string> network_file_system(std::int64_t type);
 
-/// Why files in the folder cannot be locked between processes, from trying it; nullopt: they can.
+/// Tries to lock a file in the folder between processes. Returns why that fails; nullopt if it
+/// works.
 std::optional<std::string> why_locks_fail(const std::filesystem::path& folder);
 
 }  // namespace smemtune::db

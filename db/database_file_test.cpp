@@ -26,7 +26,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-/// A database whose second version does not exist yet.
+/// Migrations of a database, of which an older smemtune knows only the first.
 const Migration kTwoVersions[] = {
     {.version = 1, .sql = "CREATE TABLE t (i INTEGER) STRICT; INSERT INTO t VALUES (7)"},
     {.version = 2, .sql = "ALTER TABLE t ADD COLUMN name TEXT NOT NULL DEFAULT 'seven'"}};
@@ -54,7 +54,7 @@ std::string message_of(const std::function<void()>& body) {
   return "nothing was thrown";
 }
 
-/// The one line that opening is refused with; the file is as it was.
+/// Returns the one line with which opening is refused, and expects that the file stays unchanged.
 std::string refusal(const fs::path& file, OpenMode mode = OpenMode::read_write) {
   const bool regular = fs::is_regular_file(file);
   const std::string before = regular ? sha256(contents(file)) : "";
@@ -64,7 +64,7 @@ std::string refusal(const fs::path& file, OpenMode mode = OpenMode::read_write) 
   return message;
 }
 
-/// The exit status of what a child process does; 0 when it threw nothing.
+/// Returns the exit status of a child process that runs `body`; 0 if it threw nothing.
 int in_child(const std::function<void()>& body) {
   const pid_t child = fork();
   if (child == 0) {
@@ -214,7 +214,7 @@ TEST_F(DatabaseFile, NeedsAFolderThatCanBeMade) {
 }
 
 TEST_F(DatabaseFile, IsRefusedWhereItCannotBeWritten) {
-  // Root may write anywhere, so a child becomes somebody else.
+  // Root may write anywhere, so a child process changes its user.
   const auto as_somebody = [&](const fs::path& file, OpenMode mode) {
     return in_child([&] {
       if (geteuid() == 0 && setuid(65534) != 0) _exit(1);
@@ -340,7 +340,7 @@ TEST_F(DatabaseFile, IsRefusedWhereItsTablesAreNotThoseOfItsVersion) {
       EXPECT_THAT(refusal(file, OpenMode::read_only), HasSubstr(what));
     }
   }
-  // A version that it is not.
+  // A version that does not match the tables.
   for (const char* version : {"PRAGMA user_version = 1", "PRAGMA user_version = 2"}) {
     Connection(golden, OpenMode::read_write, 0).execute(version);
     EXPECT_THAT(refusal(golden), HasSubstr("has been changed"));
@@ -394,8 +394,8 @@ TEST_F(DatabaseFile, IsNoLongerWrittenWhenANewerSmemtuneHasChangedIt) {
   EXPECT_FALSE(older.in_transaction());
 }
 
-/// What a writer leaves that was killed in a transaction over several files, the list of which is
-/// `super`.
+/// Returns the journal that a writer leaves when it is killed in a transaction over several files.
+/// `super`: the file that lists them.
 std::string journal_naming(const fs::path& super, std::uint32_t pages) {
   const auto big_endian = [](std::uint32_t value) {
     std::string bytes;
@@ -425,11 +425,11 @@ TEST_F(DatabaseFile, IsRefusedWithAJournalThatNamesAFileToDelete) {
     EXPECT_EQ(contents(victim), "precious");
     EXPECT_EQ(contents(journal), journal_naming(victim, pages));
   }
-  // By a link as well.
+  // The same through a link.
   fs::create_symlink(file, folder() / "link.sqlite");
   EXPECT_THAT(message_of([&] { open_current(folder() / "link.sqlite"); }),
               HasSubstr("names a further file"));
-  // SQLite itself would have done it.
+  // SQLite itself would have deleted the file.
   Connection(file, OpenMode::read_write, 0).integer("SELECT count(*) FROM space");
   EXPECT_FALSE(fs::exists(victim));
 }
@@ -473,7 +473,7 @@ TEST_F(DatabaseFile, IsReadableAfterAWriterWasKilledInTheMiddleOfWriting) {
   const Connection reader = open_current(file, OpenMode::read_only);
   EXPECT_EQ(reader.text("SELECT group_concat(name) FROM space"), "before");
   EXPECT_THROW(reader.execute("DELETE FROM space"), SqliteError);
-  // Reading wrote nothing; writing rolls back.
+  // Reading wrote nothing; opening to write rolls back.
   EXPECT_EQ(contents(file), before);
   EXPECT_EQ(contents(folder() / "results.sqlite-journal"), journal);
   EXPECT_EQ(open_current(file).text("SELECT group_concat(name) FROM space"), "before");
@@ -511,7 +511,7 @@ TEST_F(DatabaseFile, IsAsItWasWhenAMigrationFails) {
   EXPECT_EQ(sha256(contents(file)), before);
 }
 
-/// Of what was released: a database of an old version is known by it.
+/// Digests of the released migrations: a database of an old version is recognized by their text.
 TEST(Migrations, NeverChange) {
   const char* const digests[] = {
       "5e1e2f644d182b616687d66cd0cb96543e33a3750fb4166b73a36a9017fd3a4a",

@@ -10,7 +10,7 @@ namespace smemtune::db {
 std::string device_model_key(const Device& device) {
   std::string text;
   const auto add = [&text](const char* name, const std::string& value) {
-    // The length keeps two different devices from writing the same text.
+    // The length ensures that two different devices never give the same text.
     text += std::string(name) + "=" + std::to_string(value.size()) + ":" + value + "\n";
   };
   const auto add_number = [&add](const char* name, std::int64_t value) {
@@ -42,7 +42,8 @@ std::string device_model_key(const Device& device) {
 
 std::int64_t nominal_memory_bytes(std::int64_t reported_bytes) {
   if (reported_bytes <= 0) return 0;
-  // The next multiple of an eighth of the power of two below: 79.1 GiB becomes 80, 23.6 GiB 24.
+  // Rounds up to a multiple of an eighth of the power of two below: 79.1 GiB becomes 80, 23.6 GiB
+  // 24.
   const auto bytes = static_cast<std::uint64_t>(reported_bytes);
   const std::uint64_t step = std::max<std::uint64_t>(std::bit_floor(bytes) / 8, 1);
   return static_cast<std::int64_t>((bytes + step - 1) / step * step);

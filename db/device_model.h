@@ -7,12 +7,12 @@
 
 namespace smemtune::db {
 
-/// Equal for devices whose results may stand for each other: kind, name, limits, memory, cache and
-/// ECC. 64 hex digits. Not part of it: the board, driver and runtime, and the clocks.
+/// Returns a key of 64 hex digits that is equal for devices whose results are interchangeable. It
+/// covers kind, name, limits, memory, cache and ECC, but not the board, driver, runtime or clocks.
 std::string device_model_key(const Device& device);
 
-/// Memory as it is sold, in bytes. What drivers report is a few per cent less, and differs between
-/// their versions, which must not make another model of a device.
+/// Returns the memory size that the device is sold with, in bytes. Drivers report a few per cent
+/// less, and how much depends on their version, which must not make a different device model.
 std::int64_t nominal_memory_bytes(std::int64_t reported_bytes);
 
 }  // namespace smemtune::db

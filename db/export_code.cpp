@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMaxNameBytes = 64;
 
-// Keywords, and macros that every program may have.
+// Keywords, and macros that any program may define.
 constexpr std::string_view kReserved[] = {
     "alignas",      "alignof",      "and",           "and_eq",
     "asm",          "auto",         "bitand",        "bitor",
@@ -57,7 +57,8 @@ bool is_reserved(std::string_view name) {
   return std::ranges::find(kReserved, name) != std::end(kReserved);
 }
 
-/// A name that a program may give: an identifier, none of the compiler's own (`__LINE__`, `_T`).
+/// Returns true if a program may define this name: an identifier that is not reserved for the
+/// compiler (`__LINE__`, `_T`).
 bool is_name(std::string_view text) {
   if (text.empty() || text.size() > kMaxNameBytes || is_digit(text.front())) return false;
   if (text.find("__") != std::string_view::npos) return false;
@@ -68,7 +69,8 @@ bool is_name(std::string_view text) {
                      [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
 }
 
-/// `float`, `unsigned char`, `cuda::std::plus<float>`, as space files have them.
+/// Returns true for words as space files have them: `float`, `unsigned char`,
+/// `cuda::std::plus<float>`.
 bool is_word(std::string_view text) {
   return !text.empty() && text.size() <= kMaxNameBytes && (is_letter(text[0]) || text[0] == '_') &&
          std::all_of(text.begin(), text.end(), [](char c) {
@@ -77,7 +79,7 @@ bool is_word(std::string_view text) {
          });
 }
 
-/// Text for a comment: no line end, no backslash before one, nothing that is no ASCII.
+/// Returns the text made safe for a comment: ASCII only, no line end, no backslash before one.
 std::string for_comment(const std::string& text) {
   std::string result;
   for (const char c : text.substr(0, 256)) {
@@ -89,14 +91,14 @@ std::string for_comment(const std::string& text) {
 }
 
 std::string integer_literal(std::int64_t value) {
-  // The least has no literal of its own.
+  // The smallest integer cannot be written as a single literal.
   return value == INT64_MIN ? "-9223372036854775807LL - 1" : std::to_string(value);
 }
 
-/// Names of one scope: a stored name and the C++ name that stands for it.
+/// The names in one scope: stored names and the C++ names that stand for them.
 class Names {
  public:
-  /// `what`: for messages. `taken`: names that the scope has already.
+  /// `what`: the kind of name, for error messages. `taken`: names that the scope already contains.
   Names(std::string what, std::set<std::string> taken)
       : what_(std::move(what)), taken_(std::move(taken)) {}
 
@@ -120,7 +122,8 @@ class Names {
   std::map<std::string, std::string> names_;
 };
 
-/// A struct for all Bindings of a kind: a member for each name, a number where all values are.
+/// Generates a struct that holds Bindings of one kind: a member for each name, which is a number if
+/// all its values are.
 class BindingsStruct {
  public:
   BindingsStruct(std::string name, const std::string& what)
@@ -142,7 +145,7 @@ class BindingsStruct {
     return text + "};\n";
   }
 
-  /// `{4096, "float"}`; 0 or empty for what the bindings lack.
+  /// Returns text like `{4096, "float"}`, with 0 or an empty string for what the bindings lack.
   std::string value(const Bindings& bindings) const {
     std::string text;
     for (const auto& [name, member] : members_.all()) {
@@ -158,7 +161,7 @@ class BindingsStruct {
     return "{" + text + "}";
   }
 
-  /// The function size_ratio() over two of them.
+  /// Returns the definition of size_ratio() for two of these structs.
   std::string ratio_function() const {
     const bool unused = members_.all().empty();
     std::string text = "constexpr double size_ratio(const " + name_ + "&" + (unused ? "" : " one") +
@@ -186,7 +189,7 @@ struct SpaceEntries {
   std::vector<KernelDefaults> defaults;
 };
 
-/// For each kernel, on how many devices and problems it is the fastest of all.
+/// Returns, for each kernel, the number of devices and problems on which it is the fastest.
 std::map<std::string, int> wins(const std::vector<const StoredResult*>& best) {
   std::map<std::string, int> count;
   std::set<std::tuple<std::string, std::string>> decided;
@@ -332,7 +335,7 @@ std::string string_literal(const std::string& text) {
         std::string_view(" _=,.:;<>()[]{}+-*/@#%&|!^~'$").find(c) != std::string_view::npos) {
       literal += c;
     } else {
-      // Octal ends after three digits, whatever follows; `?` might begin a trigraph.
+      // An octal escape ends after three digits, whatever follows; `?` might begin a trigraph.
       const auto byte = static_cast<unsigned char>(c);
       literal += {'\\', static_cast<char>('0' + byte / 64), static_cast<char>('0' + byte / 8 % 8),
                   static_cast<char>('0' + byte % 8)};

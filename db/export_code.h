@@ -7,22 +7,23 @@
 
 namespace smemtune::db {
 
-// Stored strings are data, and must not become code: names are identifiers or refused, all other
-// text is escaped or left out.
+// Stored strings are data and must not become code: names must be identifiers, otherwise the export
+// is refused; all other text is escaped or left out.
 
-/// A self-contained C++17 header: for each space a constexpr table of what is best, by device and
-/// problem, the kernels' default values, and select() (docs in db/EXPORT.md). The same results give
-/// the same text. `notes`: lines for people, at its head. Throws InputError naming the space and
-/// the name that is no C++ name.
+/// Returns a self-contained C++17 header: for each space, a constexpr table of the best
+/// configurations by device and problem, the kernels' default values, and select() (documented in
+/// db/EXPORT.md). The same results give the same text. `notes`: lines for human readers, put at the
+/// top. Throws InputError naming the space and the name if a name is not valid in C++.
 std::string export_header(const std::vector<StoredResult>& best,
                           const std::vector<KernelDefaults>& defaults,
                           const std::string& notes = {});
 
-/// `#define TILE 32` for every parameter of one configuration, to be pasted. Throws InputError for
-/// a name that is no macro's, or a word that is no type or enumerator.
+/// Returns a line like `#define TILE 32` for every parameter of one configuration, to paste into a
+/// kernel. Throws InputError for a name that cannot be a macro, or a word that is neither a type
+/// nor an enumerator.
 std::string export_defines(const StoredResult& best);
 
-/// As a C++ string literal of ASCII characters, with the quotes.
+/// Returns the text as a C++ string literal of ASCII characters, with the quotes.
 std::string string_literal(const std::string& text);
 
 }  // namespace smemtune::db

@@ -67,10 +67,10 @@ std::vector<KernelDefaults> defaults() {
 
 class ExportHeader : public TestFolder {
  protected:
-  /// Compiles a program that includes the header, with every compiler that is here, and runs it.
+  /// Compiles a program that includes the header, with every compiler available here, and runs it.
   void compile_and_run(const std::string& header, const std::string& program) {
     write("best.h", header);
-    write("again.h", header);  // As another export would have it: the selection's text twice.
+    write("again.h", header);  // Like a second export, whose header contains selection.h again.
     write("main.cpp", program);
     write("main.cu", program);
     const std::string include = " -I" + folder().string() + " -o " + path("program") + " ";

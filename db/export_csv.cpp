@@ -18,7 +18,7 @@ std::string dimensions(const Dim3& size) {
   return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
 }
 
-/// One value of each launch, separated by semicolons.
+/// Returns one value of each launch, separated by semicolons.
 template <typename Value>
 std::string of_launches(const Result& result, Value value) {
   std::string text;
@@ -28,7 +28,7 @@ std::string of_launches(const Result& result, Value value) {
   return text;
 }
 
-/// Empty for a launch whose resources are not known.
+/// Returns `value` changed to give an empty text for a launch whose resources are unknown.
 template <typename Value>
 auto if_known(Value value) {
   return [value](const LaunchResult& launch) {
@@ -45,7 +45,8 @@ CsvRow row(const StoredResult& stored) {
   const auto rate = [&result](const char* metric) {
     return result.metrics.contains(metric) ? csv_number(giga_per_s(result, metric)) : "";
   };
-  const bool is_told = is_of_another_tuner(stored);  // Without what only our runs know.
+  // Columns that only our own runs know stay empty.
+  const bool is_told = is_of_another_tuner(stored);
   const auto flag = [](bool value) { return std::string(value ? "1" : "0"); };
   const auto own_flag = [&](bool value) { return is_told ? "" : flag(value); };
   const auto error = [&](double value) { return result.timed() ? csv_number(value) : ""; };

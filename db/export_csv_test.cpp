@@ -39,7 +39,7 @@ std::string title_line() {
   return text.substr(0, text.find('\n'));
 }
 
-/// The cell of a column in the first row. The cells before it must need no quotes.
+/// Returns the cell of a column in the first row. The cells before it must need no quotes.
 std::string cell(const StoredResult& stored, const std::string& column) {
   std::istringstream titles(title_line());
   std::string text = export_csv({stored});
@@ -57,7 +57,7 @@ TEST(ExportCsv, IsOneLineForEachResult) {
   EXPECT_EQ(std::ranges::count(text, '\n'), 3);
   EXPECT_THAT(text, HasSubstr("gemm,tiled,\"N=4096,T=float\",NVIDIA H200,gpu,sm_90,TILE=32,0,0,"
                               "unknown,final,2,"));
-  EXPECT_THAT(text, HasSubstr(",5e+05,,"));  // GFLOP/s, and no bytes to tell GB/s from.
+  EXPECT_THAT(text, HasSubstr(",5e+05,,"));  // GFLOP/s, and no GB/s because the bytes are unknown.
   EXPECT_THAT(text, HasSubstr(",32x8x1;32x8x1,"));
   EXPECT_THAT(text, HasSubstr(",40;40,"));
 }
@@ -84,7 +84,7 @@ TEST(ExportCsv, LeavesOutWhatIsNoNumber) {
 TEST(ExportCsv, LeavesEmptyWhatIsNotKnown) {
   StoredResult stored = stored_result();
   stored.result.problem = {{"N", std::int64_t{4096}}};
-  stored.result.launches[0].resources.registers_per_thread = 0;  // As of the CPU device.
+  stored.result.launches[0].resources.registers_per_thread = 0;  // Like a result of the CPU device.
   stored.result.measurement = told_time(2);
   stored.origin =
       Origin{.format = "ktt", .file = "ktt.json", .file_sha256 = "", .tool = "KTT", .device = ""};

@@ -11,7 +11,7 @@ namespace smemtune::db {
 
 namespace {
 
-/// As version 1 of the format names what json_forms.h calls otherwise.
+/// Adds the names that version 1 of the format used where json_forms.h uses others.
 void add_former_names(Json& entry, const Json& verified) {
   entry["parameters"] = entry["configuration"];
   entry["time"]["stage"] = entry["stage"];
@@ -34,7 +34,8 @@ std::string export_json(const std::vector<StoredResult>& best,
   Json entries = Json::array();
   for (const StoredResult* stored : in_export_order(best)) {
     entries.push_back(stored_json(*stored));
-    const bool is_told = is_of_another_tuner(*stored);  // Not by whom it was found right.
+    // Another tuner does not say what it was verified against.
+    const bool is_told = is_of_another_tuner(*stored);
     add_former_names(entries.back(), is_told ? Json(nullptr) : Json(true));
   }
   Json default_entries = Json::array();

@@ -9,16 +9,16 @@
 
 namespace smemtune::db {
 
-/// The best configurations as JSON, `"format": "smemtune-best", "version": 1` (docs in
-/// db/EXPORT.md): per space, kernel, device and problem the parameters, launch shape, time,
-/// throughput, occupancy, resources and provenance; and each kernel's default values. Ends with a
-/// newline. Only verified results are ever in it. The same results give the same text, in whatever
-/// order they come.
+/// Returns the best configurations as JSON, `"format": "smemtune-best", "version": 1` (documented
+/// in db/EXPORT.md): per space, kernel, device and problem the parameters, launch shape, time,
+/// throughput, occupancy, resources and provenance, and each kernel's default values. The text ends
+/// with a newline and contains only verified results. The same results give the same text, in any
+/// input order.
 std::string export_json(const std::vector<StoredResult>& best,
                         const std::vector<KernelDefaults>& defaults);
 
-/// With a member `portfolios`, an array: what choosing the same configuration for several problems
-/// costs. Without it where that is empty.
+/// Adds a member `portfolios`, an array of what it costs to choose the same configuration for
+/// several problems, unless it is empty.
 std::string export_json(const std::vector<StoredResult>& best,
                         const std::vector<KernelDefaults>& defaults,
                         const nlohmann::ordered_json& portfolios);

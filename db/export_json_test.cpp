@@ -100,7 +100,7 @@ KernelDefaults some_defaults() {
           .configuration = {{"LAYOUT", "row"}, {"TILE", std::int64_t{16}}}};
 }
 
-/// Whether everything in `former` is in `now` with the same value.
+/// Expects everything in `former` to be in `now` with the same value.
 void expect_has(const json& now, const json& former, const std::string& at) {
   if (former.is_object()) {
     for (const auto& [name, value] : former.items()) {
@@ -117,7 +117,7 @@ void expect_has(const json& now, const json& former, const std::string& at) {
   }
 }
 
-// What was written when version 1 was new: its readers find all of it in what is written now.
+// The file was written when version 1 was new: its readers find everything in it in today's output.
 TEST(ExportJson, HasAllThatReadersOfItsFirstVersionKnow) {
   const StoredResult stored = stored_result();
   json former = json::parse(contents(fs::path(SMEMTUNE_SOURCE_DIR) / "db/best_version_1.json"));
@@ -217,7 +217,7 @@ TEST(ExportJson, SaysOfWhatWasStoredBeforeThatItsWordIsOfTheOldRule) {
   json entry = result_json(old);
   EXPECT_EQ(entry.at("compared_with"), "definition (by the old rule)");
   EXPECT_EQ(to_text(result_from(entry).coverage()), "definition (by the old rule)");
-  // As a file of then has it.
+  // The form in files of that time.
   entry.erase("compared");
   entry["compared_with"] = "definition";
   EXPECT_EQ(to_text(result_from(entry).coverage()), "definition (by the old rule)");

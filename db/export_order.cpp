@@ -44,7 +44,7 @@ std::string utc_text(double unix_seconds) {
 }
 
 double giga_per_s(const Result& result, const std::string& metric) {
-  // Work in units, time in ms: 1e-6 makes it 1e9 units per second.
+  // Work in units and time in ms: the factor 1e-6 gives 1e9 units per second.
   return result.metrics.at(metric) / result.measurement.median_ms * 1e-6;
 }
 

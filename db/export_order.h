@@ -7,17 +7,18 @@
 
 namespace smemtune::db {
 
-/// What every export format writes, in its order: the verified and timed ones by space, problem,
-/// device name and time. The same results come in the same order, however they were given.
+/// Returns the results that every export contains, in its order: the verified and timed ones by
+/// space, problem, device name and time. The order does not depend on the input order.
 std::vector<const StoredResult*> in_export_order(const std::vector<StoredResult>& best);
 
-/// By space and kernel.
+/// Sorts by space and kernel.
 std::vector<KernelDefaults> in_export_order(std::vector<KernelDefaults> defaults);
 
-/// `2026-11-21T14:03:07Z`; empty for a moment that no calendar has.
+/// Returns text like `2026-11-21T14:03:07Z`; empty for times before 1970 or after the year 9999.
 std::string utc_text(double unix_seconds);
 
-/// Work per second of a metric in 1e9 units (GFLOP/s, GB/s). REQUIRES: the result has the metric.
+/// Returns the work per second of a metric in units of 1e9 (GFLOP/s, GB/s). REQUIRES: the result
+/// has the metric.
 double giga_per_s(const Result& result, const std::string& metric);
 
 }  // namespace smemtune::db

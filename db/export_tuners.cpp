@@ -16,7 +16,8 @@ namespace smemtune::db {
 
 namespace {
 
-/// By configuration, in the order in which each was first measured.
+/// Returns the newest result of each configuration, in the order in which the configurations were
+/// first measured.
 std::vector<const StoredResult*> newest_of_each(const std::vector<StoredResult>& results) {
   std::vector<const StoredResult*> newest;
   std::map<Configuration, std::size_t> places;
@@ -39,7 +40,8 @@ std::vector<const StoredResult*> newest_of_each(const std::vector<StoredResult>&
       " match: --space, --kernel, --device and --problem narrow them down to one:" + text);
 }
 
-/// The sizes of a problem that has nothing else, as `import` names them; else a text.
+/// Returns the sizes of a problem that consists only of sizes with the names that `import` gives
+/// them; otherwise a text.
 Json problem_size(const Problem& problem) {
   Json sizes = Json::array();
   for (const char* axis : {"problem_size_x", "problem_size_y", "problem_size_z"}) {
@@ -58,7 +60,8 @@ std::string word_of(Status status) {
   return status == Status::compile ? "CompilationFailedConfig" : "RuntimeFailedConfig";
 }
 
-/// What it was ranked by: of what another tuner measured its own time.
+/// Returns the time that the result was ranked by, which for another tuner's result is its own
+/// time.
 double ranked_ms(const StoredResult& stored) {
   const Measurement& measured = stored.result.measurement;
   return is_of_another_tuner(stored) ? measured.mean_ms : measured.median_ms;
@@ -94,7 +97,7 @@ Json cache_entry(const StoredResult& stored) {
   return entry;
 }
 
-/// Text of somewhere may hold what is no UTF-8.
+/// Returns the JSON as text. Imported strings may not be valid UTF-8.
 std::string text_of(const Json& json) {
   return with_controls_escaped(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
@@ -124,7 +127,7 @@ std::string export_kernel_tuner(const std::vector<StoredResult>& results) {
                      {"tune_params_keys", std::move(names)},
                      {"tune_params", std::move(lists)},
                      {"objective", "time"}};
-  // As Kernel Tuner writes it: a line for each entry, so that it can append.
+  // The same layout as Kernel Tuner's, one line per entry, so that Kernel Tuner can append to it.
   std::string text = text_of(head);
   text.back() = ',';
   text += "\n\"cache\": {";

@@ -5,16 +5,17 @@
 #include <string>
 #include <vector>
 
-// Results in the files of other tuners. Both throw InputError unless the results are of one kernel
-// on one device for one problem. Of each configuration the newest result counts; one that was right
-// and not timed is left out.
+// Exports in the file formats of other tuners. Both functions throw InputError unless all results
+// are of one kernel, device and problem. Only the newest result of each configuration is written;
+// results that are correct but not timed are left out.
 
 namespace smemtune::db {
 
-/// A cache file of Kernel Tuner (schema 1.1.0): it can be searched again there, or gone on with.
+/// Returns a cache file of Kernel Tuner (schema 1.1.0), with which it can replay or continue a
+/// search.
 std::string export_kernel_tuner(const std::vector<StoredResult>& results);
 
-/// T4 1.0.0, the results format of the FAIR benchmark suite.
+/// Returns T4 1.0.0, the results format of the FAIR benchmark suite.
 std::string export_t4(const std::vector<StoredResult>& results);
 
 }  // namespace smemtune::db

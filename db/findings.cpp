@@ -19,7 +19,7 @@ struct Place {
   std::int64_t kernel_id = 0;
   std::int64_t problem_id = 0;
   bool is_wanted = false;
-  Findings findings;  ///< But for the times.
+  Findings findings;  ///< Complete except for the times.
 };
 
 int distance(const Device& one, const Device& other) {
@@ -29,7 +29,7 @@ int distance(const Device& one, const Device& other) {
   return same_capability ? 1 : 2;
 }
 
-/// By kernel.
+/// Returns all places that have results of the space, by kernel.
 std::map<std::string, std::vector<Place>> places(const Connection& connection,
                                                  const std::string& space, const Device& device,
                                                  const std::vector<Problem>& problems,

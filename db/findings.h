@@ -9,11 +9,12 @@
 
 namespace smemtune::db {
 
-/// What is stored of a space on devices of this kind, but for what a run that tunes these problems
-/// on this device finds in the log itself: for each kernel and problem of the kMostFindings most
-/// alike places, those with the same problem first, then those whose device has more in common. Of
-/// edited kernels only the current one's. Other results are not read. `in_log_too`: of a database
-/// that is not the log.
+/// Returns what is stored about a space on devices of this kind: for each kernel and problem, the
+/// times from the kMostFindings most similar combinations of device and problem, preferring the
+/// same problem, then the more similar device. Only the current version of an edited kernel counts.
+/// Other results are not read. Combinations that the run itself finds in its log (this device with
+/// one of these problems) are left out unless `in_log_too` is set, which is meant for a database
+/// other than the log.
 std::vector<Findings> read_findings(const Connection& connection, const std::string& space,
                                     const Device& device, const std::vector<Problem>& problems,
                                     bool in_log_too);

@@ -26,7 +26,8 @@ std::string sha256_of(const std::filesystem::path& file, std::uintmax_t max_byte
   return sha256(input);
 }
 
-/// `4096x512` as problem_size_x and problem_size_y; what are no sizes as a word.
+/// Returns `4096x512` as problem_size_x and problem_size_y, and text that does not consist of sizes
+/// as a word.
 Problem problem_of(const std::string& text) {
   static constexpr const char* kAxes[] = {"problem_size_x", "problem_size_y", "problem_size_z"};
   Problem sizes;
@@ -45,7 +46,7 @@ Problem problem_of(const std::string& text) {
   return {{"problem_size", text}};
 }
 
-/// What another tuner's names may stand for in a key.
+/// Throws InputError if another tuner's names cannot be part of a key.
 void check_names(const std::string& file, const Bindings& bindings) {
   for (const auto& [name, value] : bindings) {
     if (!name.empty() && name.find_first_of("=,") == std::string::npos) continue;
@@ -54,13 +55,14 @@ void check_names(const std::string& file, const Bindings& bindings) {
   }
 }
 
-/// Imports have no run of their own: it is known by what was measured, and by the file.
+/// Returns an id for imported results, which have no run of their own: a hash of what was measured
+/// and of the file.
 std::string run_id(const Origin& origin, const Run& run, const std::string& kernel) {
   return sha256(origin.file_sha256 + "\n" + run.device.name + "\n" + run.space + "\n" + kernel)
       .substr(0, 32);
 }
 
-/// `recording` keeps nothing of its evaluations.
+/// Takes the evaluations out of `recording`.
 RunRecord record_of(Recording& recording, const ImportNames& names, Origin& origin) {
   const std::string file = recording.file.string();
   if (recording.device.empty()) recording.device = names.device;
@@ -87,7 +89,7 @@ RunRecord record_of(Recording& recording, const ImportNames& names, Origin& orig
   check_names(file, problem);
   double first_unix = -1;
   record.entries.reserve(recording.evaluations.size());
-  if (!recording.evaluations.empty()) {  // All have the same names.
+  if (!recording.evaluations.empty()) {  // All evaluations have the same names.
     check_names(file, recording.evaluations.front().result.configuration);
   }
   for (Recording::Evaluation& one : recording.evaluations) {
@@ -102,13 +104,13 @@ RunRecord record_of(Recording& recording, const ImportNames& names, Origin& orig
   return record;
 }
 
-/// The runs that results of an export were measured by.
+/// Collects the results of an export into the runs that measured them.
 class ExportReader {
  public:
   ExportReader(std::string file, const Origin& origin, Runs runs)
       : file_(std::move(file)), origin_(origin), runs_(runs) {}
 
-  /// Throws InputError where it is no result, or one that contradicts itself.
+  /// Throws InputError if the JSON is not a result, or contradicts itself.
   void add(const Json& json) {
     StoredResult stored = stored_from(json);
     check_names(file_, stored.result.problem);
@@ -119,7 +121,7 @@ class ExportReader {
     auto fault = contradiction(stored.result, stored.origin.has_value());
     if (!fault) fault = contradiction_of_export(json, stored);
     if (fault) throw InputError(*fault);
-    // A run had one environment for each of its boards.
+    // A run had one environment per board.
     RunRecord& record = records_[{stored.run_id, stored.space, stored.device.uuid}];
     Run& run = record.run;
     if (record.entries.empty()) {
@@ -136,7 +138,7 @@ class ExportReader {
              .command_line = {},
              .started_unix = stored.at_unix};
       record.outcome = "complete";
-      record.origin = stored.origin;  // What was imported stays so.
+      record.origin = stored.origin;  // Imported results stay imported.
       if (record.origin) {
         record.origin->imported_unix = origin_.imported_unix;
       } else if (runs_ == Runs::imported) {
@@ -166,7 +168,7 @@ class ExportReader {
   std::map<std::tuple<std::string, std::string, std::string>, RunRecord> records_;
 };
 
-/// What our own documents begin with, wherever their members stand.
+/// Returns true if the text begins as our own documents do, in any order of their members.
 bool is_export(std::string_view text) {
   const std::string_view start = text.substr(0, 200);
   return start.find("\"format\"") != std::string_view::npos &&
@@ -215,7 +217,8 @@ ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Ori
 ImportedFile read_database(const std::filesystem::path& file, Origin origin, Runs runs,
                            const std::function<void(RunRecord&&)>& take) {
   const ResultStore store(file, ResultStore::Mode::read_only);
-  origin.file_sha256 = sha256_of(file, UINTMAX_MAX);  // However large: it is one of ours.
+  // No size limit, because it is a database of ours.
+  origin.file_sha256 = sha256_of(file, UINTMAX_MAX);
   origin.format = "smemtune-database";
   origin.tool = "smemtune";
   ImportedFile imported;
@@ -246,7 +249,7 @@ ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& nam
   origin.file = file.string();
   origin.imported_unix = unix_now();
   if (is_database(file)) return read_database(file, std::move(origin), runs, take);
-  // Takes as long as to decompress.
+  // Hashing takes as long as decompressing, so it runs concurrently.
   auto hash = std::async(std::launch::async, sha256_of, file, kMostFileBytes);
   const auto finish_origin = [&] {
     if (hash.valid()) origin.file_sha256 = hash.get();

@@ -9,31 +9,31 @@
 
 namespace smemtune::db {
 
-/// Names of what a file does not say. Empty: what it says itself counts, and is needed.
+/// Names for what a file does not say. Where a name is empty, the file must provide it.
 struct ImportNames {
-  std::string device = {};  ///< Where the file names none.
-  // Of what other tuners wrote:
-  std::string space = {};   ///< Without it the kernel's name.
-  std::string kernel = {};  ///< In place of the file's; T4 has none.
+  std::string device = {};  ///< Used if the file names no device.
+  // The following apply to files of other tuners:
+  std::string space = {};   ///< If empty, the kernel's name is used.
+  std::string kernel = {};  ///< Replaces the file's kernel name; T4 has none.
 };
 
-/// Whose the runs of our own exports and databases are from now on.
+/// Whether the runs in our own exports and databases are stored as imported ones or as ours.
 enum class Runs { imported, ours };
 
-/// What was read of a file.
+/// The result of reading a file.
 struct ImportedFile {
   Origin origin;
-  bool cut_off = false;  ///< It ends before its end; what came before was read.
-  OddEntries odd;        ///< What was left out.
+  bool cut_off = false;  ///< True if the file is truncated; what comes before the cut was read.
+  OddEntries odd;        ///< Entries that were left out.
 };
 
-/// Reads a Kernel Tuner cache, T4, KTT's output, an export of ours (`smemtune-best`,
-/// `smemtune-results`) or one of our databases; gzip-compressed too, but for the last. Hands over
-/// each run that it holds, in the order they began, one with many results in parts. Each has an
-/// origin, but where they are to be `ours` what runs of ours measured. Entries that are no results,
-/// or whose measurement contradicts itself (contradictions.h), are left out; a file that has no
-/// other is refused. Throws InputError naming the file and the place, StoreError for a database that
-/// is none of ours.
+/// Reads a Kernel Tuner cache, T4, KTT's output, one of our exports (`smemtune-best`,
+/// `smemtune-results`) or one of our databases; all but the last may be gzip-compressed. Passes
+/// each run to `take` in the order in which the runs began, a run with many results in parts. Each
+/// run gets an origin, except that with Runs::ours the runs that we measured have none. Entries
+/// that are not results, or whose measurement contradicts itself (contradictions.h), are left out;
+/// a file that contains only such entries is refused. Throws InputError naming the file and the
+/// place, and StoreError for a database that is not ours.
 ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
                        const std::function<void(RunRecord&&)>& take);
 

@@ -97,7 +97,7 @@ class ImportTest : public TestFolder {
     return counts;
   }
 
-  /// Runs of ours in a database, on an H200.
+  /// Stores a run of ours on an H200.
   static void tune(ResultStore& store, const std::string& id, double ms,
                    const Value& block = std::int64_t{64}) {
     smemtune::Run run;
@@ -142,7 +142,7 @@ TEST_F(ImportTest, OfAKernelTunerCacheHoldsTimesAndFailuresByKind) {
   EXPECT_EQ("scale", best[0].space);
   EXPECT_EQ("problem_size_x=4096,problem_size_y=512", key(best[0].result.problem));
   EXPECT_EQ("BLOCK=64", key(best[0].result.configuration));
-  // Ranked by the median as our own are; the tuner ranked it by the mean.
+  // Ranked by the median like our own results; the tuner ranked it by the mean.
   EXPECT_EQ(1, best[0].result.measurement.median_ms);
   EXPECT_EQ(1.5, best[0].result.measurement.mean_ms);
   EXPECT_THAT(best[0].result.measurement.samples_ms, ElementsAre(1, 1, 2.5));
@@ -216,7 +216,7 @@ TEST_F(ImportTest, OfT4KnowsWhatTheCacheBrought) {
   EXPECT_THAT(error(t4), HasSubstr("t4.json: names no device: --device-name"));
   EXPECT_THAT(error(t4, {.device = "GPU A"}), HasSubstr("names no kernel: --kernel"));
   const Added added = import(t4, {.device = "GPU A", .kernel = "scale"});
-  EXPECT_EQ(2u, added.added);  // T4 names no problem, so it is another.
+  EXPECT_EQ(2u, added.added);  // T4 names no problem, so it counts as a different one.
   EXPECT_EQ(1, statuses()["timeout"]);
   EXPECT_EQ(2u, import(t4, {.device = "GPU A", .kernel = "scale"}).known);
 }
@@ -284,7 +284,7 @@ TEST_F(ImportTest, StaysOneInAnExportThatIsMerged) {
   EXPECT_EQ("kernel-tuner", there[0].origin->format);
 }
 
-/// Of one without samples, one with them, and a failure.
+/// Covers a result without samples, one with samples, and a failure.
 TEST_F(ImportTest, KeepsUnknownWhatNobodyTold) {
   import(write("cache.json",
                cache_file("GPU A", R"("32": {"BLOCK": 32, "time": 2},)" + kFast + "," + kFailed)));
@@ -363,7 +363,8 @@ TEST_F(ImportTest, OfAnExportHasWhatItSays) {
   EXPECT_EQ("host-1", stored.host);
   EXPECT_EQ("hash", stored.kernel_hash);
   EXPECT_EQ(best[0].device, stored.device);
-  stored.result.measurement.samples_ms = best[0].result.measurement.samples_ms;  // It has none.
+  // The export contains no samples.
+  stored.result.measurement.samples_ms = best[0].result.measurement.samples_ms;
   EXPECT_EQ(best[0].result, stored.result);
 
   const Json results = {{"results", {stored_json(theirs.results({}).at(1))}}};
@@ -374,7 +375,7 @@ TEST_F(ImportTest, OfAnExportHasWhatItSays) {
               HasSubstr("smemtune-best and smemtune-results are read"));
 }
 
-/// A word that reads like a number must not become what a parameter of ours has.
+/// A word that reads like a number must not replace the value of a parameter of ours.
 TEST_F(ImportTest, DoesNotDecideWhatTheValuesOfOurConfigurationsAre) {
   import(write("cache.json", cache_file("GPU A", R"("64": {"BLOCK": "64", "time": 1})")));
   tune(store_, "run-1", 3);
@@ -435,7 +436,7 @@ TEST_F(ImportTest, LeavesOutAnEntryThatIsOddAndNamesIt) {
   EXPECT_THAT(error(write("empty.json", "")), HasSubstr("empty.json: is empty"));
 }
 
-/// An export of one result after `change` to its entry.
+/// Exports one result, applies `change` to its entry and imports it.
 class ContradictionTest : public ImportTest {
  protected:
   std::string fault(const std::function<void(Json&)>& change) {
@@ -487,7 +488,7 @@ TEST_F(ContradictionTest, IsNoneInWhatThisProgramWrote) {
   for (const auto& entry : fs::directory_iterator(SMEMTUNE_SOURCE_DIR "/db/shipped")) {
     EXPECT_EQ(import_file(entry.path()).odd.count, 0u) << entry.path();
   }
-  // A mean outside of the quartiles, as caches have it, is exported and imported again.
+  // A mean outside the quartiles, which occurs in caches, can be exported and imported again.
   import(write("mean.json", cache_file("GPU A", R"("64": {"BLOCK": 64, "time": 30,
       "times": [1, 1, 1, 1, 1, 1, 1, 1, 1, 291],
       "timestamp": "2023-12-22 09:54:05.500000+00:00"})")));
@@ -496,7 +497,7 @@ TEST_F(ContradictionTest, IsNoneInWhatThisProgramWrote) {
   EXPECT_EQ(import_file(file).odd.count, 0u);
 }
 
-/// A database that was spoilt, or that an earlier version filled from such an export.
+/// Covers a database that was damaged, or that an earlier version filled from such an export.
 TEST_F(ContradictionTest, OfAnImportIsNoFaultOfTheDatabase) {
   ResultStore theirs(folder() / "theirs.sqlite");
   tune(theirs, "run-2", 1.25);
@@ -520,7 +521,7 @@ TEST_F(ContradictionTest, OfAnImportIsNoFaultOfTheDatabase) {
   EXPECT_THAT(other.results({}), SizeIs(1));  // The failure.
 }
 
-/// Work of SQLite's virtual machine in all statements of this process that have ended.
+/// Instructions of SQLite's virtual machine in all finished statements of this process.
 std::int64_t all_vm_steps = 0;
 
 int count_vm_steps(unsigned, void*, void* statement, void*) {
@@ -533,7 +534,7 @@ int trace_connection(sqlite3* connection, const char**, const void*) {
   return sqlite3_trace_v2(connection, SQLITE_TRACE_PROFILE, count_vm_steps, nullptr);
 }
 
-/// While it lives, connections that are opened count their work.
+/// During its lifetime, connections count their work when they are opened.
 class CountedWork {
  public:
   CountedWork() { sqlite3_auto_extension(hook()); }
@@ -545,7 +546,8 @@ class CountedWork {
   static void (*hook())() { return reinterpret_cast<void (*)()>(trace_connection); }
 };
 
-/// What is done for results of one configuration grows as their number does, not as its square.
+/// The work for the results of one configuration grows linearly with their number, not
+/// quadratically.
 TEST_F(ImportTest, LooksAtEachResultOfAConfigurationOnce) {
   const CountedWork counted;
   const auto steps_of = [&](int count) {
@@ -561,7 +563,7 @@ TEST_F(ImportTest, LooksAtEachResultOfAConfigurationOnce) {
     const auto add = [&](RunRecord&& record) { store.add(std::move(record)); };
     read_runs(file, {}, Runs::imported, add);
     EXPECT_THAT(store.results({.source = "imported"}), SizeIs(count));
-    read_runs(file, {}, Runs::imported, add);  // Knows them all.
+    read_runs(file, {}, Runs::imported, add);  // All are known already.
     EXPECT_THAT(store.results({.source = "imported"}), SizeIs(count));
     return all_vm_steps - before;
   };
@@ -574,7 +576,7 @@ TEST_F(ImportTest, FindsANameThatOccursTwiceAmongManyOfThem) {
   std::string members = "\"BLOCK\": 0";
   for (int i = 0; i < 800'000; ++i) members += ",\"n" + std::to_string(i) + "\":1";
   const std::string twice = "{" + members + ",\"BLOCK\":2}";
-  // To look for each among all that came before would take longer than a test may.
+  // A linear search for each name would exceed the time limit of a test.
   EXPECT_THAT(error(write("top.json", twice)), HasSubstr("'BLOCK' occurs twice"));
   EXPECT_THAT(error(write("head.json", "{\"Metadata\": " + twice + "}")),
               HasSubstr("'BLOCK' occurs twice"));
@@ -601,7 +603,7 @@ TEST_F(ImportTest, SaysWhereAFileIsBroken) {
   EXPECT_THAT(store_.results({.source = "all"}), IsEmpty());
 }
 
-/// Python's JSON has them, and none of them is a time.
+/// Python's JSON allows NaN and Infinity, which are not times.
 TEST_F(ImportTest, OfNumbersThatAreNoneKnowsThatItFailed) {
   import(write("cache.json", cache_file("GPU A", R"("1": {"BLOCK": 1, "time": NaN, "x": Infinity},
       "2": {"BLOCK": 2, "time": -Infinity}, "3": {"BLOCK": 3, "time": 1e20},
@@ -609,7 +611,7 @@ TEST_F(ImportTest, OfNumbersThatAreNoneKnowsThatItFailed) {
   EXPECT_THAT(statuses(), ElementsAre(Pair("correct", 1), Pair("runtime", 3)));
 }
 
-/// What programs that make strings of numbers, or lists of single ones, have made of caches.
+/// Caches from programs that turn numbers into strings, or single numbers into lists.
 TEST_F(ImportTest, OfTimesInOtherFormsTakesTheTimes) {
   import(write("cache.json", cache_file("GPU A", R"("1": {"BLOCK": 1, "time": "2.5"},
       "2": {"BLOCK": 2, "time": [3, 4]}, "3": {"BLOCK": 3, "time": 1.5, "__error__": null},
@@ -630,7 +632,8 @@ TEST_F(ImportTest, OfTimesInOtherFormsTakesTheTimes) {
               ElementsAre(Pair("constraints", 1), Pair("correct", 6), Pair("runtime", 6)));
 }
 
-/// Python writes null for what it does not know, and Windows begins a file with a mark.
+/// Python writes null for unknown values, and programs on Windows begin a file with a byte order
+/// mark.
 TEST_F(ImportTest, OfACacheThatKnowsNoDeviceAndListsNoValuesTakesTheRest) {
   const fs::path file = write("cache.json",
                               "\xEF\xBB\xBF"
@@ -642,7 +645,7 @@ TEST_F(ImportTest, OfACacheThatKnowsNoDeviceAndListsNoValuesTakesTheRest) {
   EXPECT_EQ(1u, import(file, {.device = "GPU A", .kernel = "scale"}).added);
 }
 
-/// Whatever the tuner calls what it measured, and whichever tuner's words it fails by.
+/// Holds for any name of the measured time, and for the failure words of either tuner.
 TEST_F(ImportTest, OfT4FindsTheTimeByItsUnitAndTheFailureByItsWord) {
   const fs::path file = write("t4.json", R"({"results": [
       {"configuration": {"BLOCK": 1}, "objectives": ["kernel_us"], "times": {},
@@ -660,7 +663,7 @@ TEST_F(ImportTest, OfT4FindsTheTimeByItsUnitAndTheFailureByItsWord) {
   EXPECT_EQ(3.5, store_.results({.source = "imported"}).at(1).result.measurement.median_ms);
 }
 
-/// Sorted by name, what the entries are read by stands behind them.
+/// In a file sorted by name, the members needed to read the entries come after them.
 TEST_F(ImportTest, OfAFileInAnyOrderIsTheSame) {
   const std::string sorted = R"({"cache": {)" + kFast + R"(}, "device_name": "GPU A",
       "kernel_name": "scale", "problem_size": [4096, 512], "tune_params": {"BLOCK": [32, 64]},
@@ -676,7 +679,7 @@ TEST_F(ImportTest, OfAFileInAnyOrderIsTheSame) {
                    .result.measurement.median_ms);
 }
 
-/// KTT names the unit beside the time, and none for the file.
+/// KTT gives the unit beside the time, and none for the whole file.
 TEST_F(ImportTest, OfKttsT4HasItsUnitOfTime) {
   const fs::path file = write("ktt.json", R"({"schema_version": "1.0.0", "results": [{
       "configuration": {"BLOCK": 8}, "objectives": ["TotalDuration"], "invalidity": "correct",
@@ -690,7 +693,7 @@ TEST_F(ImportTest, OfKttsT4HasItsUnitOfTime) {
   EXPECT_DOUBLE_EQ(5, result.compile_ms);
 }
 
-/// As KTT 2.2 writes it, and as 2.0 did: with `IsDouble` and without the compiler's time.
+/// The output of KTT 2.2, and that of 2.0, which has `IsDouble` and no compile time.
 TEST_F(ImportTest, OfKttsOutputHoldsTimesAndFailuresByKind) {
   const auto result = [](const std::string& status, int block, const std::string& more) {
     return R"({"KernelName": "scale", "Status": ")" + status + R"(", "Configuration": [
@@ -749,7 +752,8 @@ TEST_F(ImportTest, OfKttsOutputHoldsTimesAndFailuresByKind) {
               HasSubstr("the kernels 'scale' and 'add'"));
 }
 
-/// More than are handed over at a time; together they are one run, stored at once.
+/// There are more results than are passed on at a time; they form one run, which is stored in one
+/// transaction.
 TEST_F(ImportTest, OfALongFileIsOneRun) {
   std::string entries = R"("0": {"BLOCK": 0, "time": 1, "timestamp": "2023-12-22 00:00:00"})";
   for (int i = 1; i < 10'000; ++i) {
@@ -784,8 +788,8 @@ TEST_F(ImportTest, OfHostileNamesIsData) {
   EXPECT_EQ(1u, import(write("cache.json", cache_file(name, kFast))).known);
 }
 
-/// Where a document breaks the rules of T4's results-schema 1.0.0; and that of Kernel Tuner, which reads
-/// no unit of time but that of the document.
+/// Returns where a document violates T4's results-schema 1.0.0 or the expectation of Kernel Tuner,
+/// which reads only the document's unit of time.
 std::vector<std::string> breaks_of_t4(const Json& root) {
   std::vector<std::string> breaks;
   const auto expect = [&](bool holds, const std::string& what) {
@@ -881,7 +885,7 @@ TEST_F(ImportTest, OfWhatWasExportedForOtherTunersKnowsAll) {
   EXPECT_THROW(export_t4(store_.results({.source = "imported"})), InputError);
 }
 
-/// A file with so many results, none of which another of these has.
+/// Returns a cache with this many results, which occur in no other `file`.
 std::string long_cache(int file, int results) {
   std::string entries;
   for (int i = 0; i < results; ++i) {
@@ -892,7 +896,7 @@ std::string long_cache(int file, int results) {
   return cache_file("GPU A", entries);
 }
 
-/// Its run, in parts of so many results.
+/// Returns the file's run, in parts with this many results.
 std::vector<RunRecord> parts_of(const fs::path& file, std::size_t results) {
   std::vector<RunRecord> parts;
   read_runs(file, {}, Runs::imported, [&](RunRecord&& record) {
@@ -907,8 +911,8 @@ std::vector<RunRecord> parts_of(const fs::path& file, std::size_t results) {
   return parts;
 }
 
-/// What is too much for one transaction: between two of them another process writes, and an error
-/// leaves what was stored before.
+/// The file is too long for one transaction: another process writes between two transactions, and
+/// an error leaves what was stored before.
 TEST_F(ImportTest, OfAVeryLongFileLetsOthersWriteInBetween) {
   const std::vector<RunRecord> parts = parts_of(write("cache.json", long_cache(1, 200)), 50);
   ASSERT_THAT(parts, SizeIs(4));
@@ -937,7 +941,7 @@ TEST_F(ImportTest, OfAVeryLongFileLetsOthersWriteInBetween) {
   EXPECT_THAT(find_faults(folder() / "results.sqlite"), IsEmpty());
 }
 
-/// Each question for the next part comes when the one before is stored.
+/// The callback for the next part is called when the previous part has been stored.
 TEST_F(ImportTest, OfAVeryLongFileLosesNoPartThatWasStoredWhenItsProcessIsKilled) {
   constexpr int kMoments = 50;
   constexpr std::size_t kPart = 20;
@@ -964,7 +968,7 @@ TEST_F(ImportTest, OfAVeryLongFileLosesNoPartThatWasStoredWhenItsProcessIsKilled
       _exit(0);
     }
     close(channel[1]);
-    std::size_t stored = 0;  // Parts that are known to be.
+    std::size_t stored = 0;  // Number of parts that are known to be stored.
     const std::size_t wanted = 1 + random() % (parts.size() - 1);
     while (stored < wanted && read(channel[0], &stored, sizeof stored) > 0) {
     }
@@ -990,7 +994,8 @@ TEST_F(ImportTest, OfAVeryLongFileLosesNoPartThatWasStoredWhenItsProcessIsKilled
   }
 }
 
-/// Imports what other tuners wrote, merges what is ours, and says so after each file.
+/// Imports files of other tuners, merges databases of ours, and reports each completed file to
+/// `channel`.
 void take_in(const fs::path& database, const std::vector<fs::path>& files, int channel) {
   ResultStore store(database);
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -1035,7 +1040,7 @@ TEST_F(ImportTest, AndMergingLoseNothingAcknowledgedWhenTheirProcessIsKilled) {
     std::size_t file = 0;
     const auto wanted = random() % files.size();
     while (acknowledged < wanted && read(channel[0], &file, sizeof file) > 0) ++acknowledged;
-    usleep(static_cast<useconds_t>(random() % 20'000));  // Somewhere in the next transaction.
+    usleep(static_cast<useconds_t>(random() % 20'000));  // A random moment in the next transaction.
     kill(child, SIGKILL);
     ASSERT_EQ(waitpid(child, nullptr, 0), child);
     while (read(channel[0], &file, sizeof file) > 0) ++acknowledged;
@@ -1056,10 +1061,10 @@ TEST_F(ImportTest, AndMergingLoseNothingAcknowledgedWhenTheirProcessIsKilled) {
   EXPECT_THAT(ResultStore(database).results({.source = "all"}), SizeIs(6 * kResults));
 }
 
-/// What a GPU keeps of its optimum with the best of another, in per cent, by their names.
+/// Share of its optimum, in per cent, that the first GPU reaches with the best of the second.
 using Shares = std::map<std::pair<std::string, std::string>, long>;
 
-/// Expects that what the files of six GPUs say by themselves is what is stored, each result once.
+/// Expects the stored results to be those in the files of six GPUs, each result once.
 Shares expect_stored_as_they_are(const std::vector<fs::path>& files) {
   ResultStore store(":memory:");
   std::map<std::string, double> fastest_ms;

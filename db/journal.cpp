@@ -18,22 +18,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How a rollback journal begins, and how one ends that belongs to a transaction over several
-/// files: there the name of the file that lists them all stands before it.
+/// The first bytes of a rollback journal. They are also the last bytes of a journal of a
+/// transaction over several files, where they follow the name of the file that lists all these
+/// journals.
 constexpr std::string_view kMagic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
 
-/// So that a file of holes cannot fill the disk.
+/// Keeps a sparse file from filling the disk.
 constexpr std::int64_t kMaxCopiedBytes = std::int64_t{4} << 30;
 constexpr int kBytesAtOnce = 1 << 20;
 
-/// As SQLite names it: beside the file itself, not beside a link to it.
+/// Returns the path beside the database itself rather than beside a link to it, as SQLite does.
 fs::path beside(const fs::path& database, const char* suffix) {
   std::error_code error;
   const fs::path file = fs::canonical(database, error);
   return (error ? database : file).string() + suffix;
 }
 
-/// Eight bytes at a place of a file that its writer may change at any moment; fewer at its end.
+/// Returns eight bytes at a position in a file that its writer may change at any moment; fewer at
+/// its end.
 std::string eight_bytes(std::ifstream& file, std::ios::off_type offset, std::ios::seekdir from) {
   std::string bytes(kMagic.size(), '\0');
   file.clear();
@@ -48,7 +50,8 @@ std::string contents(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// In the folder for temporary files, for this user only; gone with it.
+/// A folder in the system's folder for temporary files, accessible only to this user and removed in
+/// the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -60,7 +63,7 @@ class TemporaryFolder {
     path_ = name;
   }
   ~TemporaryFolder() {
-    std::error_code ignored;  // What is left of it does no harm.
+    std::error_code ignored;  // Remaining files do no harm.
     fs::remove_all(path_, ignored);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
@@ -107,7 +110,7 @@ void check_journal(const fs::path& database) {
   if (!file)
     throw StoreError(journal, std::string("the journal cannot be read: ") + std::strerror(errno));
   const std::string begin = eight_bytes(file, 0, std::ios::beg);
-  // It begins with zeros until it is synced, and is empty again when its writer has committed.
+  // A journal begins with zeros until it is synced, and is truncated when its writer commits.
   if (!begin.empty() && begin[0] != '\0' && begin != kMagic) {
     throw StoreError(journal, not_ours + "(it is not a journal); move it away");
   }
@@ -142,7 +145,7 @@ std::optional<Connection> rolled_back_copy(const Connection& connection) {
     }
     write(copy, reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
-  // A journal begins with a number that no other has: what it says holds for what was just read.
+  // Every journal has its own random number: if it is unchanged, it matches the pages just read.
   if (contents(journal) != rolled_back) return std::nullopt;
   write(copy.string() + "-journal", rolled_back.data(), rolled_back.size());
   Connection connection_to_copy(copy, Connection::Mode::read_write, 0);

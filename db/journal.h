@@ -7,16 +7,16 @@
 
 namespace smemtune::db {
 
-/// Throws StoreError where what lies beside the database is no rollback journal of smemtune's.
-/// SQLite obeys a journal that it finds: one may name a further file that it then deletes, a
-/// write-ahead log stands for what is in the database, and what is no journal at all is removed as
-/// one.
+/// Throws StoreError if a file beside the database is not a rollback journal that smemtune wrote.
+/// SQLite obeys any journal that it finds: a journal may name a further file, which SQLite then
+/// deletes; a write-ahead log overrides what is in the database; and a file that is not a journal
+/// at all is deleted as one.
 void check_journal(const std::filesystem::path& database);
 
-/// The database as it is once its journal, which a writer that was killed has left, is rolled back:
-/// a copy that nobody else sees. The file and its journal stay as they are. nullopt: the journal
-/// changed meanwhile, so that its writer lives. REQUIRES: `connection` reads the database, and
-/// check_journal() has looked at it.
+/// Returns a private copy of the database in which the journal that a killed writer left is rolled
+/// back. The file and its journal stay unchanged. nullopt if the journal changed meanwhile, which
+/// means that its writer is alive. REQUIRES: `connection` reads the database, and check_journal()
+/// has accepted its journal.
 std::optional<Connection> rolled_back_copy(const Connection& connection);
 
 }  // namespace smemtune::db

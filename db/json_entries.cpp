@@ -22,7 +22,7 @@ constexpr std::size_t kMaxValues = 1'000'000;
 constexpr std::size_t kMaxStringBytes = std::size_t{1} << 20;
 constexpr std::array<std::string_view, 4> kLists = {"cache", "results", "best", "Results"};
 
-/// What Python writes where JSON has no number, which simdjson knows no type of.
+/// Parses what Python writes where JSON has no number; simdjson reports no type for it.
 std::optional<double> python_number(JsonText value) {
   std::string_view token = value.raw_json_token();
   token = token.substr(0, token.find_last_not_of(" \t\r\n") + 1);
@@ -45,7 +45,7 @@ class WholeJson {
     json_type type = json_type::null;
     if (value.type().get(type) != simdjson::SUCCESS) {
       if (python_number(value)) return nullptr;
-      type = json_type::number;  // Says what is wrong with it.
+      type = json_type::number;  // Reading it as a number reports what is wrong with it.
     }
     switch (type) {
       case json_type::object:
@@ -72,9 +72,9 @@ class WholeJson {
   Json object(JsonText value, std::size_t depth) {
     check_depth(depth);
     Json all = Json::object();
-    std::unordered_set<std::string> names;  // Of more than a few.
+    std::unordered_set<std::string> names;  // Used once there are more than a few names.
     const auto is_new = [&](const std::string& name) {
-      constexpr std::size_t kFew = 32;  // In which looking through all is faster.
+      constexpr std::size_t kFew = 32;  // Up to this many names a linear search is faster.
       if (all.size() < kFew) return !all.contains(name);
       if (names.empty()) {
         for (const auto& member : all.items()) names.insert(member.key());
@@ -98,7 +98,7 @@ class WholeJson {
   }
 
   static Json number(JsonText value) {
-    if (python_number(value)) return nullptr;  // "-Infinity" begins as a number does.
+    if (python_number(value)) return nullptr;  // "-Infinity" begins like a number.
     const simdjson::ondemand::number number = value.get_number();
     if (number.is_uint64()) return number.get_uint64();
     if (number.is_int64()) return number.get_int64();
@@ -108,12 +108,12 @@ class WholeJson {
   std::size_t values_ = 0;
 };
 
-/// Up to where something in it last ended.
+/// Returns the text up to and including its last closing brace.
 std::string_view up_to_last_end(std::string_view text) {
   return text.substr(0, text.find_last_of('}') + 1);
 }
 
-/// Whether more is opened in it than closed.
+/// Returns true if the text opens more objects and arrays than it closes.
 bool leaves_open(std::string_view text) {
   std::int64_t open = 0;
   bool in_string = false;
@@ -127,7 +127,8 @@ bool leaves_open(std::string_view text) {
   return open > 0;
 }
 
-/// Up to the string that has no end: no quote in it stands without a backslash.
+/// Returns the text before the unterminated string, which begins at the last quote that is not
+/// escaped.
 std::string_view up_to_open_string(std::string_view text) {
   for (std::size_t end = text.rfind('"'); end != std::string_view::npos && end > 0;
        end = text.rfind('"', end - 1)) {
@@ -143,7 +144,8 @@ class EntriesReader {
   EntriesReader(const std::string& what, std::string&& text, const JsonEntries::IsEnough& is_enough,
                 const JsonEntries::Take& take)
       : what_(what), text_(std::move(text)), is_enough_(is_enough), take_(take) {
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // As Windows writes UTF-8.
+    // Programs on Windows write this mark at the beginning of UTF-8 files.
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
     if (text_.starts_with(kByteOrderMark)) text_.erase(0, kByteOrderMark.size());
     text_.reserve(text_.size() + simdjson::SIMDJSON_PADDING);
   }
@@ -181,7 +183,7 @@ class EntriesReader {
     return error_;
   }
 
-  /// Visits the members of the text's object.
+  /// Visits the members of the top-level object.
   template <typename Visit>
   void pass(Visit visit) {
     try {
@@ -215,7 +217,7 @@ class EntriesReader {
     if (!names_.insert(name).second) {
       throw InputError("the name " + quote(name) + " occurs twice");
     }
-    // By its place: looking for each name among all would take the square of their number.
+    // Appends by position: a lookup of each name would take quadratic time.
     Json& member =
         read_.head.get_ref<Json::object_t&>().Container::emplace_back(name, nullptr).second;
     if (!is_list(name, value)) {
@@ -236,7 +238,8 @@ class EntriesReader {
     }
   }
 
-  /// What is met at the end of a text that leaves something open is that it ends too early.
+  /// Treats an error at the end of the text as truncation if something is still open; throws any
+  /// other error.
   void note(const simdjson::simdjson_error& error) {
     const char* const begin = text_.data();
     const char* at = begin;
@@ -256,11 +259,12 @@ class EntriesReader {
   std::string text_;
   const JsonEntries::IsEnough& is_enough_;
   const JsonEntries::Take& take_;
-  std::unordered_set<std::string> names_;  ///< Of the members of the text's object.
-  std::vector<std::string> later_;  ///< Lists that came before what their entries are read by.
+  std::unordered_set<std::string> names_;  ///< Names of the members of the top-level object.
+  /// Lists that came before the members needed to read their entries.
+  std::vector<std::string> later_;
   simdjson::ondemand::parser parser_;
   simdjson::ondemand::document document_;
-  simdjson::error_code error_ = simdjson::SUCCESS;  ///< Of the whole text.
+  simdjson::error_code error_ = simdjson::SUCCESS;  ///< Error that concerns the whole text.
   WholeJson head_;
   JsonEntries read_;
 };
@@ -277,7 +281,7 @@ std::optional<std::string> fault_of_entry(const std::function<void()>& read) {
   } catch (const Json::exception& error) {
     return error.what();
   } catch (const simdjson::simdjson_error& error) {
-    // Of one value: where it ends is known all the same.
+    // Errors of a single value, whose end is known nevertheless.
     constexpr simdjson::error_code kOfValues[] = {simdjson::INCORRECT_TYPE, simdjson::NUMBER_ERROR,
                                                   simdjson::NUMBER_OUT_OF_RANGE,
                                                   simdjson::STRING_ERROR};

@@ -13,47 +13,51 @@
 
 namespace smemtune::db {
 
-/// Where simdjson reads: on demand, each value once and in the text's order.
+/// A position that simdjson reads on demand: each value once, in the order of the text.
 using JsonText = simdjson::ondemand::value;
 
-/// Reads a JSON object from somewhere, perhaps a long one. Each entry of its member `cache`,
-/// `results`, `best` or `Results` is handed over by itself as it comes, and everything else is
-/// returned.
+/// The result of reading a JSON object from an untrusted and possibly long text. Each entry of its
+/// member `cache`, `results`, `best` or `Results` is passed to a callback as it is read; everything
+/// else is kept in `head`.
 struct JsonEntries {
-  /// `head`: everything else, wherever it stands. `list`: the member that the entry is of.
+  /// Takes an entry. `head`: all other members, wherever they stand. `list`: the member that
+  /// contains the entry.
   using Take = std::function<void(const Json& head, std::string_view list, JsonText entry)>;
-  /// Whether the head has all that `Take` asks of it. Where it has not when the list comes, it is
-  /// read to its end first.
+  /// Returns true if the head has all that `Take` needs. If it has not when the list begins, the
+  /// rest of the text is read first.
   using IsEnough = std::function<bool(const Json& head, std::string_view list)>;
 
   Json head;
-  bool cut_off = false;  ///< The text ends before its end; whole entries before that were read.
+  /// True if the text is truncated; the complete entries before the cut were read.
+  bool cut_off = false;
 };
 
-/// Runs `read`, which reads an entry, and returns what is wrong with the entry; nullopt: nothing.
-/// The text goes on behind an entry that is not read to its end. Throws WholeFileFault, and what
-/// simdjson throws where the text itself is no JSON.
+/// Runs `read`, which reads an entry, and returns what is wrong with the entry; nullopt if nothing
+/// is. Reading continues after an entry even if `read` stopped in the middle of it. Throws
+/// WholeFileFault, and what simdjson throws if the text itself is not JSON.
 std::optional<std::string> fault_of_entry(const std::function<void()>& read);
 
-/// What one entry tells of the whole file.
+/// A fault of one entry that makes the whole file invalid.
 class WholeFileFault : public InputError {
  public:
   using InputError::InputError;
 };
 
-/// `what`: the file, for errors, also for those that `take` throws. Throws InputError naming it.
+/// Reads the text. `what`: the file, for error messages, including those of errors that `take`
+/// throws. Throws InputError naming it.
 JsonEntries read_json_entries(const std::string& what, std::string text,
                               const JsonEntries::IsEnough& is_enough,
                               const JsonEntries::Take& take);
 
-/// The whole value. Throws InputError where it is nested deeper than 32, holds more than a million
-/// values or a name twice in one object.
+/// Returns the whole value. Throws InputError if it is nested deeper than 32, holds more than a
+/// million values, or has a name twice in one object.
 Json whole_json(JsonText value);
 
-/// A number, also as Python writes what JSON cannot hold (NaN, Infinity); NaN for all else.
+/// Returns a number, including what Python writes and JSON lacks (NaN, Infinity); NaN for anything
+/// else.
 double number_of(JsonText value);
 
-/// A string, empty for all else. Valid as long as the text is read.
+/// Returns a string, empty for anything else. Valid as long as the text is being read.
 std::string_view string_of(JsonText value);
 
 }  // namespace smemtune::db

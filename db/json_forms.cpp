@@ -48,12 +48,12 @@ Json value_json(const T& value) {
   return value;
 }
 
-/// Whether a field is not known, of which number_json() alone cannot tell. Fields of text are empty
-/// then.
+/// Returns true if a field is unknown although number_json() alone cannot tell. Unknown text fields
+/// are empty.
 template <typename Member>
 bool is_unknown(const Device& device, std::string_view name, const Member& member) {
   if constexpr (std::is_same_v<Member, std::string> || std::is_enum_v<Member>) return false;
-  // Of a device that another tuner named, nothing else is known.
+  // If another tuner named the device, only its name is known.
   if (device.kind == DeviceKind::gpu && device.sm_count == 0) return true;
   return (name.ends_with("_khz") || name == "memory_bus_bits") && member == Member();
 }
@@ -77,7 +77,7 @@ bool is_unknown(const T&, std::string_view, const Member&) {
   return false;
 }
 
-/// An object with a member for each field.
+/// Returns an object with a member for each field.
 template <typename T>
 Json fields_json(const T& value) {
   Json object = Json::object();
@@ -87,7 +87,7 @@ Json fields_json(const T& value) {
   return object;
 }
 
-/// Every member null.
+/// Returns the object with every member null.
 Json unknown_json(Json object) {
   for (auto& member : object) member = nullptr;
   return object;
@@ -98,7 +98,8 @@ Status parse_word(const std::string& word, Status) {
   return word == to_text(Status::fits) ? Status::fits : parse_status(word);
 }
 Stage parse_word(const std::string& word, Stage) { return parse_stage(word); }
-/// Of `definition (sampled)` its first part: the other follows from what was compared.
+/// Parses the first part of a text like `definition (sampled)`; the other part follows from what
+/// was compared.
 ComparedWith parse_word(const std::string& word, ComparedWith) {
   return parse_compared_with(word.substr(0, word.find(" (")));
 }
@@ -118,7 +119,8 @@ std::vector<ComparedOutput> compared_from(const Json& array) {
   return compared;
 }
 
-/// What the object has of the fields. One that it lacks was added after it was written.
+/// Reads the fields that the object has. A missing field was added to the format after the object
+/// was written.
 template <typename T>
 void read_fields(const Json& object, T& value) {
   visit_fields(value, [&](const char* name, auto& member) {
@@ -126,7 +128,7 @@ void read_fields(const Json& object, T& value) {
     const auto found = object.find(name);
     if (found == object.end()) return;
     if (found->is_null()) {
-      // What is 0 where it is not known stays so.
+      // Fields that are 0 when unknown stay 0.
       const bool has_zero = is_unknown(value, name, Member());
       if constexpr (std::is_same_v<Member, double>) {
         if (!has_zero) member = std::numeric_limits<double>::quiet_NaN();
@@ -174,7 +176,7 @@ Json metrics_json(const Result& result) {
   return object;
 }
 
-/// Work per time of the metrics that have a usual unit.
+/// Returns work per time for the metrics that have a usual unit.
 Json throughput_json(const Result& result) {
   Json object = Json::object();
   if (!result.timed()) return object;
@@ -186,7 +188,7 @@ Json throughput_json(const Result& result) {
   return object;
 }
 
-/// Of `9.0`.
+/// Parses text like `9.0`.
 void read_capability(const Json& json, Device& device) {
   const auto found = json.find("compute_capability");
   if (found == json.end() || found->is_null()) return;
@@ -196,7 +198,7 @@ void read_capability(const Json& json, Device& device) {
   if (point != end) std::from_chars(point + 1, end, device.compute_minor);
 }
 
-/// As utc_text() writes it; -1 for anything else.
+/// Parses the format of utc_text(); -1 for anything else.
 double unix_from(const std::string& text) {
   std::tm parts{};
   const char* const rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
@@ -211,7 +213,7 @@ Json origin_json(const std::optional<Origin>& origin) {
           {"tool", origin->tool}};
 }
 
-/// Of imported results: what origin_json() says of them.
+/// Reads what origin_json() writes; nullopt for results that were not imported.
 std::optional<Origin> origin_from(const Json& provenance, const Device& device) {
   const auto found = provenance.find("imported_from");
   if (found == provenance.end() || found->is_null()) return std::nullopt;
@@ -222,7 +224,7 @@ std::optional<Origin> origin_from(const Json& provenance, const Device& device) 
                 .device = device.name};
 }
 
-/// Empty where it is not known.
+/// Returns the text of a member; empty if it is missing or null.
 std::string word_or_empty(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found == object.end() || found->is_null() ? std::string() : found->get<std::string>();
@@ -232,8 +234,8 @@ std::string on_one_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// A line for each member, but below the first level one for what fits and has members without
-/// members of their own.
+/// Writes a line for each member. Below the first level, an object or array goes on one line if it
+/// fits and has no nested members.
 void lay_out(const Json& json, std::size_t indent, std::string& text) {
   constexpr std::size_t kColumns = 100;
   const bool is_flat = indent > 0 && std::ranges::none_of(json, [](const Json& member) {
@@ -358,7 +360,7 @@ Bindings bindings_from(const Json& json) {
 
 LaunchResult launch_from(const Json& json) {
   LaunchResult launch;
-  json.at("entry");  // An object that is none at all.
+  json.at("entry");  // Throws if this is not a launch at all.
   read_fields(json, launch.shape);
   read_fields(json.at("resources"), launch.resources);
   read_fields(json.at("occupancy"), launch.occupancy);

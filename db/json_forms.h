@@ -6,47 +6,48 @@
 
 #include <string>
 
-// The one JSON form of what smemtune knows: in the documents that commands print and write
-// (db/EXPORT.md), and in the database's JSON columns.
+// The JSON form of all that smemtune stores and prints: used in the documents that commands write
+// (db/EXPORT.md) and in the database's JSON columns.
 
 namespace smemtune::db {
 
-/// Members stay in the order in which they were written.
+/// JSON whose members keep the order in which they were added.
 using Json = nlohmann::ordered_json;
 
-/// The number, or null where it is not known: JSON has no NaN and no infinity.
+/// Returns the number, or null for NaN and infinity, which mean unknown and do not exist in JSON.
 Json number_json(double value);
 
-/// An object with a member for each name: integers, and strings for words.
+/// Returns an object with a member for each name: an integer, or a string for a word.
 Json bindings_json(const Bindings& bindings);
 
 Json device_json(const Device& device);
 Json launch_json(const LaunchResult& launch);
 Json occupancy_json(const Occupancy& occupancy);
 
-/// Everything of a result: what it is about, what became of it, its launches, times and rates.
-/// `time` is null where it was not timed.
+/// Returns everything that a result holds: what it is about, its status, launches, times and rates.
+/// `time` is null if it was not timed.
 Json result_json(const Result& result);
 
-/// A result with its space, device and provenance.
+/// Returns a result with its space, device and provenance.
 Json stored_json(const StoredResult& stored);
 
-// Throw nlohmann::json::exception, or InputError for a word, where it was not written above.
+// Inverses of the above. Throw nlohmann::json::exception, or InputError for an unknown word, if the
+// JSON was not written by the functions above.
 Bindings bindings_from(const Json& json);
 LaunchResult launch_from(const Json& json);
 Device device_from(const Json& json);
 Result result_from(const Json& json);
 StoredResult stored_from(const Json& json);
 
-/// A whole document: `format` and `version`, then the members. Ends with a newline. Text that is
-/// not UTF-8 has U+FFFD in place of the wrong bytes, and control characters are escaped.
+/// Returns a whole document: `format` and `version`, then the members, and a newline at the end.
+/// Invalid UTF-8 is replaced by U+FFFD, and control characters are escaped.
 std::string document_text(const char* format, int version, const Json& members);
 
-/// The text of such a document with one member, a list of objects, in pieces: the list need not be in
-/// memory.
+/// Writes such a document with one member, a list of objects, in pieces, so that the list need not
+/// fit in memory.
 class ListDocument {
  public:
-  /// What comes before the first of the list called `name`.
+  /// Returns the text before the first element of the list called `name`.
   std::string begin(const char* format, int version, const std::string& name);
   std::string next(const Json& element);
   std::string end() const;

@@ -25,7 +25,7 @@ bool is_shareable(const std::filesystem::path& file) {
                              [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-/// An export becomes a database in memory.
+/// Opens a database, or imports an export into a database in memory.
 ResultStore open_shared(const std::filesystem::path& file,
                         const std::function<void(const std::string&)>& warn) {
   if (is_database(file)) return ResultStore(file, ResultStore::Mode::read_only);
@@ -39,17 +39,18 @@ ResultStore open_shared(const std::filesystem::path& file,
   return store;
 }
 
-/// What a query's source means.
+/// The parsed form of a query's source.
 struct Sources {
   bool own = false;
   bool shared = false;
   bool imported = false;
-  std::string file = {};  ///< Its name, or part of it.
+  std::string file = {};  ///< Name of a file, or part of it.
 };
 
 Sources sources_of(const std::string& words) {
   Sources sources;
-  bool any = false;  // Else it is a file's name, with its commas.
+  // If no word is a keyword, the whole text is the name of a file, commas included.
+  bool any = false;
   for (std::size_t begin = 0; begin <= words.size();) {
     const std::size_t end = std::min(words.find(',', begin), words.size());
     const std::string word = words.substr(begin, end - begin);
@@ -70,7 +71,7 @@ Sources sources_of(const std::string& words) {
   return sources;
 }
 
-/// As a single database is asked; empty: not at all.
+/// Returns the source to query a single database with; empty if the database is not asked.
 std::string source_in(const std::string& layer, const Sources& sources) {
   const bool is_own = layer.empty();
   if (is_own ? sources.own : sources.shared) return sources.imported ? "all" : "own";
@@ -78,14 +79,15 @@ std::string source_in(const std::string& layer, const Sources& sources) {
   return !is_own && layer == sources.file ? "own" : sources.file;
 }
 
-/// What one layer only answers: the device's name and model, space, problem, and whether of what was
-/// imported.
+/// A question that only one layer answers: the device's name and model, the space, the problem, and
+/// whether the results are imported ones.
 using Question = std::tuple<std::string, std::string, std::string, std::string, bool>;
 
-/// What the layers before have answered.
+/// Keeps track of the questions that earlier layers have answered.
 class Answered {
  public:
-  /// What `one`, of the present layer, answers; nullopt where a layer before has.
+  /// Returns the question that `one`, from the current layer, answers; nullopt if an earlier layer
+  /// has answered it.
   std::optional<Question> asked(const StoredResult& one) {
     std::string& model = models_[one.model_id];
     if (model.empty()) model = device_model_key(one.device);
@@ -103,7 +105,8 @@ class Answered {
   }
 
  private:
-  std::map<std::int64_t, std::string> models_;  // Their keys take long, for millions of results.
+  // Cached, because computing the keys for millions of results takes long.
+  std::map<std::int64_t, std::string> models_;
   std::set<Question> before_;
   std::set<Question> now_;
 };
@@ -167,7 +170,8 @@ Query LayeredStore::exact(const Query& query) const {
     if (!layer.name.empty()) names.files.push_back(layer.name);
   }
   Query its = query;
-  if (sources.file.empty()) its.source = "all";  // Several words are none of one database's.
+  // A single database does not know combinations of words.
+  if (sources.file.empty()) its.source = "all";
   Query exact = exact_query(its, names);
   if (sources.file.empty()) exact.source = query.source;
   return exact;
@@ -195,7 +199,7 @@ void LayeredStore::visit(const Query& asked,
 std::vector<StoredResult> LayeredStore::best(const Query& query, bool per_kernel) const {
   Answered answered;
   std::vector<std::pair<Question, StoredResult>> all;
-  std::set<std::string> layers;  // That had an answer.
+  std::set<std::string> layers;  // Layers that had an answer.
   visit(query, [&](const Layer& layer, const Query& its) {
     for (StoredResult& one : layer.store.best(its, per_kernel)) {
       auto question = answered.asked(one);
@@ -206,7 +210,7 @@ std::vector<StoredResult> LayeredStore::best(const Query& query, bool per_kernel
     }
     answered.end_layer();
   });
-  if (layers.size() > 1) {  // One alone is in the order that it was asked for.
+  if (layers.size() > 1) {  // The results of a single layer are in order already.
     std::ranges::stable_sort(all, {}, [](const auto& one) -> const Question& { return one.first; });
   }
   std::vector<StoredResult> sorted;
@@ -313,7 +317,7 @@ std::vector<StoredPortfolio> LayeredStore::portfolios(const Query& query, std::s
                       best.origin.has_value(), kernel);
   };
   std::vector<StoredPortfolio> all;
-  std::vector<StoredPortfolio> without;  // So few run not all problems.
+  std::vector<StoredPortfolio> without;  // Portfolios too small to run all problems.
   std::set<decltype(question_of(StoredPortfolio()))> answered;
   visit(query, [&](const Layer& layer, const Query& its) {
     for (StoredPortfolio& one : layer.store.portfolios(its, most, per_kernel)) {

@@ -12,37 +12,38 @@
 
 namespace smemtune::db {
 
-/// What is read below one's own database.
+/// A file that LayeredStore reads below the user's own database.
 struct SharedFile {
   std::filesystem::path file;  ///< A database, or an export as JSON.
-  std::string name;            ///< As results are said to come from it.
+  std::string name;            ///< The name that results from it are labelled with.
 };
 
-/// The files of a list with a colon between its members, each a file or a folder of them. What is
-/// not there is in it as well.
+/// Returns the files of a list whose members are separated by colons, each a file or a folder of
+/// files. Files that do not exist are included.
 std::vector<SharedFile> shared_files(const std::string& list);
 
-/// The databases and exports of a folder, by name. Results are said to be from `name/FILE`.
+/// Returns the databases and exports in a folder, sorted by name. Their results are labelled
+/// `name/FILE`.
 std::vector<SharedFile> files_in(const std::filesystem::path& folder, const std::string& name);
 
-/// Whether a LayeredStore's query of that source asks the shared files, too.
+/// Returns true if a query with this source also asks the shared files.
 bool means_shared(const std::string& source);
 
-/// One's own database and, below it, files that others share, which are only read. For a space, a
-/// problem and a device model the first one that has an answer gives it. A query for one's own and
-/// shared results that names no space is about those of one's own database.
+/// The user's own database and, below it, shared files, which are only read. For each space,
+/// problem and device model, the first layer that has an answer provides it. A query for own and
+/// shared results that names no space covers only the spaces of the user's own database.
 ///
-/// A query's source is `own`, `shared`, `imported` (into those that are asked, or one's own) or
-/// several of them with commas between; `all`; or the name of an imported or shared file, or a part
-/// of it that no other has.
+/// A query's source is a word or several words separated by commas: `own`, `shared`, and `imported`
+/// (imported results of the layers asked, or of the own database); or `all`; or the name of an
+/// imported or shared file, or a unique part of that name.
 class LayeredStore {
  public:
-  /// `own`: nullopt where there is none. Files that cannot be read are left out, and told to
-  /// `warn`.
+  /// `own`: nullopt if the user has no database. Files that cannot be read are left out and
+  /// reported to `warn`.
   LayeredStore(std::optional<ResultStore> own, const std::vector<SharedFile>& shared,
                const std::function<void(const std::string&)>& warn);
 
-  /// As those of ResultStore.
+  /// The same functions as those of ResultStore.
   std::vector<StoredResult> best(const Query& query, bool per_kernel) const;
   Comparison compare(const Query& asked) const;
   std::vector<KernelDefaults> defaults(const Query& query) const;
@@ -53,19 +54,21 @@ class LayeredStore {
   std::vector<StoredRun> runs(const Query& query) const;
   std::vector<std::string> kernels() const;
 
-  /// Return `query` with the names that are stored in the databases that its source means
-  /// (exact_query()). The functions above ask for what it returns.
+  /// Returns `query` with its names replaced by the stored names that they mean, taken from the
+  /// databases that its source asks (exact_query()). The functions above query with the result.
   Query exact(const Query& query) const;
 
-  /// The text of the space file that a result's run was given; empty: not known.
+  /// Returns the text of the space file that the result's run was given; empty if unknown.
   std::string space_text(const StoredResult& stored) const;
 
-  /// Each from one database, as times of all its problems are needed: the first that has one.
-  /// Shared files that hold winners only have none; they answer where nothing else does.
+  /// Returns each portfolio from the first database that has one, because a portfolio needs the
+  /// times of all its problems. Shared files that hold only winners have no portfolio; they are
+  /// used only if no other database answers.
   std::vector<StoredPortfolio> portfolios(const Query& query, std::size_t most,
                                           bool per_kernel = false) const;
 
-  /// What the shared files hold for a run that one's own database is the log of, and their names.
+  /// Findings of the shared files for a run that the user's own database logs, and the names of
+  /// these files.
   struct SharedFindings {
     std::vector<Findings> findings;
     std::vector<std::string> from;
@@ -75,12 +78,13 @@ class LayeredStore {
 
  private:
   struct Layer {
-    std::string name;  ///< Empty: one's own.
+    std::string name;  ///< Empty for the user's own database.
     ResultStore store;
   };
 
-  /// Calls `visit(layer, query)` for each layer that the query's source means; for each space where
-  /// one's own database says which.
+  /// Calls `visit(layer, query)` for each layer that the query's source asks. If the query names no
+  /// space and asks the own database, the other layers are asked once for each space of the own
+  /// database.
   void visit(const Query& asked,
              const std::function<void(const Layer&, const Query&)>& visit) const;
 

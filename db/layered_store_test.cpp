@@ -25,7 +25,7 @@ using testing::SizeIs;
 
 Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
 
-/// Configurations of the results, with where they come from.
+/// Returns the configurations of the results, with the files that they come from.
 std::vector<std::string> answers(const std::vector<StoredResult>& all) {
   std::vector<std::string> texts;
   for (const StoredResult& one : all) {
@@ -55,7 +55,7 @@ class LayeredStoreOf : public TestFolder {
     return folder() / name;
   }
 
-  /// The shared ones are called by their files' names.
+  /// The shared files are called by their file names.
   LayeredStore layered(const fs::path& own, const std::vector<fs::path>& shared) {
     std::vector<SharedFile> files;
     for (const fs::path& file : shared)
@@ -156,7 +156,8 @@ TEST_F(LayeredStoreOf, ChoosesAPortfolioFromTheFirstThatHasTheTimes) {
                           "B N=64 TILE=2 from other.sqlite"));
   EXPECT_THAT(chosen("team"),
               ElementsAre("A N=4096 TILE=2 from team.sqlite", "A N=64 TILE=2 from team.sqlite"));
-  // Nothing else answers: that its winners do not run each other's problems is to be said.
+  // No other database answers, so the caller learns that these winners do not run each other's
+  // problems.
   const std::vector<StoredPortfolio> none = results.portfolios({.source = "winners"}, 1);
   ASSERT_THAT(none, SizeIs(1));
   EXPECT_FALSE(none[0].portfolio);

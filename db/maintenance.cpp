@@ -32,14 +32,14 @@ Connection opened(const std::filesystem::path& file, OpenMode mode) {
   return open_database(file, mode, kBusyTimeout_ms, migrations());
 }
 
-/// Kernels on a device for a problem.
+/// A kernel on a device for a problem.
 using Group = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // Model, kernel, problem.
 
 Group read_group(const Statement& row) {
   return {row.integer("model_id"), row.integer("kernel_id"), row.integer("problem_id")};
 }
 
-/// Statements that count rows which contradict themselves, and what these are.
+/// A statement that counts rows that contradict others, with words to describe them.
 struct Contradiction {
   const char* sql;
   const char* noun;
@@ -60,7 +60,7 @@ constexpr Contradiction kContradictions[] = {
     {"SELECT count(*) FROM run WHERE origin_id <> 0 AND origin_id NOT IN (SELECT id FROM origin)",
      "imported run", "of a file that is not known"}};
 
-/// Results that contradict themselves: how many, and the first.
+/// Number of results that contradict themselves, and a description of the first.
 struct Contradicting {
   std::uint64_t count = 0;
   std::string first = {};
@@ -73,9 +73,10 @@ struct Contradicting {
   }
 };
 
-/// Reads every result as commands do.
+/// Reads every result in the same way as commands do.
 void look_at_results(const Connection& connection, DatabaseFaults& found) {
-  std::map<std::string, Contradicting> contradicting;  // By the imported file; empty: ours.
+  // Keyed by imported file; the empty key is for our own results.
+  std::map<std::string, Contradicting> contradicting;
   Statement runs(connection, "SELECT id, uid FROM run");
   while (runs.step()) {
     try {
@@ -133,7 +134,7 @@ void find_wrong_bests(const Connection& connection, std::vector<std::string>& fa
                      " not follow from the results");
 }
 
-/// Fills the temporary table `gone` with what the rule means.
+/// Fills the temporary table `gone` with the results that the rule selects.
 void collect(const Connection& connection, const PruneRule& rule) {
   connection.execute(
       "CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, run_id INTEGER, model_id INTEGER, "
@@ -145,15 +146,16 @@ void collect(const Connection& connection, const PruneRule& rule) {
   insert.bind(":stale", rule.stale).bind(":before", rule.before_unix).run();
 }
 
-/// The row is a run's.
+/// Returns true if the run in this row may still be active.
 bool may_be_under_way(const Statement& run) {
   const double now = unix_now();
   return run.is_null("ended_unix") &&
          may_be_alive(run.text("process"), now - run.real("started_unix"), now);
 }
 
-/// Runs that have no result left when what is collected has gone, and are not under way: of those
-/// that lose some, and of those that the rule means by what it says of runs.
+/// Returns the runs that are not active and have no result left once the collected results are
+/// removed. These are runs that lose results, and, if the rule concerns whole runs, the runs that
+/// it selects.
 std::vector<std::int64_t> emptied_runs(const Connection& connection, const PruneRule& rule) {
   const Query query = exact_query(connection, rule.query);
   const bool means_runs = !rule.stale && query.kernel.empty() && query.problem.empty() &&
@@ -181,7 +183,8 @@ std::vector<std::int64_t> emptied_runs(const Connection& connection, const Prune
   return runs;
 }
 
-/// What nothing refers to any more. A run that is under way looks some of it up only once.
+/// Removes rows that nothing refers to any more, unless a run is active: it looks some of them up
+/// only once.
 void remove_unused(const Connection& connection) {
   Statement open(connection, "SELECT process, started_unix, ended_unix FROM run");
   while (open.step()) {
@@ -274,7 +277,7 @@ std::vector<Pruned::Part> parts_of_collected(const Connection& connection) {
   return parts;
 }
 
-/// Runs that lose what is collected, and the `emptied`, which go.
+/// Returns the runs that lose collected results, and the `emptied` ones, which are removed.
 std::vector<Pruned::OfRun> runs_of_collected(const Connection& connection,
                                              const std::vector<std::int64_t>& emptied) {
   const std::set<std::int64_t> going(emptied.begin(), emptied.end());
@@ -303,7 +306,7 @@ std::vector<Pruned::OfRun> runs_of_collected(const Connection& connection,
   return runs;
 }
 
-/// Of what is collected, and of the runs that have nothing left.
+/// Summarizes the collected results and the `runs` that are left without results.
 Pruned summarize(const Connection& connection, const std::vector<std::int64_t>& runs) {
   Pruned pruned = {.results = count(connection, "SELECT count(*) FROM gone"),
                    .runs = runs.size(),
@@ -314,7 +317,7 @@ Pruned summarize(const Connection& connection, const std::vector<std::int64_t>& 
   return pruned;
 }
 
-/// `FILE.pruned-20261125T091700.123Z.bak`: the names sort by time.
+/// Returns a name like `FILE.pruned-20261125T091700.123Z.bak`: the names sort by time.
 std::filesystem::path prune_backup_name(const std::filesystem::path& file) {
   const double now = unix_now();
   const auto seconds = static_cast<std::time_t>(now);
@@ -327,7 +330,7 @@ std::filesystem::path prune_backup_name(const std::filesystem::path& file) {
   return file.string() + text;
 }
 
-/// A backup of its own beside the file.
+/// Writes a new backup beside the file and returns its path.
 std::filesystem::path back_up_beside(const std::filesystem::path& file) {
   std::filesystem::path backup = prune_backup_name(file);
   std::error_code ignored;
@@ -342,8 +345,8 @@ std::filesystem::path back_up_beside(const std::filesystem::path& file) {
   return backup;
 }
 
-/// Takes out of what is collected, and of `runs`, what the backup does not hold: it was stored after
-/// the backup was written.
+/// Removes from the collected results, and from `runs`, what the backup does not contain because it
+/// was stored after the backup was written.
 void keep_newer_than(const std::filesystem::path& backup, const Connection& connection,
                      std::vector<std::int64_t>& runs) {
   const Connection copy = opened(backup, OpenMode::read_only);
@@ -375,11 +378,12 @@ void keep_newer_than(const std::filesystem::path& backup, const Connection& conn
   });
 }
 
-/// Removes what the rule means and the backup, where there is one, holds.
+/// Removes what the rule selects, except for what the backup, if there is one, does not contain.
 Pruned remove(const std::filesystem::path& file, const PruneRule& rule,
               const std::filesystem::path& backup) {
   const Connection connection = opened(file, OpenMode::read_write);
-  // The references are checked at the end: for each row that goes it would take a search.
+  // References are checked once at the end: checking them for each removed row would take a search
+  // each.
   connection.execute("PRAGMA foreign_keys = OFF");
   Transaction transaction(connection);
   collect(connection, rule);
@@ -407,7 +411,7 @@ DatabaseFaults check_database(const std::filesystem::path& file) {
     if (const std::string line = pages.text("integrity_check"); line != "ok")
       faults.push_back(line);
   }
-  if (!faults.empty()) return found;  // What is read of it may be anything.
+  if (!faults.empty()) return found;  // The contents of a damaged database cannot be trusted.
   Statement references(connection, "PRAGMA foreign_key_check");
   while (references.step() && faults.size() < 20) {
     faults.push_back("a row of " + references.text("table") + " refers to one of " +
@@ -487,7 +491,7 @@ void back_up_database(const std::filesystem::path& file, const std::filesystem::
 
 Pruned would_prune(const std::filesystem::path& file, const PruneRule& rule) {
   const Connection connection = opened(file, OpenMode::read_only);
-  // Only that lets it make a temporary table; the file is open for reading.
+  // Allows a temporary table; the file itself is open for reading only.
   connection.execute("PRAGMA query_only = OFF; BEGIN");
   collect(connection, rule);
   return summarize(connection, emptied_runs(connection, rule));
@@ -501,7 +505,7 @@ Pruned prune(const std::filesystem::path& file, const PruneRule& rule, PruneBack
   try {
     return remove(file, rule, copy);
   } catch (const Error&) {
-    unlink(copy.c_str());  // Nothing was removed: the transaction was rolled back.
+    unlink(copy.c_str());  // Nothing was removed, because the transaction was rolled back.
     throw;
   }
 }

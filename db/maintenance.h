@@ -8,29 +8,30 @@
 #include <string>
 #include <vector>
 
-// What keeps a database in order. Each opens it as every command does, and throws StoreError as
-// open_database() says.
+// Functions that keep a database in order. Each opens the database as every command does, and
+// throws StoreError as documented at open_database().
 
 namespace smemtune::db {
 
-/// What is wrong in a database that can be opened.
+/// Faults of a database that can be opened.
 struct DatabaseFaults {
-  /// A line each: pages, references, measurements that contradict themselves (contradictions.h),
-  /// bests that are not what the results say, text that smemtune never wrote.
+  /// One line for each fault: damaged pages, dangling references, measurements that contradict
+  /// themselves (contradictions.h), bests that do not follow from the results, text that smemtune
+  /// never wrote.
   std::vector<std::string> faults;
-  /// Imported results that contradict themselves, a line for each file that they come from: what
-  /// others wrote is no fault of the database.
+  /// Imported results that contradict themselves, one line for each imported file: errors of other
+  /// tools are not faults of the database.
   std::vector<std::string> notes;
 };
 DatabaseFaults check_database(const std::filesystem::path& file);
 
-/// The faults alone.
+/// Returns the faults without the notes.
 std::vector<std::string> find_faults(const std::filesystem::path& file);
 
-/// What a database holds.
+/// Summary of the contents of a database.
 struct DatabaseSummary {
   struct Part {
-    std::string source;  ///< The imported file; empty: measured here.
+    std::string source;  ///< The imported file; empty for results that were measured here.
     std::string device;
     std::string space;
     std::uint64_t runs = 0;
@@ -44,73 +45,77 @@ struct DatabaseSummary {
 };
 DatabaseSummary summarize_database(const std::filesystem::path& file);
 
-/// A copy as it is now, whoever writes the database meanwhile, readable by its owner. Throws
-/// InputError where there is something at `copy`.
+/// Writes a consistent copy, readable only by its owner, even while others write the database.
+/// Throws InputError if `copy` exists.
 void back_up_database(const std::filesystem::path& file, const std::filesystem::path& copy);
 
-/// Which results are to go: those that match all of it.
+/// Selects the results to remove: those that match all of the following.
 struct PruneRule {
   Query query = {.source = "all"};
-  bool stale = false;                 ///< Of kernels that were edited since.
-  std::optional<double> before_unix;  ///< Measured before that.
+  bool stale = false;                 ///< Only results of kernels that have been edited since.
+  std::optional<double> before_unix;  ///< Only results measured before this time.
 };
 
 struct Pruned {
   std::uint64_t results = 0;
-  std::uint64_t bests = 0;  ///< Kernels on a device for a problem that lose their best.
-  std::uint64_t runs = 0;   ///< That are left without a result, or never had one.
-  /// The results by what they are of.
+  /// Number of kernels that lose their best result, counted per device and problem.
+  std::uint64_t bests = 0;
+  /// Number of removed runs: those left without a result, and those that never had one.
+  std::uint64_t runs = 0;
+  /// Removed results, grouped by what they are about.
   struct Part {
     std::string device;
     std::string space;
     std::string kernel;
-    std::string source;  ///< The imported file; empty: measured here.
+    std::string source;  ///< The imported file; empty for results that were measured here.
     std::uint64_t results = 0;
     std::uint64_t bests = 0;
   };
   std::vector<Part> parts;
-  /// Runs that lose results, or go.
+  /// A run that loses results or is removed.
   struct OfRun {
     std::string id;
     double started_unix = 0;
     std::string device;
     std::string space;
-    std::uint64_t results = 0;  ///< That go.
-    bool goes = false;          ///< It has none left.
+    std::uint64_t results = 0;  ///< Number of its results that are removed.
+    bool goes = false;          ///< True if no result is left, so that the run itself is removed.
   };
   std::vector<OfRun> of_runs;
-  std::filesystem::path backup;  ///< As the database was before; empty: none was written.
+  /// Copy of the database before the removal; empty if none was written.
+  std::filesystem::path backup;
 };
 
 enum class PruneBackup { beside, none };
 
-/// Removes them in one transaction, after a backup of the whole database was written beside it:
-/// `FILE.pruned-TIME.bak`. What others store while that is written stays, whatever the rule says.
-/// Their room in the file is used again. The bests are those of what is left. Runs that are under way
-/// keep their place, and so does all that they may refer to; otherwise devices, spaces, kernels and
-/// problems go with their last result. Throws StoreError where the backup cannot be written: nothing
-/// is removed then.
+/// Removes the results in one transaction, after writing a backup of the whole database beside it,
+/// `FILE.pruned-TIME.bak`. Results that others store while the backup is written stay, even if they
+/// match the rule. The file keeps its size, and the freed space is reused. The bests are chosen
+/// anew among the remaining results. Runs that are still active are kept with all that they may
+/// refer to; otherwise devices, spaces, kernels and problems are removed with their last result.
+/// Throws StoreError, without removing anything, if the backup cannot be written.
 Pruned prune(const std::filesystem::path& file, const PruneRule& rule,
              PruneBackup backup = PruneBackup::beside);
 
-/// What prune() would remove. The file stays as it is, of an older version too.
+/// Returns what prune() would remove. The file stays unchanged, even if it has an older version.
 Pruned would_prune(const std::filesystem::path& file, const PruneRule& rule);
 
-/// What undo_prune() brought back.
+/// The result of undo_prune().
 struct Restored {
   std::filesystem::path backup;
   std::uint64_t results = 0;
   std::uint64_t runs = 0;
 };
 
-/// Brings back the results and runs of a backup that the database has no more, in one transaction:
-/// in their old order, with their attempts, and the bests chosen anew. What was stored since stays,
-/// and counts as newer. Without `backup` it is the newest backup of a prune beside the file that
-/// has anything to bring back. Throws InputError where there is none, or it is not there.
+/// Restores the results and runs of a backup that are missing from the database, in one
+/// transaction: in their old order, with their attempts; the bests are chosen anew. Results stored
+/// since stay and count as newer. Without `backup`, the newest backup beside the file that has
+/// anything to restore is used. Throws InputError if there is no such backup, or `backup` does not
+/// exist.
 Restored undo_prune(const std::filesystem::path& file,
                     const std::optional<std::filesystem::path>& backup = {});
 
-/// The backups that prune() wrote beside the file, the newest first.
+/// Returns the backups that prune() wrote beside the file, newest first.
 std::vector<std::filesystem::path> prune_backups(const std::filesystem::path& file);
 
 }  // namespace smemtune::db

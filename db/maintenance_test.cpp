@@ -29,7 +29,7 @@ struct Timing {
   double ms;
 };
 
-/// A run of ours on an H200.
+/// Stores a run of ours on an H200.
 void tune(ResultStore& store, const std::string& id, const std::vector<Timing>& timings,
           const std::string& hash = "hash") {
   smemtune::Run run;
@@ -66,7 +66,7 @@ class Maintenance : public TestFolder {
     return store.best({}, true).at(0).result.measurement.median_ms;
   }
 
-  /// With SQL that no command of ours would run.
+  /// Runs SQL that no command of ours would run.
   void spoil(const char* sql) const {
     const Connection connection(file_, OpenMode::read_write, 0);
     connection.execute("PRAGMA foreign_keys = OFF");
@@ -209,7 +209,7 @@ TEST_F(Maintenance, PrunesWhatItSaidAndChoosesTheBestAnew) {
   EXPECT_THAT(find_faults(file_), IsEmpty());
 }
 
-/// A run on a GPU of that name.
+/// Stores a run on a GPU of this name.
 void tune_on(ResultStore& store, const std::string& device, const std::string& id, double ms) {
   smemtune::Run run;
   run.id = id;
@@ -259,7 +259,7 @@ TEST_F(Maintenance, PrunesTheDeviceThatIsNamedAndNoneWhoseNameContainsIt) {
                           testing::Field(&Device::name, "Planted GPU 31")));
   const PruneRule run = {.query = {.run = "run on Planted GPU 3", .source = "all"},
                          .before_unix = {}};
-  EXPECT_THROW(prune(file_, run), InputError);  // The beginning of two.
+  EXPECT_THROW(prune(file_, run), InputError);  // Two ids begin with this text.
 }
 
 TEST_F(Maintenance, ListsWhatItPrunesByDeviceKernelAndRun) {
@@ -285,7 +285,7 @@ TEST_F(Maintenance, ListsWhatItPrunesByDeviceKernelAndRun) {
   }
 }
 
-/// Everything that is stored, without the ids of rows that others only refer to.
+/// Returns everything that is stored, without the ids of rows that other rows refer to.
 std::vector<std::string> contents(const fs::path& file) {
   const Connection connection(file, Connection::Mode::read_only, 0);
   std::vector<std::string> lines;
@@ -318,7 +318,8 @@ std::vector<std::string> contents(const fs::path& file) {
 
 class UndoTest : public Maintenance {
  protected:
-  /// Runs of ours on several devices, of two versions of a kernel, one without a result, and an import.
+  /// Stores runs of ours on several devices, of two versions of a kernel, one of them without a
+  /// result, and an import.
   void fill(ResultStore& store) {
     tune(store, "run-1", {{16, 1}, {32, 2}}, "before");
     tune_on(store, "NVIDIA L4", "run-2", 2);
@@ -360,7 +361,7 @@ TEST_F(UndoTest, BringsBackWhatWasPruned) {
     EXPECT_EQ(restored.runs, pruned.runs);
     EXPECT_THAT(contents(file_), testing::ElementsAreArray(before));
     EXPECT_THAT(find_faults(file_), IsEmpty());
-    EXPECT_THROW(undo_prune(file_), InputError);  // There is nothing more to bring back.
+    EXPECT_THROW(undo_prune(file_), InputError);  // Nothing is left to bring back.
   }
 }
 
@@ -369,18 +370,18 @@ TEST_F(UndoTest, KeepsWhatWasMeasuredSinceAndTakesItAsNewer) {
   tune(store, "run-1", {{16, 1}, {32, 2}});
   tune(store, "run-2", {{64, 3}, {16, 0.5}});
   prune(file_, {.query = {.run = "run-2", .source = "all"}, .before_unix = {}});
-  tune(store, "run-3", {{16, 4}, {8, 2.5}});  // Takes the ids that run-2's results had.
+  tune(store, "run-3", {{16, 4}, {8, 2.5}});  // These results reuse the ids of run-2's results.
   prune(file_, {.query = {.run = "run-1", .source = "all"}, .before_unix = {}});
   EXPECT_THAT(store.results({}), SizeIs(2));
-  EXPECT_EQ(undo_prune(file_).results, 2u);  // run-1.
-  EXPECT_EQ(undo_prune(file_).results, 2u);  // run-2, whose backup is the older one.
+  EXPECT_EQ(undo_prune(file_).results, 2u);  // Restores run-1.
+  EXPECT_EQ(undo_prune(file_).results, 2u);  // Restores run-2, whose backup is older.
   std::vector<std::string> order;
   for (const StoredResult& one : store.results({})) {
     order.push_back(one.run_id + " " + key(one.result.configuration));
   }
   EXPECT_THAT(order, ElementsAre("run-1 TILE=16", "run-1 TILE=32", "run-2 TILE=64", "run-2 TILE=16",
                                  "run-3 TILE=16", "run-3 TILE=8"));
-  EXPECT_EQ(2, best_ms());  // TILE=16 takes 4 ms, as was measured last.
+  EXPECT_EQ(2, best_ms());  // TILE=16 takes 4 ms by its latest measurement.
   EXPECT_THAT(find_faults(file_), IsEmpty());
 }
 
@@ -413,7 +414,7 @@ TEST_F(Maintenance, SaysWhatItWouldPruneOfAFileThatItMayNotWrite) {
   EXPECT_EQ(0u, would_prune(file_, {.query = {.run = "run-1"}, .before_unix = {}}).results);
   EXPECT_EQ(before, contents()) << "a version that an older smemtune writes was migrated";
   EXPECT_FALSE(fs::exists(file_.string() + ".v1.bak"));
-  // Of a newer version, which is never written.
+  // A newer version, which is never written.
   ResultStore store(file_);
   tune(store, "run-1", {{16, 1}});
   Connection(file_, OpenMode::read_write, 0)
@@ -458,7 +459,7 @@ TEST_F(Maintenance, PrunesASpaceADeviceOrAKernelThatIsGoneWithAllThatWasOnlyThei
   store.end_run("run-2", "complete");
   record(*begin("run-3", "gemm"), "kogge_stone", 16);
   store.end_run("run-3", "complete");
-  begin("run-4", "scan");  // Never had a result.
+  begin("run-4", "scan");  // This run never had a result.
   store.end_run("run-4", "failed");
 
   const auto by = [](const Query& query) { return PruneRule{.query = query, .before_unix = {}}; };

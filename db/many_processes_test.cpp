@@ -1,6 +1,7 @@
-// Two to eight processes write one database and are killed at any moment, against what is promised:
-// what was acknowledged is there, and `best` is what README.md's rule says of all that is there.
-// SMEMTUNE_STRESS_SECONDS=300 is the long form; SMEMTUNE_STRESS_SEED begins elsewhere.
+// Two to eight processes write one database and are killed at random moments. Checks the
+// guarantees: every acknowledged result is there, and `best` agrees with README.md's rule over all
+// stored results. SMEMTUNE_STRESS_SECONDS=300 runs the long form; SMEMTUNE_STRESS_SEED sets the
+// first seed.
 
 #include "db/database_file.h"
 #include "db/plain_model.h"
@@ -50,13 +51,14 @@ Result random_result(std::mt19937_64& random, std::int64_t marker) {
   }
   result.stage = kind < 7 ? Stage::screen : Stage::final;
   result.chosen = kind == 9;
-  // No two times are equal: the rule does not say which of them a plain reading sees first.
+  // All times differ, because the rule does not say which of two equal ones comes first.
   result.measurement =
       summarize(std::vector<double>{1 + static_cast<double>(random() % 1'000'000) * 1e-6});
   return result;
 }
 
-/// Runs until it is killed; says the marker of each result once it is stored.
+/// Runs until it is killed; writes the marker of each result to `channel` once the result is
+/// stored.
 [[noreturn]] void write_results(const std::filesystem::path& file, std::int64_t id, int channel) {
   std::mt19937_64 random(static_cast<std::uint64_t>(id));
   std::int64_t marker = id * 1'000'000;
@@ -109,7 +111,7 @@ class Writer {
     while (read(channel_, &said, sizeof said) == sizeof said) acknowledged.insert(said);
   }
 
-  /// What it still said before it died counts as well.
+  /// Acknowledgements that the process wrote before it died count as well.
   void kill_it(std::set<std::int64_t>& acknowledged) const {
     EXPECT_EQ(kill(process_, SIGKILL), 0);
     int status = 0;
@@ -160,7 +162,7 @@ class ManyProcesses : public TestFolder {
     }
     ASSERT_TRUE(
         std::includes(stored.begin(), stored.end(), acknowledged.begin(), acknowledged.end()));
-    // Each that was killed may have stored a last few that it could not say.
+    // Each killed process may have stored a last few results that it could not acknowledge.
     ASSERT_LE(stored.size(), acknowledged.size() + 3 * static_cast<std::size_t>(killed));
     for (const char* kernel : {"tiled", "naive"}) {
       const auto best = store.best({.kernel = kernel}, true);

@@ -12,7 +12,7 @@ namespace smemtune::db {
 
 namespace {
 
-/// A file for the backup that did not exist, readable by its owner only.
+/// Creates a new file for the backup, readable only by its owner.
 std::filesystem::path create_backup_file(const std::filesystem::path& file, std::int64_t version) {
   for (int number = 1;; ++number) {
     std::string name = file.string();
@@ -35,7 +35,8 @@ std::filesystem::path create_backup_file(const std::filesystem::path& file, std:
 void back_up(const Connection& connection, std::int64_t version) {
   const std::filesystem::path backup = create_backup_file(connection.file(), version);
   try {
-    // A second connection reads: SQLite copies nothing from one that has begun to write.
+    // Read through a second connection: SQLite does not copy from a connection that has begun to
+    // write.
     const Connection source(connection.file(), Connection::Mode::read_only, 0);
     const Connection target(backup, Connection::Mode::read_write, 0);
     source.back_up_to(target);
@@ -50,23 +51,23 @@ void back_up(const Connection& connection, std::int64_t version) {
 std::span<const Migration> migrations() {
   static const Migration list[] = {
       {.version = 1, .sql = schema_sql()},
-      // The clock stayed low while it was measured.
+      // True if the clock stayed low during the measurement.
       {.version = 2, .sql = "ALTER TABLE result ADD COLUMN throttled INTEGER NOT NULL DEFAULT 0"},
-      // The finals chose it as the best.
+      // True if the finals chose the result as the best.
       {.version = 3, .sql = R"sql(
         ALTER TABLE result ADD COLUMN chosen INTEGER NOT NULL DEFAULT 0;
         DROP INDEX result_by_configuration;
         CREATE INDEX result_by_configuration ON result
           (model_id, kernel_id, problem_id, configuration_id, id, status, stage, median_ms, run_id,
            chosen))sql"},
-      // What it was compared with: of what is stored already, that is known where it was another
-      // kernel, the reference.
+      // The kind of reference that the result was compared with. For results stored before, this is
+      // known only if the reference was another kernel.
       {.version = 4, .sql = R"sql(
         ALTER TABLE result ADD COLUMN compared_with TEXT NOT NULL DEFAULT 'unknown';
         UPDATE result SET compared_with = 'another kernel'
           WHERE status = 'correct' AND NOT is_reference)sql"},
-      // Results that no run of ours measured: the file they come from. Their device models are rows
-      // of their own, so that they are never among ours.
+      // Imported results: the file that they come from. Their device models have rows of their own,
+      // so that they never mix with our results.
       {.version = 5, .sql = R"sql(
         CREATE TABLE origin (
           id INTEGER PRIMARY KEY,
@@ -80,8 +81,9 @@ std::span<const Migration> migrations() {
         ) STRICT;
         ALTER TABLE run ADD COLUMN origin_id INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE device_model ADD COLUMN imported INTEGER NOT NULL DEFAULT 0)sql"},
-      // How many configurations a run found, and found right in the end: counting its results takes
-      // seconds where there are millions. And the ways to a kernel's finals and to its defaults.
+      // How many configurations a run evaluated, and how many were correct in the end, because
+      // counting millions of results takes seconds. Also indices for a kernel's finals and its
+      // defaults.
       {.version = 6, .sql = R"sql(
         CREATE TABLE run_count (
           run_id INTEGER PRIMARY KEY REFERENCES run (id),
@@ -99,14 +101,14 @@ std::span<const Migration> migrations() {
           WHERE stage = 'final' AND status = 'correct';
         CREATE INDEX result_default ON result (kernel_id)
           WHERE is_default = 1 AND status = 'correct')sql"},
-      // What the first verified launch took; 0: not known.
+      // Time of the first verified launch; 0 if unknown.
       {.version = 7,
        .sql = "ALTER TABLE result ADD COLUMN first_launch_ms REAL NOT NULL DEFAULT 0"},
-      // How many elements of each output were compared with what; empty where `compared_with`
-      // followed from what the space file contained.
+      // How many elements of each output were compared with what; empty for results whose
+      // `compared_with` followed from the contents of the space file.
       {.version = 8, .sql = "ALTER TABLE result ADD COLUMN compared TEXT NOT NULL DEFAULT ''"},
-      // The finals could not tell it from the one that they chose; of older results not known. And
-      // the finals of a run say less of kernels of which they chose none.
+      // Whether the finals could tell it from the one that they chose; 0 for older results, of
+      // which that is not known. And a run's finals say less of kernels of which it chose none.
       {.version = 9,
        .sql = "ALTER TABLE result ADD COLUMN tied INTEGER NOT NULL DEFAULT 0",
        .changes_ranking = true}};
@@ -117,11 +119,11 @@ void migrate(const Connection& connection, std::span<const Migration> migrations
   const auto version = [&] { return connection.integer("PRAGMA user_version"); };
   if (version() >= migrations.back().version) return;
 
-  // A migration may rebuild a table that others refer to; the references are checked at the end.
-  // The pragma has no effect inside a transaction.
+  // A migration may rebuild a table that others refer to, so references are checked at the end. The
+  // pragma has no effect inside a transaction.
   connection.execute("PRAGMA foreign_keys = OFF");
   Transaction transaction(connection);
-  const std::int64_t before = version();  // Another process may have been quicker.
+  const std::int64_t before = version();  // Another process may have migrated first.
   if (before > 0 && before < migrations.back().version && !connection.in_memory()) {
     back_up(connection, before);
   }

@@ -7,25 +7,28 @@
 
 namespace smemtune::db {
 
-/// `SMTU` in the file's header: whose database it is.
+/// `SMTU`, the application id in the file's header that marks a database of smemtune.
 inline constexpr std::int32_t kApplicationId = 0x534D5455;
 
-/// schema.sql, as it was compiled in.
+/// Returns the text of schema.sql, which is compiled in.
 const char* schema_sql();
 
-/// Takes a database from the version before to this one. Never change one that was released.
+/// A change from the previous version of the database to this one. Must never be edited once
+/// released.
 struct Migration {
-  std::int32_t version = 0;  ///< Afterwards, in PRAGMA user_version.
+  /// The version that the database has afterwards, stored in PRAGMA user_version.
+  std::int32_t version = 0;
   const char* sql = nullptr;
   bool changes_ranking = false;  ///< The table `best` is made anew by today's rule.
 };
 
-/// All there are, from version 1 (which makes an empty database ours) on, without gaps.
+/// Returns all migrations in order, without gaps, from version 1 (which turns an empty database
+/// into ours).
 std::span<const Migration> migrations();
 
-/// Runs those that the database lacks, all or none, and marks it as ours. Copies a database that
-/// holds an older version to `FILE.v<version>.bak` first, or to `FILE.v<version>.2.bak` where that
-/// exists. REQUIRES: the database is empty or ours, and not newer than the last migration.
+/// Runs the migrations that the database lacks, all or none, and marks it as ours. Before that,
+/// copies a database with an older version to `FILE.v<version>.bak`, or to `FILE.v<version>.2.bak`
+/// if that exists. REQUIRES: the database is empty or ours, and not newer than the last migration.
 void migrate(const Connection& connection, std::span<const Migration> migrations);
 
 }  // namespace smemtune::db

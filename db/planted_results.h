@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-// Results for tests of what is said of them.
+// Made-up results for tests.
 
 namespace smemtune::db {
 
@@ -45,7 +45,8 @@ inline Result planted(const Configuration& configuration, std::vector<double> sa
   return result;
 }
 
-/// Around `ms`, so that a difference of a per cent can be told.
+/// Returns a result with samples spread closely around `ms`, so that a difference of one per cent
+/// is significant.
 inline Result planted(const Configuration& configuration, double ms, std::int64_t n = 4096) {
   std::vector<double> samples_ms;
   for (int i = -4; i <= 4; ++i) samples_ms.push_back(ms * (1 + 0.0001 * i));

@@ -1,6 +1,6 @@
-// What a disk holds after the power went, at every moment of a run: a layer under SQLite writes
-// down what it asks of the disk, and from that the states are made that a disk may be in. What was
-// not synced may be there, be missing, or be there in part, sector by sector and in any order.
+// Simulates a power failure at every moment of a run. A layer under SQLite records all requests to
+// the disk, from which the possible states of the disk are constructed: data that was not synced
+// may be present, missing, or present in part, sector by sector and in any order.
 
 #include "db/database_file.h"
 #include "db/result_store.h"
@@ -26,17 +26,17 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kSector = 512;
 
-/// What was asked of the disk, in its order.
+/// A request to the disk.
 struct Request {
   enum class Kind { write, truncate, sync, remove } kind;
   std::string file;
-  std::size_t offset = 0;  ///< Or the size that it is cut to.
+  std::size_t offset = 0;  ///< For truncate, the new size.
   std::string bytes = {};
 };
 
 std::vector<Request>* requests = nullptr;
 
-/// A file of SQLite's own, and its name.
+/// A file as SQLite sees it, with its name.
 struct Recorded {
   sqlite3_file base;
   sqlite3_file* real;
@@ -67,7 +67,7 @@ int truncate(sqlite3_file* file, sqlite3_int64 size) {
 }
 int sync(sqlite3_file* file, int) {
   requests->push_back({Request::Kind::sync, name_of(file)});
-  return SQLITE_OK;  // The disk of the test is the list.
+  return SQLITE_OK;  // Nothing is synced: the disk of the test is the list of requests.
 }
 int file_size(sqlite3_file* file, sqlite3_int64* size) {
   return real(file)->pMethods->xFileSize(real(file), size);
@@ -87,7 +87,7 @@ int characteristics(sqlite3_file* file) {
   return real(file)->pMethods->xDeviceCharacteristics(real(file));
 }
 
-// Of version 1: without shared memory or mapped files.
+// Version 1 of the interface: without shared memory and mapped files.
 const sqlite3_io_methods kMethods = {
     1,       close_file,     read,    write,       truncate,        sync,    file_size, lock,
     unlock,  check_reserved, control, sector_size, characteristics, nullptr, nullptr,   nullptr,
@@ -116,7 +116,7 @@ int remove_file(sqlite3_vfs*, const char* name, int sync_folder) {
   return system_files->xDelete(system_files, name, sync_folder);
 }
 
-/// While it lives, every file that SQLite opens is recorded.
+/// During its lifetime, every file that SQLite opens is recorded.
 class Recorder {
  public:
   Recorder() {
@@ -153,9 +153,10 @@ void apply(std::string& contents, const Request& request) {
   contents.replace(request.offset, request.bytes.size(), request.bytes);
 }
 
-/// A file on a disk: what is there for certain, and what was asked for since.
+/// A file on a disk: its guaranteed contents and the requests since.
 struct OnDisk {
-  bool is_named = false;  ///< Its name outlives the power: it was synced once.
+  /// True if its name survives the power failure, because the file was synced once.
+  bool is_named = false;
   std::string synced;
   std::vector<Request> since;
 
@@ -173,7 +174,7 @@ struct OnDisk {
 enum class Loss { all, nothing, torn };
 using Disk = std::map<std::string, OnDisk>;
 
-/// What may be found of a file.
+/// Returns the contents of a file that may be found after the power failure.
 std::string after_power_loss(const OnDisk& file, Loss loss, std::mt19937_64& random) {
   std::string contents = file.synced;
   if (loss == Loss::all) return contents;
@@ -197,7 +198,7 @@ std::string after_power_loss(const OnDisk& file, Loss loss, std::mt19937_64& ran
   return contents;
 }
 
-/// After so many requests so many results had been acknowledged.
+/// Number of results that had been acknowledged after this many requests.
 struct Acknowledged {
   std::size_t requests;
   std::int64_t results;
@@ -221,7 +222,7 @@ Result a_result(std::int64_t number) {
   result.configuration = {{"TILE", number}};
   result.stage = Stage::screen;
   result.measurement = summarize(std::vector<double>(40, 1 + static_cast<double>(number)));
-  // Some take further pages.
+  // Some results span several pages.
   if (number % 3 == 0) result.detail = std::string(9000, static_cast<char>('a' + number % 26));
   return result;
 }
@@ -279,7 +280,7 @@ TEST_F(PowerLoss, TakesNothingThatWasAcknowledgedAtAnyMoment) {
       }
       SCOPED_TRACE("after " + std::to_string(cut) + " of " + std::to_string(asked.size()) +
                    " requests, loss " + std::to_string(static_cast<int>(loss)));
-      // As a reader finds it, and as the next run does.
+      // First as a reader opens it, then as the next run does.
       if (promised > 0) {
         const ResultStore reader(left / written.filename(), ResultStore::Mode::read_only);
         ASSERT_GE(static_cast<std::int64_t>(reader.results({}).size()), promised);

@@ -17,11 +17,11 @@ std::string first_line_of_file(const char* path) {
   return line;
 }
 
-/// Field 22 of /proc/<pid>/stat, clock ticks since the boot; empty when there is no such process or
-/// it is dead and only waits for its parent.
+/// Returns field 22 of /proc/<pid>/stat, the start time in clock ticks since the boot; empty if
+/// there is no such process, or it is a zombie.
 std::string start_ticks(const std::string& pid) {
   const std::string stat = first_line_of_file(("/proc/" + pid + "/stat").c_str());
-  // Field 2, the program's name, stands in parentheses and may hold anything.
+  // Field 2, the program's name, is in parentheses and may contain any character.
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return {};
   std::string field;
@@ -44,7 +44,7 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-/// What stands between slashes; none where it has fewer.
+/// Splits the text at slashes.
 std::vector<std::string> parts_of(const std::string& process) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= process.size();) {
@@ -55,14 +55,15 @@ std::vector<std::string> parts_of(const std::string& process) {
   return parts;
 }
 
-/// Earlier versions wrote no machine's name: they take every other boot for one of this machine.
+/// Returns true if the process belongs to another machine. Earlier versions wrote no host name;
+/// their processes count as belonging to this machine, even from another boot.
 bool is_elsewhere(const std::vector<std::string>& parts) {
   return parts.size() > 3 && parts[0] != boot_id() && parts[3] != host_name();
 }
 
 constexpr double kDay_s = 24 * 60 * 60;
 constexpr double kSilence_s = 10 * kSignInterval_s;
-constexpr std::size_t kHeard = 4;  // Of the parts, the one that says when.
+constexpr std::size_t kHeard = 4;  // Index of the part with the time of the last sign of life.
 
 }  // namespace
 

@@ -4,28 +4,32 @@
 
 namespace smemtune::db {
 
-/// This process: the machine's boot, the process id, when it started, and the machine's name.
+/// Returns a name for this process: the machine's boot id, the process id, its start time and the
+/// host name.
 std::string this_process();
 
-/// The process as it is stored with a run: behind its name when it was heard of, in seconds since
-/// 1970, and its state. Both are parts after further slashes; a state may have slashes itself.
+/// Returns what is stored with a run to show that this process is alive: the name of this process,
+/// the current time in seconds since 1970 and its state, separated by slashes. The state may
+/// contain slashes itself.
 std::string sign_of_life(double now_unix, const std::string& state);
 
 std::string state_of(const std::string& sign);
 
-/// How often a process that is at work stores its sign of life.
+/// How often a running process stores its sign of life.
 constexpr double kSignInterval_s = 60;
 
-/// Whether the process of this name is still running here.
+/// Returns true if the process of this name is still running on this machine.
 bool is_alive(const std::string& process);
 
-/// Whether the process of this name, begun so many seconds ago, is still running here, or may be so
-/// on another machine: there it is taken for gone after ten minutes without a sign of life, or
-/// where it never gave one, as in earlier versions, after a day.
+/// Returns true if the process of this name, which began `begun_s_ago` seconds ago, is running on
+/// this machine or may be running on another one. A process on another machine counts as dead after
+/// ten minutes without a sign of life, or after a day if it never gave one (earlier versions did
+/// not).
 bool may_be_alive(const std::string& process, double begun_s_ago, double now_unix);
 
-/// Whether what a process of this name began, so many seconds ago, ended with its machine: that has
-/// booted since, or is another one and a day is over.
+/// Returns true if what the process began `begun_s_ago` seconds ago was cut off when its machine
+/// went down: this machine has booted since, or it is another machine and more than a day has
+/// passed.
 bool went_down_with_machine(const std::string& process, double begun_s_ago);
 
 }  // namespace smemtune::db

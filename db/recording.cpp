@@ -26,7 +26,8 @@ double device_ms(const Result& result) {
   return result.verify_ms + samples_ms * measured.launches_per_sample;
 }
 
-/// A parameter's values in a database are those that were tried.
+/// Adds the configuration's values to the parameters: a database lists only the values that were
+/// tried.
 void note_values(const Configuration& configuration, std::vector<Parameter>& parameters) {
   for (const auto& [name, value] : configuration) {
     auto parameter = std::ranges::find(parameters, name, &Parameter::name);
@@ -66,7 +67,7 @@ std::vector<Recording> read_database(const std::filesystem::path& file) {
   return all;
 }
 
-/// The values' numbers. Nullopt for a configuration with other parameters.
+/// Returns the indices of the values. nullopt for a configuration with other parameters.
 std::optional<std::vector<std::uint16_t>> point(const std::vector<Parameter>& parameters,
                                                 const Configuration& configuration) {
   std::vector<std::uint16_t> indices;

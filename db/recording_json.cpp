@@ -28,13 +28,13 @@ namespace {
 
 using Evaluation = Recording::Evaluation;
 
-/// So many evaluations are handed over together.
+/// Number of evaluations that are passed on together.
 constexpr std::size_t kPart = 512;
 
-/// No launch takes 30 years; old cache files have 1e20 for what failed.
+/// Longer times are not real: it is 30 years, and old cache files contain 1e20 for failures.
 constexpr double kNoTime_ms = 1e12;
 
-// As tuners in Python write them.
+// Converts a value as tuners in Python write it.
 Value value_of(const Json& json) {
   if (json.is_boolean()) return std::int64_t{json.get<bool>() ? 1 : 0};
   if (json.is_number_integer()) return json.get<std::int64_t>();
@@ -46,7 +46,7 @@ Value value_of(const Json& json) {
   }
   if (json.is_string()) return json.get<std::string>();
   std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  std::ranges::replace(text, ',', ' ');  // A comma ends a value in a configuration's key.
+  std::ranges::replace(text, ',', ' ');  // A comma would end the value in a configuration's key.
   return text;
 }
 
@@ -56,7 +56,8 @@ Value value_of(JsonText text) {
   return value_of(whole_json(text));
 }
 
-/// Seconds since 1970 of `2023-12-22 09:54:05.502007+00:00`; -1 where it is something else.
+/// Returns the seconds since 1970 for text like `2023-12-22 09:54:05.502007+00:00`; -1 for other
+/// text.
 double moment_of(const std::string& text) {
   std::tm parts{};
   const char* rest = strptime(text.c_str(), "%Y-%m-%d", &parts);
@@ -78,7 +79,7 @@ double moment_of(const std::string& text) {
   return seconds;
 }
 
-/// Of a text that is a number and nothing else; NaN for all others.
+/// Returns the number if the text is a number and nothing else; NaN otherwise.
 double number_in(std::string_view text) {
   double number = 0;
   const char* const end = text.data() + text.size();
@@ -87,13 +88,13 @@ double number_in(std::string_view text) {
   return is_number ? number : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// A number, also one that was written as a string; NaN for all else.
+/// Returns a number, even if it was written as a string; NaN for anything else.
 double any_number(JsonText value) {
   const double number = number_of(value);
   return std::isnan(number) ? number_in(string_of(value)) : number;
 }
 
-/// 0 for what is no number.
+/// Returns a time; 0 for anything that is not a number.
 double time_of(JsonText value) {
   const double ms = any_number(value);
   return std::isfinite(ms) ? ms : 0;
@@ -119,7 +120,8 @@ void set_time(Evaluation& evaluation, double time_ms, const std::vector<double>&
   evaluation.result.stage = Stage::screen;
   Measurement& measured = evaluation.result.measurement;
   measured = samples_ms.empty() ? told_time(time_ms) : summarize(samples_ms);
-  measured.mean_ms = time_ms;  // What its tuner ranked it by: mostly the mean of these samples.
+  // The time that its tuner ranked it by, usually the mean of these samples.
+  measured.mean_ms = time_ms;
 }
 
 void set_failure(Evaluation& evaluation, Status status, const std::string& word) {
@@ -128,21 +130,21 @@ void set_failure(Evaluation& evaluation, Status status, const std::string& word)
   evaluation.result.detail = word;
 }
 
-/// Kernel Tuner's words for what failed; anything else that is no time is an error at run time.
+/// Translates Kernel Tuner's words for failures; any other word is an error at run time.
 Status status_of(std::string_view word) {
   if (word == "InvalidConfig") return Status::constraints;
   if (word == "CompilationFailedConfig") return Status::compile;
   return Status::runtime;
 }
 
-/// A configuration as its members come, in whatever order.
+/// Collects a configuration from its members, in any order.
 class ConfigurationReader {
  public:
   explicit ConfigurationReader(const Recording& recording) : parameters_(recording.parameters) {}
 
-  /// Whether the name is a parameter's, whose value was then taken.
+  /// Returns true if the name is that of a parameter, and takes its value.
   bool take(std::string_view name, JsonText value) {
-    // Mostly they come in the same order.
+    // The members are usually in the order of the parameters.
     if (next_ == parameters_.size() || parameters_[next_].name != name) {
       const auto found = std::ranges::find(parameters_, name, &Parameter::name);
       if (found == parameters_.end()) return false;
@@ -153,7 +155,7 @@ class ConfigurationReader {
     return true;
   }
 
-  /// REQUIRES: called once, at the end.
+  /// Returns the configuration. REQUIRES: called once, at the end.
   Configuration whole() {
     for (const Parameter& parameter : parameters_) {
       if (configuration_.size() == parameters_.size()) break;
@@ -170,9 +172,10 @@ class ConfigurationReader {
   Configuration configuration_;
 };
 
-/// A value that the file's header does not list is one all the same.
+/// Adds to `parameters` the values that occur in evaluations but are not listed in the file's
+/// header.
 void note_values(const std::vector<Evaluation>& evaluations, std::vector<Parameter>& parameters) {
-  std::map<std::string, std::set<Value>> known;  // In the order of a configuration.
+  std::map<std::string, std::set<Value>> known;  // Sorted by name, like a configuration.
   for (const Parameter& parameter : parameters) {
     known[parameter.name].insert(parameter.values.begin(), parameter.values.end());
   }
@@ -185,7 +188,7 @@ void note_values(const std::vector<Evaluation>& evaluations, std::vector<Paramet
   }
 }
 
-/// A time, or a word of what failed: the first is 0 or the second empty.
+/// A time or a word for a failure: either the time is 0 or the word is empty.
 struct TimeOrWord {
   double time_ms = 0;
   std::string word;
@@ -195,7 +198,7 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Of a list of times their mean.
+/// Reads a time or a word; a list of times gives their mean.
 TimeOrWord time_or_word(JsonText value) {
   double ms = number_of(value);
   std::string_view text;
@@ -233,7 +236,8 @@ Evaluation cached(const Recording& recording, simdjson::ondemand::object entry) 
         "a result has neither \"time\" nor \"__error__\": only what was tuned for "
         "time can be read");
   }
-  if (error && error->empty() && time) error.reset();  // Some write null where there was none.
+  // Some programs write null if there was no error.
+  if (error && error->empty() && time) error.reset();
   if (!error && time->time_ms > 0) {
     set_time(evaluation, time->time_ms, samples_ms);
   } else {
@@ -250,13 +254,13 @@ std::string problem_of(const Json& size) {
   });
 }
 
-/// A member that is a string; empty for all else, as where it is null.
+/// Returns a member that is a string; empty for anything else, such as null.
 std::string word_of(const Json& head, const char* name) {
   const auto found = head.find(name);
   return found != head.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// The names of the parameters, their values, and what was tuned.
+/// Reads the names and values of the parameters, and what was tuned.
 void read_cache_head(const Json& head, Recording& recording) {
   recording.format = "kernel-tuner";
   recording.tool = "Kernel Tuner";
@@ -280,7 +284,7 @@ void read_cache_head(const Json& head, Recording& recording) {
   }
 }
 
-/// Milliseconds in a unit of time; nullopt for other words. KTT begins them with a capital, and
+/// Returns the milliseconds in a unit of time; nullopt for other words. KTT capitalizes units, and
 /// Kernel Tuner misspells one.
 std::optional<double> unit_ms(std::string unit) {
   if (!unit.empty() && unit[0] >= 'A' && unit[0] <= 'Z') unit[0] += 'a' - 'A';
@@ -296,7 +300,8 @@ InputError unknown_unit(const std::string& member, const std::string& word) {
                     "; milliseconds are known, and so are seconds, microseconds and nanoseconds");
 }
 
-/// Milliseconds in the unit of time that a T4 names for all of it.
+/// Returns the milliseconds in the unit of time that a T4 file declares for the whole file; nullopt
+/// if it declares none.
 std::optional<double> named_unit_ms(const Json& root) {
   const auto metadata = root.find("metadata");
   if (metadata == root.end()) return std::nullopt;
@@ -307,16 +312,16 @@ std::optional<double> named_unit_ms(const Json& root) {
   throw unknown_unit("timeunit", word);
 }
 
-/// Of T4's list of measurements the time, as far as it is a number: Kernel Tuner's or KTT's, or what
-/// else has a unit of time.
+/// The time in T4's list of measurements: the one that Kernel Tuner or KTT names as the time,
+/// otherwise the first number with a unit of time.
 struct MeasuredTime {
   std::optional<double> time;
-  std::optional<double> unit_ms;  ///< nullopt: it names none.
+  std::optional<double> unit_ms;  ///< nullopt if the measurement has no unit.
 };
 
 MeasuredTime measured_time(JsonText list) {
   MeasuredTime measured;
-  bool is_named = false;  // It is the tuner's own word for the time.
+  bool is_named = false;  // True if the time has a tuner's own name for it.
   simdjson::ondemand::array measurements;
   if (list.get_array().get(measurements) != simdjson::SUCCESS) return measured;
   for (auto one : measurements) {
@@ -340,7 +345,7 @@ MeasuredTime measured_time(JsonText list) {
   return measured;
 }
 
-/// What T4's `times` has, in the file's unit of time.
+/// The contents of T4's `times`, in the file's unit of time.
 struct T4Times {
   double compile = 0;
   double validation = 0;
@@ -361,7 +366,8 @@ T4Times t4_times(JsonText json) {
   return times;
 }
 
-/// A configuration of T4, which lists no parameters: the first one's are all there are.
+/// Reads a configuration of T4, which lists no parameters: those of the first configuration are
+/// used.
 Configuration t4_configuration(JsonText json, Recording& recording) {
   if (recording.parameters.empty()) {
     const Json first = whole_json(json);
@@ -381,7 +387,7 @@ Configuration t4_configuration(JsonText json, Recording& recording) {
   return reader.whole();
 }
 
-/// T4's words, which are ours, and Kernel Tuner's.
+/// Translates T4's words, which are the same as ours, and Kernel Tuner's.
 Status t4_status(const std::string& word) {
   if (word.ends_with("Config")) return status_of(word);
   try {
@@ -391,7 +397,7 @@ Status t4_status(const std::string& word) {
   }
 }
 
-/// `unit_ms`: that of the whole file.
+/// `unit_ms`: the unit of the whole file.
 Evaluation t4_evaluation(simdjson::ondemand::object entry, std::optional<double> unit_ms,
                          Recording& recording) {
   Evaluation evaluation;
@@ -435,7 +441,7 @@ Evaluation t4_evaluation(simdjson::ondemand::object entry, std::optional<double>
   return evaluation;
 }
 
-/// KTT's own words.
+/// Translates KTT's words.
 Status ktt_status(const std::string& word) {
   if (word == "Ok") return Status::correct;
   if (word == "DeviceLimitsExceeded") return Status::constraints;
@@ -447,7 +453,8 @@ Status ktt_status(const std::string& word) {
                    "ValidationFailed are known");
 }
 
-/// A list of objects with a name and a value. The first one's parameters are all there are.
+/// Reads a list of objects with a name and a value. The parameters of the first configuration are
+/// used.
 Configuration ktt_configuration(JsonText json, std::vector<Parameter>& parameters) {
   const bool is_first = parameters.empty();
   Configuration configuration;
@@ -479,7 +486,8 @@ Configuration ktt_configuration(JsonText json, std::vector<Parameter>& parameter
   return configuration;
 }
 
-/// KTT lists each run of a kernel by itself. `unit_ms`: of the whole file.
+/// Reads an entry of KTT, which lists each run of a kernel separately. `unit_ms`: the unit of the
+/// whole file.
 Evaluation ktt_evaluation(simdjson::ondemand::object entry, double unit_ms, Recording& recording) {
   Evaluation evaluation;
   std::optional<Configuration> configuration;
@@ -508,7 +516,7 @@ Evaluation ktt_evaluation(simdjson::ondemand::object entry, double unit_ms, Reco
   evaluation.result.configuration = std::move(*configuration);
   const Status status = ktt_status(word);
   if (status == Status::correct && time_ms > 0 && time_ms < kNoTime_ms) {
-    set_time(evaluation, time_ms, {time_ms});  // Of one run.
+    set_time(evaluation, time_ms, {time_ms});  // The single run is the only sample.
     evaluation.device_ms = evaluation.result.verify_ms + time_ms;
   } else {
     set_failure(evaluation, status == Status::correct ? Status::runtime : status, word);
@@ -516,7 +524,7 @@ Evaluation ktt_evaluation(simdjson::ondemand::object entry, double unit_ms, Reco
   return evaluation;
 }
 
-/// Whether a document's head has what its entries are read by.
+/// Returns true if a document's head has all that is needed to read its entries.
 bool is_enough(const Json& head, std::string_view list) {
   if (list == "Results") return head.contains("Metadata");
   if (list == "results") return head.contains("metadata");
@@ -526,7 +534,7 @@ bool is_enough(const Json& head, std::string_view list) {
          std::ranges::all_of(kNeeded, [&](const char* name) { return head.contains(name); });
 }
 
-/// Reads entry by entry.
+/// Reads a recording entry by entry.
 class RecordingReader {
  public:
   RecordingReader(const std::filesystem::path& file, bool cut_off) {
@@ -558,7 +566,7 @@ class RecordingReader {
   std::size_t size() const { return recording_.evaluations.size(); }
 
   Recording finish(const JsonEntries& read) {
-    if (recording_.format.empty()) begin(read.head);  // There was none.
+    if (recording_.format.empty()) begin(read.head);  // There was no entry.
     recording_.cut_off = recording_.cut_off || read.cut_off;
     const OddEntries& odd = recording_.odd;
     if (odd.count > 0 && odd.count == entries_) {
@@ -610,8 +618,8 @@ class RecordingReader {
 
   Recording recording_;
   std::uint64_t entries_ = 0;
-  std::optional<double> unit_ms_;  ///< Of T4, where it says, and of KTT.
-  double written_unix_ = -1;       ///< When KTT wrote the file, which says no other time.
+  std::optional<double> unit_ms_;  ///< Unit of the whole file: of T4 if declared, and of KTT.
+  double written_unix_ = -1;       ///< Time at which KTT wrote the file, the only time in it.
 };
 
 }  // namespace
@@ -635,7 +643,7 @@ Recording read_recording_json(const std::filesystem::path& file, std::string tex
   if (take_part) return recording;
   note_values(recording.evaluations, recording.parameters);
   for (Parameter& parameter : recording.parameters) {
-    // T4 has no list of values: in no file's order, so in that of their size.
+    // T4 lists no values, so there is no order of the file to keep.
     if (recording.format == "t4") std::ranges::sort(parameter.values);
   }
   return recording;

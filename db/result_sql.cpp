@@ -12,15 +12,16 @@ namespace smemtune::db {
 
 namespace {
 
-/// 1 where the kernel's version is not the one that counts now: one of :versions (version_key()), or
-/// where that is NULL the one that the device was given last. A version without a hash is unknown.
+/// 1 if the kernel's version is not the current one: one of :versions (version_key()), or if that
+/// is NULL, the version that ran last on the device. A version without a hash is unknown and not
+/// stale.
 const std::string kStale = R"sql(
   CASE WHEN :versions IS NULL THEN coalesce(current_kernel.kernel_id <> kernel.id, 0)
        ELSE kernel.hash <> '' AND kernel.name || '/' || kernel.hash
             NOT IN (SELECT value FROM json_each(:versions)) END
 )sql";
 
-// Both tables have an `id`: the first is the one that is read by that name. `name` is the device's.
+// Both tables have an `id`: reading by that name gives the first one. `name` is the device's.
 const std::string kColumns = R"sql(
   result.*,
   space.name AS space_name, kernel.name AS kernel_name, kernel.hash AS kernel_hash,
@@ -53,14 +54,14 @@ const char* const kJoins = R"sql(
     AND current_kernel.space_id = kernel.space_id AND current_kernel.name = kernel.name
 )sql";
 
-/// Whether a row is of the source that is asked for; joined with `device_model` and `origin`.
+/// True if a row is from the requested source; needs a join with `device_model` and `origin`.
 const std::string kIsOfSource = R"sql(
     CASE :source WHEN 'own' THEN NOT device_model.imported WHEN 'all' THEN 1
              WHEN 'imported' THEN device_model.imported
              ELSE origin.file = :source END
 )sql";
 
-// What a query asks for, by the ids that a result refers to.
+// The conditions of a query, as sets of the ids that a result refers to.
 
 const std::string kModels = R"sql(
   (SELECT id FROM device_model
@@ -82,8 +83,8 @@ const std::string kRuns = R"sql(
      AND (:source IN ('own', 'all', 'imported') OR origin.file = :source))
 )sql";
 
-/// Each is a set that is found once. The signs keep SQLite from taking one for the way to the
-/// results: which is the best one, asked_results() knows.
+/// Each set is computed once. The unary plus keeps SQLite from using one of them to find the
+/// results: asked_results() chooses the best way.
 const std::string kIsAsked = R"sql(
   +result.model_id IN )sql" + kModels +
                              " AND +result.kernel_id IN " + kKernels + " AND +result.run_id IN " +
@@ -111,7 +112,7 @@ const char* const kKernelJoins = R"sql(
     AND current_kernel.space_id = kernel.space_id AND current_kernel.name = kernel.name
 )sql";
 
-/// The results that are asked for, by the shortest way to them.
+/// Returns the tables that give the requested results by the shortest way.
 std::string asked_results(const Query& query) {
   const bool is_file = !is_source_word(query.source);
   std::string from = "result";
@@ -126,7 +127,7 @@ std::string asked_results(const Query& query) {
   return from;
 }
 
-/// Whether every value of `wanted` is among the problem's.
+/// Returns true if the problem has all values of `wanted`.
 bool contains(const Problem& problem, const Problem& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](const auto& entry) {
     const auto found = problem.find(entry.first);
@@ -184,7 +185,7 @@ void bind_query(Statement& statement, const Connection& connection, const Query&
       .bind(":problems", problem_ids(connection, query.problem));
 }
 
-// CROSS JOIN keeps the order of the tables: a best for each kernel, then its one result.
+// CROSS JOIN keeps the order of the tables: the best of each kernel first, then its result.
 std::string bests_sql() {
   return "SELECT " + kRanked + " FROM best CROSS JOIN result ON result.id = best.result_id" +
          kKernelJoins + R"sql(

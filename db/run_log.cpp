@@ -18,7 +18,7 @@ namespace smemtune::db {
 
 namespace {
 
-/// After so many failures that may pass, a configuration is not tried again.
+/// After this many failures that may be transient, a configuration is not tried again.
 constexpr int kMaxAttempts = 2;
 
 }  // namespace
@@ -62,7 +62,7 @@ void RunLog::record(const std::string& kernel_hash, const Result& result) {
     const Subject subject = store_subject(key_of(kernel_hash, result));
     count(subject, result);
     const std::int64_t result_id = store_result(subject, result);
-    // A lasting answer also settles what earlier runs that died had left open.
+    // A lasting result also closes the attempts of earlier runs that died.
     close_attempts(subject, "recorded", !is_transient(result));
     update_best(subject, result, result_id);
   });
@@ -101,7 +101,7 @@ void RunLog::write(const std::function<void()>& writes) {
 
 Statement& RunLog::prepared(const char* sql) {
   const auto found = statements_.try_emplace(sql, connection_, sql).first;
-  found->second.reset();  // An answer that could not be read may have left it half-way.
+  found->second.reset();  // A failed read may have left the statement half-way.
   return found->second;
 }
 
@@ -120,7 +120,7 @@ std::optional<Result> RunLog::find(const ResultKey& of) {
   if (!id) return std::nullopt;
   make_current(*id, of.kernel);
 
-  find_.reset();  // An answer that could not be read may have left it half-way.
+  find_.reset();  // A failed read may have left the statement half-way.
   find_.bind(":model", model_id_)
       .bind(":kernel_id", *id)
       .bind(":space_id", space_id_)
@@ -272,12 +272,13 @@ void RunLog::update_best(const Subject& subject, const Result& result, std::int6
   const double best_ms = any ? select.real("median_ms") : 0;
   select.reset();
 
-  // What was in finals counts for others too: it beat them, or would have but for its failure.
+  // A configuration that was in the finals affects others too: it beat them, or would have without
+  // its failure.
   if (its_own || result.stage == Stage::final || was_in_finals(subject)) {
     choose_best(connection_, model_id_, subject);
     return;
   }
-  // The common case, a screen, needs no look at the other results.
+  // The common case, a result of screening, does not require reading the other results.
   if (!result.timed() || (any && best_ms <= result.measurement.median_ms)) return;
   Statement& finals = prepared(R"sql(
     SELECT 1 FROM result

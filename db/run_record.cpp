@@ -20,7 +20,7 @@ namespace smemtune::db {
 
 namespace {
 
-/// A stored run.
+/// A run's row.
 struct RunRow {
   std::int64_t id = 0;
   std::int64_t model_id = 0;
@@ -53,18 +53,18 @@ std::int64_t store_origin(const Connection& connection, const Origin& origin) {
   return read_id(select.bind(":sha256", origin.file_sha256).bind(":device", origin.device));
 }
 
-/// An imported run has an id of its own: what a file says of a run of ours never becomes part of
-/// it.
+/// Returns the id that the run is stored with. Imported runs get an id of their own, so that the
+/// contents of a file never become part of a run of ours.
 std::string stored_uid(const RunRecord& record) {
   return record.origin ? sha256("imported\n" + record.run.id).substr(0, 32) : record.run.id;
 }
 
-/// As long as it lives, many rows are stored quickly. CHECKs and foreign keys are left out: SQLite
-/// makes a table of each list of words to look one up in, and looks up all that a row refers to,
-/// which takes longer than all else. What is stored is right by its types, by what ResultRows
-/// checks, and as RunAdder has the ids from rows that it stored or found. Changed pages stay in
-/// memory until the end, so that others can read as long. REQUIRES: no transaction when it begins
-/// and when it ends.
+/// Makes storing many rows fast during its lifetime. CHECKs and foreign keys are off: for a list of
+/// words SQLite builds a table to look one up in, and it looks up every row that a new row refers
+/// to, which takes longer than everything else. The rows are valid nevertheless: by the types of
+/// their values, by the checks of ResultRows, and because RunAdder takes ids only from rows that it
+/// stored or found. Changed pages stay in memory until the commit, so that others can read until
+/// then. REQUIRES: no transaction is open when it is created or destroyed.
 class ManyRows {
  public:
   explicit ManyRows(const Connection& connection)
@@ -84,7 +84,8 @@ class ManyRows {
   ManyRows& operator=(ManyRows&&) = delete;
 
  private:
-  static constexpr std::int64_t kCache = -(std::int64_t{256} << 10);  ///< In KB.
+  /// In KB; negative as SQLite's cache_size expects.
+  static constexpr std::int64_t kCache = -(std::int64_t{256} << 10);
 
   void set(const char* ignore_checks, const char* foreign_keys, std::int64_t cache) {
     connection_.execute((std::string("PRAGMA ignore_check_constraints = ") + ignore_checks +
@@ -97,7 +98,8 @@ class ManyRows {
   std::int64_t cache_;
 };
 
-/// Adds the results of one run, whose record may get others after them. REQUIRES: a transaction.
+/// Adds the results of one run, whose record may be replaced by further parts. REQUIRES: a
+/// transaction.
 class RunAdder {
  public:
   RunAdder(const Connection& connection, const RunRecord& record)
@@ -127,12 +129,13 @@ class RunAdder {
     } else {
       counts_ = RunCounts();
       if (!record.origin) {
-        store_run_row();  // Also without results: that it was begun is known of our own runs.
+        // Our own runs are stored even without results: it is known that they were begun.
+        store_run_row();
       }
     }
   }
 
-  /// All entries that the record has now.
+  /// Adds all entries that the record has now.
   void add_all() {
     const double started_unix = record_.run.started_unix;
     if (started_unix_ < 0 || (started_unix >= 0 && started_unix < started_unix_)) {
@@ -143,7 +146,7 @@ class RunAdder {
 
   const Added& added() const { return added_; }
 
-  /// REQUIRES: called once, at the end.
+  /// Updates what depends on all results. REQUIRES: called once, at the end.
   void finish() {
     for (const auto& [ids, group] : touched_) update_best(group);
     for (const auto& [name, newest] : current_) make_current(name, newest);
@@ -156,29 +159,30 @@ class RunAdder {
  private:
   enum class Match { none, same, other };
 
-  /// What is stored of a configuration.
+  /// The stored state of a configuration.
   struct Found {
     Match match = Match::none;
-    bool any = false;     ///< Of the device, kernel and problem.
-    bool in_run = false;  ///< And of the run.
+    bool any = false;     ///< True if there is any result with this device, kernel and problem.
+    bool in_run = false;  ///< True if this run has such a result.
   };
 
-  /// The results of one configuration, read once, however many of them are added.
+  /// The stored results of one configuration, read once for all results that are added to it.
   struct Known {
-    /// Status, stage, median and mean; without a mean it stands for any.
+    /// Status, stage, median and mean; an entry without a mean matches any mean.
     using Measured = std::tuple<Status, Stage, std::optional<double>, std::optional<double>>;
     bool any = false;
     bool in_run = false;
-    std::set<Measured> measured;    ///< Of those that a result may be the same as.
-    std::vector<std::int64_t> ids;  ///< Of those that were stored before, until `moments` has them.
-    std::set<double> moments;       ///< When they were measured.
+    std::set<Measured> measured;  ///< Results that a new one may be equal to.
+    /// Ids of earlier results whose times are not in `moments` yet.
+    std::vector<std::int64_t> ids;
+    std::set<double> moments;  ///< Times at which the results were measured.
   };
 
-  /// A kernel and problem that got results.
+  /// A kernel and problem that received results.
   struct Group {
     Subject subject;
-    bool is_open = false;         ///< Which one is best takes a look at all of its results.
-    std::int64_t fastest_id = 0;  ///< Of the results that it got; 0: none is timed.
+    bool is_open = false;         ///< True if finding the best requires reading all its results.
+    std::int64_t fastest_id = 0;  ///< Fastest of the added results; 0 if none was timed.
     double fastest_ms = 0;
   };
 
@@ -229,8 +233,8 @@ class RunAdder {
     return *last_group_;
   }
 
-  /// As RunLog::update_best(): a screen of a configuration of which nothing was known is compared
-  /// with the best alone.
+  /// Like RunLog::update_best(): a screened result of a configuration that was unknown before is
+  /// compared only with the best.
   static void note(Group& group, const Result& result, std::int64_t id, bool was_known) {
     group.is_open = group.is_open || was_known || result.stage == Stage::final;
     if (!result.timed()) return;
@@ -305,9 +309,10 @@ class RunAdder {
     return {run.model_id, subject.kernel_id, subject.problem_id, subject.configuration_id};
   }
 
-  /// Of an import any other import counts, of our own runs only the run.
+  /// Returns the stored results of the configuration. An imported result may equal one of any
+  /// import, a result of ours only one of the same run.
   Known& known_of(const Subject& subject, const RunRow& run) {
-    constexpr std::size_t kMostKept = 200'000;  // Some 30 MB.
+    constexpr std::size_t kMostKept = 200'000;  // About 30 MB.
     if (known_results_ > kMostKept) {
       known_.clear();
       known_results_ = 0;
@@ -333,7 +338,8 @@ class RunAdder {
           known, status, stage,
           find_.is_null("median_ms") ? std::nullopt : std::optional(find_.real("median_ms")),
           find_.real("mean_ms"));
-      // A file that lists a configuration twice has two measurements of it.
+      // Results that this object added do not count, because a file that lists a configuration
+      // twice contains two measurements.
       if (!first_stored_ || find_.integer("id") < *first_stored_) {
         known.ids.push_back(find_.integer("id"));
       }
@@ -342,7 +348,7 @@ class RunAdder {
     return known;
   }
 
-  /// What is stored of the same configuration: this result, or another that it says it is.
+  /// Looks for the same measurement of the configuration, with the same or another result.
   Found look_for(const RunRecord::Entry& entry, const Subject& subject, const RunRow& run) {
     Known& known = known_of(subject, run);
     Found found = {.any = known.any, .in_run = known.in_run};
@@ -354,7 +360,8 @@ class RunAdder {
     return found;
   }
 
-  /// By its number in the run; without one by when it was measured.
+  /// Returns true if a stored result has the entry's number in the run or, for an entry without a
+  /// number, its time.
   bool is_same_measurement(const RunRecord::Entry& entry, Known& known, const Subject& subject,
                            const RunRow& run) {
     if (entry.number == 0) {
@@ -380,7 +387,7 @@ class RunAdder {
     return known.moments;
   }
 
-  /// Notes a result that was stored, where others of its configuration are known.
+  /// Updates the known results of a configuration after one was stored.
   void note_known(const Subject& subject, const Result& result) {
     const auto place = known_.find(key_of(subject, {.id = run_->id, .model_id = model_id_}));
     if (place == known_.end()) return;
@@ -412,7 +419,7 @@ class RunAdder {
     return found->second;
   }
 
-  /// Of a record that goes on, how it ended is not known yet.
+  /// Stores when the run began and ended. How it ended is not known as long as the record goes on.
   void note_times() {
     Statement(connection_, R"sql(
       UPDATE run SET outcome = :outcome, ended_unix = :ended
@@ -434,7 +441,7 @@ class RunAdder {
     double at_unix = 0;
   };
 
-  /// The version of a kernel that was measured last is the one that counts.
+  /// Makes the version of a kernel that was measured last the current one.
   void make_current(const std::string& kernel, const Current& newest) {
     Statement(connection_, R"sql(
       INSERT INTO current_kernel (model_id, space_id, name, kernel_id)
@@ -453,25 +460,26 @@ class RunAdder {
 
   const Connection& connection_;
   const RunRecord& record_;
-  double started_unix_;  ///< The earliest of all; -1: not known.
+  double started_unix_;  ///< Earliest start of all parts; -1 if unknown.
   SubjectRows subjects_;
   ResultRows results_;
   Statement find_;
   Statement find_moment_;
   Statement find_number_;
-  std::optional<RunRow> run_;  ///< nullopt: not stored yet.
-  std::optional<RunRow> own_;  ///< Of an import: our own run of that id.
+  std::optional<RunRow> run_;  ///< nullopt if not stored yet.
+  std::optional<RunRow> own_;  ///< For an import, our own run with this id, if there is one.
   std::int64_t space_id_ = 0;
   std::int64_t model_id_ = 0;
-  std::optional<RunCounts> counts_;  ///< nullopt: they have to be counted.
+  std::optional<RunCounts> counts_;  ///< nullopt if they must be recounted.
   std::int64_t last_number_ = 0;
-  std::map<KnownKey, Known> known_;           ///< Of configurations that were looked for, lately.
-  std::size_t known_results_ = 0;             ///< In all of them.
-  std::optional<std::int64_t> first_stored_;  ///< The id of the first result that it stored.
-  std::map<std::string, std::int64_t> environments_;                ///< Ids by the unit's UUID.
-  std::map<std::pair<std::int64_t, std::int64_t>, Group> touched_;  ///< By kernel and problem.
-  std::map<std::string, Current> current_;                          ///< By the kernel's name.
-  // Mostly what comes next is of the same.
+  std::map<KnownKey, Known> known_;           ///< Configurations that were looked up recently.
+  std::size_t known_results_ = 0;             ///< Total number of results in `known_`.
+  std::optional<std::int64_t> first_stored_;  ///< Id of the first result that this object stored.
+  std::map<std::string, std::int64_t> environments_;  ///< Environment ids, by the unit's UUID.
+  /// Keyed by kernel and problem.
+  std::map<std::pair<std::int64_t, std::int64_t>, Group> touched_;
+  std::map<std::string, Current> current_;  ///< Keyed by the kernel's name.
+  // The most recent entries: the next result is usually about the same.
   std::pair<const std::string, std::int64_t>* last_environment_ = nullptr;
   Group* last_group_ = nullptr;
   std::pair<const std::string, Current>* last_current_ = nullptr;
@@ -523,7 +531,7 @@ Added add_run_record(const Connection& connection, RunRecord& record,
   for (;;) {
     const auto begun = std::chrono::steady_clock::now();
     Transaction transaction(connection);
-    // What it knows of the database holds until others can write.
+    // Its knowledge of the database is valid until the commit, when others can write.
     RunAdder adder(connection, record);
     adder.add_all();
     const auto is_full = [&] {

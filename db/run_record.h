@@ -8,7 +8,7 @@
 
 namespace smemtune::db {
 
-/// See ResultStore::record_of() and add().
+/// See ResultStore::record_of() and ResultStore::add().
 RunRecord read_run_record(const Connection& connection, const std::string& run_id);
 Added add_run_record(const Connection& connection, RunRecord& record,
                      const std::function<void(RunRecord&)>& next, const AddLimits& limits);

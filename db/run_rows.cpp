@@ -32,7 +32,8 @@ std::int64_t store_unit(const Connection& connection, std::int64_t model_id,
   return read_id(select.bind(":model", model_id).bind(":uuid", uuid));
 }
 
-/// For a row that others may have stored: what is there stays, or becomes what is given.
+/// Returns the clause for a row that may exist already: the old values stay, or are replaced by the
+/// new ones.
 std::string on_conflict(const char* key, bool replace) {
   return std::string(" ON CONFLICT (") + key + ") DO " +
          (replace ? "UPDATE SET values_json = excluded.values_json "
@@ -40,7 +41,7 @@ std::string on_conflict(const char* key, bool replace) {
                   : "NOTHING");
 }
 
-/// What the CHECKs ask for and the types of a result's members leave open.
+/// Checks what the database's CHECKs require and the types of a result's members do not guarantee.
 void check_storable(const Connection& connection, const Result& result) {
   constexpr double kLongest_ms = 1e12;
   const double ms = result.measurement.median_ms;
@@ -62,7 +63,7 @@ Result fitted_to_columns(Result result) {
   return result;
 }
 
-// What enumerators are stored as.
+// Returns the stored form of enumerators and other members.
 std::string stored_form(Status value) { return to_text(value); }
 std::string stored_form(Stage value) { return to_text(value); }
 std::string stored_form(ComparedWith value) { return to_text(value); }
@@ -72,7 +73,7 @@ const T& stored_form(const T& value) {
   return value;
 }
 
-/// Visits the columns of the table `result`, but for its id: their names and what they hold.
+/// Calls `visit` with the name and value of each column of the table `result` except its id.
 template <typename Visit>
 void visit_columns(const ResultRows::Place& place, const Result& result, Visit visit) {
   visit("run_id", place.run_id);
@@ -90,7 +91,7 @@ void visit_columns(const ResultRows::Place& place, const Result& result, Visit v
   const bool timed = result.timed();
   visit_fields(result.measurement, [&]<typename T>(const char* name, const T& value) {
     if constexpr (std::is_same_v<T, bool>) {
-      visit(name, timed && value);  // The only one that is never NULL.
+      visit(name, timed && value);  // The only flag, which is never NULL.
     } else {
       visit(name, timed ? std::optional<T>(value) : std::nullopt);
     }
@@ -262,7 +263,8 @@ SubjectRows::Row SubjectRows::insert_or_find(Statement& insert, Statement& find,
   int place = 0;
   (insert.bind(++place, key), ...);
   insert.run();
-  // Not by RETURNING, for which SQLite makes a table each time. Our row may be an updated one.
+  // RETURNING is avoided because SQLite builds a table for it each time. For rows of ours, the
+  // statement may have updated an existing row.
   if (!ours_ && connection_.changes() == 1) {
     return {.id = connection_.last_insert_id(), .is_new = true};
   }

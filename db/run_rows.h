@@ -9,45 +9,49 @@
 #include <optional>
 #include <string>
 
-// The rows of a run and of what its results are about, stored where they are not there yet, for
-// runs of ours and for those that come from elsewhere.
+// Functions that store the rows of a run, and the rows that its results refer to unless they exist
+// already. Used for runs of ours and for imported ones.
 
 namespace smemtune::db {
 
-/// Runs a query that answers with an id.
+/// Runs a query that returns an id.
 std::int64_t read_id(Statement& statement);
 
-/// `imported`: the row of imported results of such devices, which is another than that of our own.
+/// Stores the device model. `imported`: uses the row for imported results of such devices, which is
+/// separate from the row for our own results.
 std::int64_t store_model(const Connection& connection, const Device& device, bool imported);
 
-/// The run's on the unit with that UUID.
+/// Stores the run's environment on the unit with this UUID.
 std::int64_t store_environment(const Connection& connection, std::int64_t model_id,
                                const std::string& uuid, const Run& run);
 
 std::int64_t store_space(const Connection& connection, const std::string& name);
 
-/// `origin_id`: 0 for a run of ours. `process` may still be writing it.
+/// Stores the run. `origin_id`: 0 for a run of ours. `process`: the process that may still be
+/// writing it.
 std::int64_t store_run(const Connection& connection, const Run& run, std::int64_t space_id,
                        std::int64_t environment_id, std::int64_t origin_id,
                        const std::string& process);
 
-/// The columns of device_model; with those of environment and device_unit; those of origin.
+/// Reads the columns of device_model; those of device_model, environment and device_unit; those of
+/// origin.
 Device read_model(const Statement& row);
 Device read_device(const Statement& row);
 std::optional<Origin> read_origin(const Statement& row);
 
-/// What a result is about.
+/// The ids of what a result is about.
 struct Subject {
   std::int64_t kernel_id = 0;
   std::int64_t problem_id = 0;
   std::int64_t configuration_id = 0;
-  bool is_new = false;  ///< Nothing was stored of the configuration, not even for another problem.
+  /// True if nothing was stored about the configuration before, not even for another problem.
+  bool is_new = false;
 };
 
-/// Stores what results are about. REQUIRES: the connection outlives it.
+/// Stores the rows that results refer to. REQUIRES: the connection outlives it.
 class SubjectRows {
  public:
-  /// `ours`: what is stored of a problem or configuration of that name becomes what is given.
+  /// `ours`: the stored values of a problem or configuration with the same key are replaced.
   SubjectRows(const Connection& connection, bool ours);
 
   Subject store(std::int64_t space_id, const std::string& kernel_hash, const std::string& kernel,
@@ -57,9 +61,9 @@ class SubjectRows {
   std::int64_t store_problem(std::int64_t space_id, const Problem& problem);
   struct Row {
     std::int64_t id = 0;
-    bool is_new = false;  ///< Of a row of ours it is not known.
+    bool is_new = false;  ///< Always false for rows of ours, where it is not known.
   };
-  /// The first parameters of both statements are the key.
+  /// Inserts the row unless it exists. The first parameters of both statements are the key.
   template <typename... Key>
   Row insert_or_find(Statement& insert, Statement& find, const Key&... key);
 
@@ -70,7 +74,8 @@ class SubjectRows {
   };
   const Connection& connection_;
   bool ours_;
-  // Of what comes from elsewhere: most results are of the same kernel and problem as the last.
+  // The previous subject of imported results: most results are of the same kernel and problem as
+  // the previous one.
   std::optional<Version> last_;
   Subject last_subject_;
   Statement insert_kernel_;
@@ -86,7 +91,7 @@ class ResultRows {
  public:
   explicit ResultRows(const Connection& connection);
 
-  /// What a row says besides the result itself.
+  /// The columns of a row besides those of the result itself.
   struct Place {
     std::int64_t run_id = 0;
     std::int64_t number = 0;
@@ -95,7 +100,8 @@ class ResultRows {
     Subject subject;
     double at_unix = 0;
   };
-  /// Its id. A detail that is too long is cut; what is not finite is left out.
+  /// Stores the result and returns its row's id. A detail that is too long is cut; compile and
+  /// verification times that are not finite are stored as 0.
   std::int64_t store(const Place& place, const Result& result);
 
  private:
@@ -103,18 +109,19 @@ class ResultRows {
   Statement insert_;
 };
 
-/// How many configurations a run has found, and how many right: a row of run_count.
+/// Number of configurations that a run evaluated, and how many of them were correct: a row of
+/// run_count.
 struct RunCounts {
   std::int64_t results = 0;
   std::int64_t correct = 0;
 };
-/// Of all its results: where some were added or removed at once.
+/// Counts all results of the run, after some were added or removed in bulk.
 RunCounts count_results(const Connection& connection, std::int64_t run_id);
-/// Its row; nullopt where it has none.
+/// Returns the run's row of run_count; nullopt if it has none.
 std::optional<RunCounts> kept_counts(const Connection& connection, std::int64_t run_id);
 void keep_counts(const Connection& connection, std::int64_t run_id, const RunCounts& counts);
 
-/// Chooses the best of a kernel on a model for a problem among all that is stored, and keeps it.
+/// Chooses the best of a kernel on a model for a problem among all stored results, and stores it.
 void choose_best(const Connection& connection, std::int64_t model_id, const Subject& subject);
 /// The same for every kernel that was in finals.
 void choose_all_bests(const Connection& connection);

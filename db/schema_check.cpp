@@ -10,14 +10,14 @@ namespace smemtune::db {
 
 namespace {
 
-/// The text that made it, by its type and name.
+/// The text that created each object, by its type and name.
 using Schema = std::map<std::pair<std::string, std::string>, std::string>;
 
 Schema read_schema(const Connection& connection) {
   Schema schema;
   Statement objects(connection, "SELECT type, name, tbl_name, sql FROM sqlite_schema");
   while (objects.step()) {
-    // An index that SQLite made for a UNIQUE has no text of its own.
+    // An index that SQLite created for a UNIQUE constraint has no text of its own.
     const std::string made_by =
         objects.is_null("sql") ? "for " + objects.text("tbl_name") : objects.text("sql");
     schema[{objects.text("type"), objects.text("name")}] = made_by;
@@ -25,7 +25,7 @@ Schema read_schema(const Connection& connection) {
   return schema;
 }
 
-/// Of an empty database after the migrations up to `version`.
+/// Returns the schema of an empty database after the migrations up to `version`.
 Schema schema_of(std::span<const Migration> migrations, std::int64_t version) {
   const Connection empty(":memory:", Connection::Mode::read_write, 0);
   for (const Migration& migration : migrations) {
@@ -34,8 +34,8 @@ Schema schema_of(std::span<const Migration> migrations, std::int64_t version) {
   return read_schema(empty);
 }
 
-/// Whether `text` is `known` with columns added as ALTER TABLE does, each a name, a type and at
-/// most a literal for its default.
+/// Returns true if `text` is `known` with columns appended as ALTER TABLE does, each with a name, a
+/// type and at most a literal as its default.
 bool adds_plain_columns(const std::string& known, const std::string& text) {
   if (text.size() <= known.size()) return false;
   static const std::regex kColumnList(
@@ -51,14 +51,15 @@ bool adds_plain_columns(const std::string& known, const std::string& text) {
   }
 }
 
-/// An index that is read past: of columns, perhaps of those rows only where some have a value.
+/// Returns true for an index that is safe to ignore: on columns only, perhaps restricted to rows
+/// where certain columns have certain values.
 bool is_plain_index(const std::string& text) {
   static const std::regex kIndex(
       R"(CREATE( UNIQUE)? INDEX \w+ ON \w+\s*\((\s*\w+\s*,){0,99}\s*\w+\s*\)(\s+WHERE \w+ (=|<>|IS|IS NOT) (\d{1,15}|'\w{0,99}'|NULL)( AND \w+ (=|<>|IS|IS NOT) (\d{1,15}|'\w{0,99}'|NULL)){0,9})?)");
   return text.size() < 4096 && std::regex_match(text, kIndex);
 }
 
-/// What a newer version may have beside what is known.
+/// Returns true for an object that a newer version may have added.
 bool is_harmless(const std::string& type, const std::string& text) {
   if (type == "index") return text.starts_with("for ") || is_plain_index(text);
   return type == "table" && text.starts_with("CREATE TABLE ");
@@ -85,7 +86,8 @@ void check_schema(const Connection& connection, std::span<const Migration> migra
   for (const auto& [object, text] : known) {
     const auto& [type, name] = object;
     const auto its = found.find(object);
-    if (newer && type == "index") continue;  // Another may serve instead; nothing is asked of one.
+    // A newer version may have replaced an index; no query names one.
+    if (newer && type == "index") continue;
     if (its == found.end())
       refuse(connection, "the " + type + " " + name + " is missing", version, newer);
     if (its->second != text && !(newer && adds_plain_columns(text, its->second))) {

@@ -9,16 +9,16 @@
 
 namespace smemtune::db {
 
-/// Throws StoreError unless the tables and indices are, to the letter, what the migrations up to
-/// the database's version make, and there is nothing else: a generated column, a CHECK or an index
-/// of somebody else's would be run by reading a row. No row is read for it.
+/// Throws StoreError unless the tables and indices are exactly those that the migrations up to the
+/// database's version create, and nothing else exists: reading a row would run any generated
+/// column, CHECK or index expression that somebody else added. Reads no row.
 ///
-/// Of a version newer than the last migration, the tables that are known here may have more plain
-/// columns at their end, and there may be further tables and plain indices. Whatever else it
-/// changed cannot be read past.
+/// In a version newer than the last migration, the known tables may have further plain columns at
+/// their end, and there may be further tables and plain indices. Other changes cannot be read past
+/// and are refused.
 void check_schema(const Connection& connection, std::span<const Migration> migrations);
 
-/// Names of the tables that the migrations make.
+/// Returns the names of the tables that the migrations create.
 std::vector<std::string> known_tables(std::span<const Migration> migrations);
 
 }  // namespace smemtune::db

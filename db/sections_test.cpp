@@ -32,7 +32,7 @@ Result lost(std::int64_t value) {
 }
 
 struct Store : testing::Test {
-  /// One run with these results.
+  /// Stores one run with these results.
   void run(const std::string& id, const std::vector<Result>& results,
            const std::string& hash = "one", const std::string& device = "H200") {
     const auto log = store.begin_run(planted_run(planted_device(device), id));

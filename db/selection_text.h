@@ -2,7 +2,8 @@
 
 namespace smemtune::db {
 
-/// tuner/core/selection.h, as it was compiled in: exported headers begin with it.
+/// Returns the text of tuner/core/selection.h, which is compiled in: exported headers begin with
+/// it.
 const char* selection_text();
 
 }  // namespace smemtune::db

@@ -12,7 +12,7 @@ namespace smemtune::db {
 
 namespace {
 
-/// What smemtune stores and asks comes near none of these; a hostile file may not exhaust the
+/// Limits far above what smemtune stores and queries; they keep a hostile file from exhausting the
 /// memory.
 constexpr std::pair<int, int> kLimits[] = {
     {SQLITE_LIMIT_LENGTH, 8 << 20},      {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
@@ -21,9 +21,9 @@ constexpr std::pair<int, int> kLimits[] = {
     {SQLITE_LIMIT_ATTACHED, 0},          {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000},
     {SQLITE_LIMIT_VARIABLE_NUMBER, 256}, {SQLITE_LIMIT_TRIGGER_DEPTH, 1}};
 
-/// Instructions of SQLite's virtual machine that one statement may take. A stored result has some
-/// hundred bytes and takes some hundred instructions to be joined with what it refers to and
-/// sorted.
+/// Limits for the instructions of SQLite's virtual machine in one statement. A stored result has a
+/// few hundred bytes and takes a few hundred instructions to be joined with the rows that it refers
+/// to and sorted.
 constexpr std::int64_t kStepsOfAnyStatement = 100'000'000;
 constexpr std::int64_t kStepsPerByte = 50;
 constexpr int kStepsBetweenLooks = 1'000'000;
@@ -66,7 +66,7 @@ std::string explain(int code, const std::string& message, int busy_timeout_ms) {
     case SQLITE_IOERR:
       return "reading or writing the database failed (" + message + ")";
     default:
-      // What is asked for is always the same: the tables were there when it was opened.
+      // The statements are fixed, and the tables existed when the database was opened.
       if (message.starts_with("no such ")) return "the database is damaged (" + message + ")";
       return "the database: " + message;
   }
@@ -86,13 +86,14 @@ void configure(sqlite3* handle, int option, int wanted, const char* name, const 
 Connection::Connection(const std::filesystem::path& file, Mode mode, int busy_timeout_ms)
     : work_(std::make_unique<Work>(Work{.file = file})), busy_timeout_ms_(busy_timeout_ms) {
   sqlite3* opened = nullptr;
-  // A connection is one thread's: SQLite's own locks would add a tenth to the time of storing.
+  // Each connection is used by one thread: SQLite's own locks would add a tenth to the time of
+  // storing.
   const int flags = SQLITE_OPEN_NOMUTEX |
                     (mode == Mode::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
-  // An absolute path is never one of SQLite's URIs, which a relative `file:x` would be.
+  // An absolute path is never parsed as one of SQLite's URIs, unlike a relative `file:x`.
   const std::filesystem::path path = file == ":memory:" ? file : std::filesystem::absolute(file);
   const int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
-  handle_.reset(opened);  // There is one to close even after most errors.
+  handle_.reset(opened);  // After most errors there is still a handle to close.
   check(code);
   check(sqlite3_extended_result_codes(opened, 1));
   check(sqlite3_busy_timeout(opened, busy_timeout_ms));
@@ -103,7 +104,7 @@ Connection::Connection(const std::filesystem::path& file, Mode mode, int busy_ti
   configure(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, "TRUSTED_SCHEMA", *this);
   configure(opened, SQLITE_DBCONFIG_DQS_DML, 0, "DQS_DML", *this);
   configure(opened, SQLITE_DBCONFIG_DQS_DDL, 0, "DQS_DDL", *this);
-  // Somebody else's write-ahead log must not be folded into their file because we looked at it.
+  // Keeps SQLite from merging somebody else's write-ahead log into their file because we read it.
   configure(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, "NO_CKPT_ON_CLOSE", *this);
   for (const auto& [limit, value] : kLimits) sqlite3_limit(opened, limit, value);
   sqlite3_progress_handler(opened, kStepsBetweenLooks, count_work, work_.get());
@@ -113,7 +114,7 @@ int Connection::count_work(void* work) noexcept {
   auto* const its = static_cast<Work*>(work);
   its->steps += kStepsBetweenLooks;
   if (its->steps <= kStepsOfAnyStatement) return 0;
-  // What is allocated, so that a file of holes asks for no more than it holds.
+  // The allocated size, so that a sparse file does not raise the limit.
   struct stat found {};
   const std::int64_t bytes =
       stat(its->file.c_str(), &found) == 0 ? std::int64_t{found.st_blocks} * 512 : 0;
@@ -181,7 +182,7 @@ void Connection::back_up_to(const Connection& target) const {
 
 void Connection::check(int code) const {
   if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
-  // sqlite3_errmsg() knows more, but only of the connection's last call.
+  // sqlite3_errmsg() is more specific, but concerns only the connection's last call.
   const bool last = handle_ && (sqlite3_errcode(handle_.get()) & 0xff) == (code & 0xff);
   const std::string message = last ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
   throw SqliteError(code, file().string() + ": " + explain(code, message, busy_timeout_ms_));
@@ -203,7 +204,8 @@ Statement::Statement(const Connection& connection, std::string_view sql)
 }
 
 void Statement::Finalizer::operator()(sqlite3_stmt* statement) const noexcept {
-  sqlite3_finalize(statement);  // Repeats the error of the last step, which was seen then.
+  // Returns the error of the last step again, which has been handled already.
+  sqlite3_finalize(statement);
 }
 
 Statement& Statement::bind(int place, std::int64_t value) {
@@ -250,7 +252,7 @@ bool Statement::step() {
   if (sqlite3_stmt_busy(statement_.get()) == 0) connection_->work_->steps = 0;
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
-  // Reset first: a failed statement that is not reset keeps its locks.
+  // Reset before throwing: a failed statement that is not reset keeps its locks.
   const std::string message =
       code == SQLITE_DONE ? std::string() : sqlite3_errmsg(connection_->handle_.get());
   sqlite3_reset(statement_.get());
@@ -267,7 +269,8 @@ void Statement::run() {
 }
 
 void Statement::reset() {
-  sqlite3_reset(statement_.get());  // Repeats the error of the last step, which was seen then.
+  // Returns the error of the last step again, which has been handled already.
+  sqlite3_reset(statement_.get());
 }
 
 bool Statement::is_null(std::string_view name) const {
@@ -350,7 +353,7 @@ Transaction::Transaction(const Connection& connection, Begun) : connection_(conn
 }
 
 Transaction::~Transaction() {
-  // After a full disk or an I/O error SQLite may have rolled back by itself.
+  // After a full disk or an I/O error, SQLite may have rolled back by itself.
   if (!open_ || !connection_.in_transaction()) return;
   try {
     connection_.execute("ROLLBACK");

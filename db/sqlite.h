@@ -18,7 +18,7 @@ struct sqlite3_stmt;
 
 namespace smemtune::db {
 
-/// A call of SQLite's failed. The message is one line: the file, what is wrong, what to do.
+/// A failed call of SQLite. The message is one line: the file, what is wrong, what to do.
 class SqliteError : public StoreError {
  public:
   SqliteError(int code, const std::string& message) : StoreError(message), code_(code) {}
@@ -31,7 +31,7 @@ class SqliteError : public StoreError {
 
 class Connection;
 
-/// A prepared statement. Columns are of the row that step() reached, by their names.
+/// A prepared statement. Columns are read by name from the row that step() reached.
 class Statement {
  public:
   Statement(const Connection& connection, std::string_view sql);
@@ -53,7 +53,7 @@ class Statement {
   Statement& bind(const char* name, const std::optional<T>& value) {
     return bind(parameter(name), value);
   }
-  /// By its place, from 1: for statements that run for very many rows.
+  /// Binds by position, starting at 1; faster for statements that run for very many rows.
   Statement& bind(int place, std::int64_t value);
   Statement& bind(int place, int value) { return bind(place, std::int64_t{value}); }
   Statement& bind(int place, bool value) { return bind(place, std::int64_t{value}); }
@@ -68,9 +68,10 @@ class Statement {
     return value ? bind(place, *value) : bind_null(place);
   }
 
-  /// False when there is no further row; the statement is then ready to run again.
+  /// Advances to the next row. Returns false if there is none; the statement is then ready to run
+  /// again.
   bool step();
-  /// For statements without rows. Keeps the bindings.
+  /// Runs a statement that returns no rows. Keeps the bindings.
   void run();
   void reset();
 
@@ -79,10 +80,12 @@ class Statement {
   double real(std::string_view name) const;
   std::string text(std::string_view name) const;
   std::vector<std::uint8_t> blob(std::string_view name) const;
-  /// The error that the row's column holds what smemtune never wrote, and `why`.
+  /// Returns the error that the row's column holds something that smemtune never wrote. `why`: the
+  /// reason.
   StoreError damaged(std::string_view name, const std::string& why) const;
 
-  /// Instructions of SQLite's virtual machine since the last call: work, without a clock.
+  /// Returns the number of instructions that SQLite's virtual machine ran since the last call: a
+  /// measure of work that needs no clock.
   std::int64_t take_vm_steps();
 
  private:
@@ -90,7 +93,7 @@ class Statement {
   struct Finalizer {
     void operator()(sqlite3_stmt* statement) const noexcept;
   };
-  /// A text that is bound: SQLite reads it here, and what is bound again as it was costs nothing.
+  /// A bound text. SQLite reads it from here, and binding the same text again costs nothing.
   struct BoundText {
     bool is_bound = false;
     std::string text;
@@ -102,49 +105,51 @@ class Statement {
   void check_bound(int code) const;
 
   const Connection* connection_;
-  std::vector<BoundText> texts_;  ///< By place, from 0. Its size stays, and so do the addresses.
+  /// Bound texts, by position from 0. Never resized: SQLite holds pointers to the texts.
+  std::vector<BoundText> texts_;
   std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
   std::map<std::string, int, std::less<>> columns_;
 };
 
-/// An open database file, or ":memory:". Nothing in the file is run: triggers, views, extensions
-/// and double-quoted strings are off. A statement that does more than a database of its size can
-/// ask for (pages that refer to each other without end) is ended.
+/// An open database file, or ":memory:". No code in the file is run: triggers, views, extensions
+/// and double-quoted strings are disabled. A statement is aborted if it does more work than a
+/// database of this size can require (for example because pages refer to each other in a loop).
 class Connection {
  public:
   enum class Mode { read_write, read_only };
 
-  /// The file must exist. Throws SqliteError.
+  /// Opens the file, which must exist. Throws SqliteError.
   Connection(const std::filesystem::path& file, Mode mode, int busy_timeout_ms);
 
   const std::filesystem::path& file() const { return work_->file; }
 
-  /// Errors speak of `file` from now on: of the one that this is a copy of.
+  /// Makes errors name `file`, of which this database is a copy.
   void speak_of(const std::filesystem::path& file) { work_->file = file; }
   bool in_memory() const;
 
-  /// Up to `size` bytes of the file from `offset` on, whatever SQLite knows of it; no lock is taken
-  /// and none is lost, as it would be by a file descriptor of one's own. Fewer at the file's end.
+  /// Returns up to `size` bytes of the file from `offset` on, regardless of SQLite's state; fewer
+  /// at the file's end. Takes no lock and loses none, unlike reading through another file
+  /// descriptor.
   std::vector<std::uint8_t> read_file(std::int64_t offset, int size) const;
 
-  /// From now on a Transaction fails where PRAGMA user_version is no longer `version`: another
-  /// program has changed what the tables are.
+  /// Makes every later Transaction fail if PRAGMA user_version is no longer `version`, which means
+  /// that another program has changed the tables.
   void require_version(std::int64_t version) { version_ = version; }
   const std::optional<std::int64_t>& required_version() const { return version_; }
 
-  /// One or several statements without bindings.
+  /// Runs one or several statements without bindings.
   void execute(const char* sql) const;
-  /// First column of the first row. REQUIRES: there is one.
+  /// Returns the first column of the first row. REQUIRES: there is one.
   std::int64_t integer(const char* sql) const;
   std::string text(const char* sql) const;
 
   bool can_write() const;
   bool in_transaction() const;
   std::int64_t last_insert_id() const;
-  /// Rows that the last INSERT, UPDATE or DELETE touched.
+  /// Returns the number of rows that the last INSERT, UPDATE or DELETE changed.
   std::int64_t changes() const;
 
-  /// Copies the whole database, as it is now, over what `target` holds.
+  /// Replaces the contents of `target` by a copy of the whole database as it is now.
   void back_up_to(const Connection& target) const;
 
   /// Throws SqliteError for anything but SQLITE_OK, SQLITE_ROW and SQLITE_DONE.
@@ -155,7 +160,8 @@ class Connection {
   struct Closer {
     void operator()(sqlite3* handle) const noexcept;
   };
-  /// How much one statement may do: SQLite calls back into it, so that it stays where it is.
+  /// How much work the current statement has done. Has a fixed address because SQLite calls back
+  /// into it.
   struct Work {
     std::filesystem::path file;
     std::int64_t steps = 0;
@@ -168,14 +174,13 @@ class Connection {
   std::unique_ptr<sqlite3, Closer> handle_;
 };
 
-/// SQLite counts the memory that it takes, under a lock that costs a tenth of storing many rows;
-/// from now on it does not. Of the whole process, and without effect where a database was opened
-/// already.
+/// Turns off SQLite's memory accounting, whose lock takes a tenth of the time of storing many rows.
+/// Applies to the whole process; has no effect after a database has been opened.
 void leave_memory_uncounted();
 
-/// BEGIN IMMEDIATE: takes the write lock at once, so that two writers wait for each other instead
-/// of failing half-way. Rolled back unless committed. Throws StoreError where the connection
-/// requires a version that the database no longer has.
+/// A transaction begun with BEGIN IMMEDIATE: it takes the write lock at once, so that two writers
+/// wait for each other instead of failing half-way. Rolled back unless committed. The constructor
+/// throws StoreError if the connection requires a version that the database no longer has.
 class Transaction {
  public:
   explicit Transaction(const Connection& connection);
@@ -189,7 +194,8 @@ class Transaction {
 
  private:
   struct Begun {};
-  Transaction(const Connection& connection, Begun);  ///< So that the other's throwing rolls back.
+  /// Begins, so that the destructor rolls back if the public constructor throws.
+  Transaction(const Connection& connection, Begun);
 
   const Connection& connection_;
   bool open_ = true;

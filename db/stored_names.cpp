@@ -10,7 +10,7 @@ namespace smemtune::db {
 
 namespace {
 
-/// The first column of all rows. Bindings, where the statement has them: :source, :run.
+/// Appends the column `name` of all rows. Bindings, if the statement has them: :source, :run.
 void add_names(const Connection& connection, const Query& query, const char* sql,
                std::vector<std::string>& names) {
   Statement select(connection, sql);
@@ -49,7 +49,7 @@ std::string meant_file(const std::string& given, const std::vector<std::string>&
   return only_name("source", given, meant.empty() ? meant_names(given, files) : meant);
 }
 
-/// `space`: of which it is; empty: of any.
+/// Returns the kernel's name. `space`: only kernels of this space; empty: of any space.
 std::string meant_kernel(const std::string& given, const std::string& space,
                          const std::vector<StoredNames::Kernel>& kernels) {
   std::vector<std::string> names;
@@ -71,7 +71,8 @@ bool is_source_word(const std::string& source) {
 }
 
 void StoredNames::add(const Connection& connection, const Query& query) {
-  // An import's file says nothing of which kernels lie in it: those of all imports are looked at.
+  // An imported file is not linked to its kernels by name, so the names in all imports are
+  // candidates.
   Query of = query;
   if (!is_source_word(of.source)) of.source = "imported";
   if (!query.device.empty()) {

@@ -8,33 +8,34 @@
 
 namespace smemtune::db {
 
-/// Names that are stored, as far as a query may mean them.
+/// The stored names that a query may mean.
 struct StoredNames {
   std::vector<std::string> devices;
   std::vector<std::string> uuids;
   std::vector<std::string> spaces;
-  std::vector<std::string> runs;   ///< Whose ids begin as the query says.
-  std::vector<std::string> files;  ///< That results were imported from.
+  std::vector<std::string> runs;   ///< Ids that begin with the query's text.
+  std::vector<std::string> files;  ///< Files that results were imported from.
   struct Kernel {
     std::string space;
     std::string name;
   };
   std::vector<Kernel> kernels;
 
-  /// Adds those of a database, each kind only where `query` gives a name of it.
+  /// Adds the names in a database, of each kind only if `query` has a name of that kind.
   void add(const Connection& connection, const Query& query);
 };
 
-/// Whether a query's source is one of the words `own`, `imported` and `all`, and no file.
+/// Returns true if a query's source is one of the words `own`, `imported` and `all` rather than a
+/// file.
 bool is_source_word(const std::string& source);
 
-/// Return `query` with each name in it replaced by the one of `names` that it means (names.h): a
-/// device also by a board's UUID, a run by how its id begins, a file also by its name without its
-/// folder or its extension. One that means none stays, and matches nothing. Throws InputError with
-/// the candidates of one that may mean several.
+/// Returns `query` with each name replaced by the one of `names` that it means (names.h). A device
+/// may also be given by a board's UUID, a run by the beginning of its id, a file by its name
+/// without folder or extension. A name that means nothing stays and matches nothing. Throws
+/// InputError with the candidates if a name is ambiguous.
 Query exact_query(Query query, const StoredNames& names);
 
-/// The same for the names of one database.
+/// Does the same with the names of one database.
 Query exact_query(const Connection& connection, const Query& query);
 
 }  // namespace smemtune::db

@@ -16,13 +16,14 @@ namespace {
 
 constexpr std::size_t kMostSizes = 8;
 
-/// Bests of the problems of a space on a device model; and of which kernels a portfolio may be.
+/// The bests of all problems of a space on a device model, and the kernels that a portfolio may
+/// use.
 struct PortfolioGroup {
   std::vector<const StoredResult*> bests;
   std::vector<const StoredResult*> kernels;
 };
 
-/// By space, device and, where each is asked for by itself, kernel.
+/// Keyed by space, device name, device model and, for portfolios per kernel, kernel name.
 using Groups =
     std::map<std::tuple<std::string, std::string, std::int64_t, std::string>, PortfolioGroup>;
 
@@ -43,7 +44,8 @@ Groups groups_of(const std::vector<StoredResult>& bests, const std::vector<Store
   return groups;
 }
 
-/// For each problem the one that a selection would take for it if it had not been tuned.
+/// Returns, for each problem, the index of the other problem whose configuration selection.h would
+/// use for it.
 std::vector<std::optional<std::size_t>> nearest(const std::vector<StoredResult>& bests) {
   std::vector<std::optional<std::size_t>> all;
   for (std::size_t i = 0; i < bests.size(); ++i) {

@@ -9,24 +9,25 @@
 
 namespace smemtune::db {
 
-/// How few configurations can share out the problems of a space on a device model among them.
+/// A small set of configurations that together serve all problems of a space on a device model.
 struct StoredPortfolio {
-  std::vector<StoredResult> bests;     ///< By problem. Not empty.
-  TimeTable table;                     ///< Cases are the problems.
-  std::optional<Portfolio> portfolio;  ///< Nullopt where no so many run all problems.
-  std::vector<StoredResult> chosen;    ///< By problem, what the portfolio runs there.
+  std::vector<StoredResult> bests;     ///< The best result of each problem. Not empty.
+  TimeTable table;                     ///< Times of all configurations; its cases are the problems.
+  std::optional<Portfolio> portfolio;  ///< nullopt if no set of that size runs all problems.
+  /// For each problem, the result of the configuration that the portfolio uses.
+  std::vector<StoredResult> chosen;
 };
 
-/// What is lost with so many configurations at most.
+/// Loss of portfolios of at most `most` configurations.
 struct PortfolioSize {
-  std::size_t most = 0;  ///< 0: every problem has its own best.
+  std::size_t most = 0;  ///< Maximum number of configurations; 0: every problem has its own best.
   std::optional<Portfolio> portfolio;
-  /// For each problem in turn, with a portfolio of the others and the configuration that
-  /// selection.h then takes for it: that of the nearest problem.
+  /// The loss for each problem in turn if the portfolio is chosen for the other problems, and
+  /// selection.h then picks a configuration for it: that of the nearest problem.
   std::optional<HeldBack> held_back;
 };
 
-/// Of 1, 2, ... 8 configurations and of every problem's best.
+/// Returns the results for 1, 2, ... 8 configurations, and for every problem having its own best.
 std::vector<PortfolioSize> portfolio_sizes(const StoredPortfolio& stored);
 
 }  // namespace smemtune::db

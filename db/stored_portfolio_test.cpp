@@ -19,8 +19,8 @@ Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
 
 class StoredPortfolios : public testing::Test {
  protected:
-  /// Planted: TILE=1 is the best of small sizes, TILE=2 of large ones, TILE=9 loses 20 %
-  /// everywhere; each size has a tile of its own, which is a per cent better.
+  /// Stores results where TILE=1 is the best for small sizes, TILE=2 for large ones, and TILE=9 is
+  /// 20 % slower everywhere; each size also has its own tile, which is one per cent faster.
   void plant(const std::vector<std::int64_t>& sizes, std::int64_t small_up_to) {
     const auto log = store_.begin_run(planted_run(planted_device("A"), "run"));
     for (const std::int64_t n : sizes) {
@@ -63,7 +63,7 @@ TEST_F(StoredPortfolios, SayWhatSizesThatAreHeldBackLose) {
   ASSERT_THAT(sizes, SizeIs(9));
   EXPECT_NEAR(sizes[0].portfolio.value().mean_percent, 20, 1e-6);
   EXPECT_NEAR(sizes[1].portfolio.value().mean_percent, 1, 1e-6);
-  // Each has the configuration of its neighbor, which is the right one of the two.
+  // Each size gets the configuration of its neighbor, which is the right one of the two.
   EXPECT_NEAR(sizes[1].held_back.value().mean_percent, 1, 1e-6);
   EXPECT_EQ(sizes[1].held_back->cases, 8u);
   EXPECT_EQ(sizes[8].most, 0u);

@@ -12,8 +12,8 @@ namespace smemtune::db {
 
 namespace {
 
-/// So many results are read at most, in the index's order. Where there are more, some
-/// configurations of each kernel are looked up, so many altogether.
+/// If there are more results than kMostRead, only some configurations of each kernel are looked up,
+/// kMostLookups altogether; otherwise all results are read in the order of the index.
 constexpr std::size_t kMostRead = 1'000'000;
 constexpr std::size_t kMostLookups = 200'000;
 
@@ -77,7 +77,8 @@ ChosenBy chosen_by_runs(const Connection& connection, const std::set<std::int64_
     const bool is_random = strategy == "random";
     const bool is_blind = is_random || strategy == "exhaustive";
     if (is_blind && select.text("outcome") == "complete") return ChosenBy::all;
-    any_searched = any_searched || !is_random;  // The first of all are none drawn at random.
+    // The first configurations of an exhaustive search are not a random sample.
+    any_searched = any_searched || !is_random;
     select.reset();
   }
   return any_searched ? ChosenBy::search : ChosenBy::chance;
@@ -97,7 +98,8 @@ StoredTimes TimesReader::read(std::span<const TimedCase> cases,
   return times;
 }
 
-/// All configurations of a kernel, or where those are too many its bests and some of the others.
+/// Returns all configurations of a kernel, or if there are too many, its bests and a sample of the
+/// others.
 const TimesReader::Known& TimesReader::configurations(const Connection& connection,
                                                       std::int64_t kernel_id) {
   const auto [place, is_new] = known_.try_emplace({&connection, kernel_id});
@@ -132,7 +134,8 @@ void TimesReader::add(const StoredResult& kernel, std::span<const TimedCase> cas
   struct Its {
     std::int64_t kernel_id = 0;
     const Known* known = nullptr;
-    std::map<std::int64_t, std::size_t> variants;  ///< By the configuration's id.
+    /// Indices of the variants, by configuration id.
+    std::map<std::int64_t, std::size_t> variants;
   };
   std::map<const Connection*, Its> databases;
   std::map<std::string, std::size_t>& by_key = times.by_key[version_of(kernel)];

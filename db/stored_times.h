@@ -19,7 +19,7 @@
 
 namespace smemtune::db {
 
-/// Where configurations are held against each other: a problem on a device model, as their database
+/// A case in which configurations are compared: a problem on a device model, as their database
 /// numbers them, and the time of its best.
 struct TimedCase {
   const Connection* in = nullptr;
@@ -28,7 +28,7 @@ struct TimedCase {
   double best_ms = 0;
 };
 
-/// A kernel of a space by its name and hash: the same in all databases.
+/// A kernel of a space by name and hash, which are the same in all databases.
 struct KernelVersion {
   std::string name;
   std::string hash;
@@ -41,36 +41,40 @@ KernelVersion version_of(const StoredResult& stored);
 struct StoredTimes {
   std::vector<KernelConfiguration> variants;
   TimeTable table;
-  std::vector<std::vector<std::int64_t>> result_ids;  ///< As table.ms; 0: there is none.
-  std::map<KernelVersion, std::map<std::string, std::size_t>> by_key;  ///< The configurations'.
-  std::size_t known = 0;  ///< Configurations there are; where they are many, not all are read.
-  std::vector<std::map<KernelVersion, ChosenBy>> chosen;  ///< By case: how its configurations were.
+  /// Ids of the results in table.ms; 0 if there is none.
+  std::vector<std::vector<std::int64_t>> result_ids;
+  /// Index of each configuration in `variants`, by its key.
+  std::map<KernelVersion, std::map<std::string, std::size_t>> by_key;
+  std::size_t known = 0;  ///< Number of stored configurations; not all are read if there are many.
+  /// For each case, how its configurations were chosen.
+  std::vector<std::map<KernelVersion, ChosenBy>> chosen;
 
-  /// How the configurations of a kernel that were tried in a case were chosen.
+  /// Returns how the configurations of a kernel that were tried in a case were chosen.
   ChosenBy chosen_by(std::size_t in, const KernelVersion& kernel) const;
 
-  /// How many variants were tried in every case, whatever came of it.
+  /// Returns the number of variants that were tried in every case, whether or not they ran.
   std::size_t tried_everywhere() const;
 
   std::optional<std::size_t> find(const KernelVersion& of,
                                   const Configuration& configuration) const;
 };
 
-/// Reads them from the index, and some of them where all would take too long.
+/// Reads times from the database's index; only a sample of them if reading all would take too long.
 class TimesReader {
  public:
-  /// `pairs`: how often a kernel and a case meet, of all that will be asked for. `run`: only
-  /// results of runs whose id begins so.
+  /// `pairs`: the number of combinations of kernel and case over all later calls of read(). `run`:
+  /// only results of runs whose id begins with this text.
   TimesReader(std::size_t pairs, const std::string& run) : pairs_(pairs), run_(run) {}
 
-  /// Of all configurations of `kernels`, which are any results of theirs.
+  /// Reads the times of all configurations of `kernels`, each of which is given by any of its
+  /// results.
   StoredTimes read(std::span<const TimedCase> cases, std::span<const StoredResult* const> kernels);
 
  private:
   struct Known {
-    std::map<std::int64_t, Configuration> looked;  ///< By id.
+    std::map<std::int64_t, Configuration> looked;  ///< The configurations to read, by id.
     std::size_t all = 0;
-    std::string ids;  ///< As a JSON array, where not all are looked at.
+    std::string ids;  ///< Ids of `looked` as a JSON array; empty if all configurations are read.
   };
 
   const Known& configurations(const Connection& connection, std::int64_t kernel_id);
@@ -78,14 +82,15 @@ class TimesReader {
 
   std::size_t pairs_;
   std::string run_;
-  std::map<std::pair<const Connection*, std::int64_t>, Known> known_;  ///< By the kernel's id.
+  /// Keyed by connection and kernel id.
+  std::map<std::pair<const Connection*, std::int64_t>, Known> known_;
 };
 
-/// How the configurations were chosen that runs with these ids tried: at random, or all of the space,
-/// where that follows from the runs' strategies and from how they ended; else by a search.
+/// Returns how the configurations that these runs tried were chosen: at random, or the whole space,
+/// if that follows from the runs' strategies and outcomes; otherwise by a search.
 ChosenBy chosen_by_runs(const Connection& connection, const std::set<std::int64_t>& runs);
 
-/// As that database numbers it; 0: it is not there.
+/// Returns the id of the problem in this database; 0 if it is not there.
 std::int64_t problem_id(const Connection& connection, const std::string& space,
                         const Problem& problem);
 

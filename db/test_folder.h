@@ -8,7 +8,7 @@
 
 namespace smemtune::db {
 
-/// A folder of each test's own, removed after it.
+/// A fixture that gives each test its own folder and removes it afterwards.
 class TestFolder : public testing::Test {
  protected:
   const std::filesystem::path& folder() const { return folder_.path(); }

@@ -19,8 +19,9 @@ namespace {
 /// A table whose rows are copied from one database to another.
 struct CopiedTable {
   const char* name;
-  std::vector<const char*> key;  ///< Columns by which a row is the same in both.
-  std::vector<std::pair<const char*, const char*>> references;  ///< Column, table.
+  std::vector<const char*> key;  ///< Columns that identify a row in both databases.
+  /// Pairs of a column and the table that it refers to.
+  std::vector<std::pair<const char*, const char*>> references;
 };
 
 const CopiedTable& copied_table(const std::string& name) {
@@ -65,7 +66,7 @@ const CopiedTable& copied_table(const std::string& name) {
   return *std::ranges::find(tables, name, &CopiedTable::name);
 }
 
-/// Copies rows of one table with all that they refer to. A row keeps its id where that is free.
+/// Copies rows of one table and all rows that they refer to. A row keeps its id if that is free.
 class RowCopier {
  public:
   RowCopier(const Connection& from, const Connection& to, const CopiedTable& table)
@@ -77,7 +78,7 @@ class RowCopier {
         find_(to, "SELECT id FROM " + std::string(table.name) + " WHERE " + key_condition(table)),
         insert_(to, insert_sql(table.name, columns_)) {}
 
-  /// The id in the other database of a row of a table.
+  /// Returns the id in the target database of a row of `table`.
   using MapId = std::function<std::int64_t(const char* table, std::int64_t id)>;
 
   struct Copied {
@@ -85,8 +86,8 @@ class RowCopier {
     bool is_new = false;
   };
 
-  /// Return the id of the row `id` in the other database, where it is stored first if it is not
-  /// there. `map` gives the ids there of what it refers to.
+  /// Returns the row's id in the target database, where it is inserted if missing. `map` returns
+  /// the target ids of the rows that it refers to.
   Copied copy(std::int64_t id, const MapId& map) {
     read_.bind(":id", id).step();
     const std::map<std::string, std::int64_t> references = references_of(map);
@@ -101,7 +102,7 @@ class RowCopier {
     return copied;
   }
 
-  /// Stores the row `id` whatever there is of its key; `number`: the value of that column.
+  /// Inserts the row without looking for its key, with `number` as the value of that column.
   std::int64_t copy_as(std::int64_t id, std::int64_t number, const MapId& map) {
     read_.bind(":id", id).step();
     std::map<std::string, std::int64_t> values = references_of(map);
@@ -142,7 +143,8 @@ class RowCopier {
     std::map<std::string, std::int64_t> ids;
     for (const auto& [column, table] : table_.references) {
       const std::int64_t id = read_.integer(column);
-      ids[column] = id == 0 ? 0 : map(table, id);  // 0: a run of ours has no origin.
+      // A run of ours has the origin 0, which is no row.
+      ids[column] = id == 0 ? 0 : map(table, id);
     }
     return ids;
   }
@@ -185,7 +187,7 @@ class RowCopier {
   Statement insert_;
 };
 
-/// Brings back what a backup has and the database has not. REQUIRES: a transaction of `to`.
+/// Restores what a backup contains and the database does not. REQUIRES: a transaction on `to`.
 class Restorer {
  public:
   Restorer(const Connection& backup, const Connection& to)
@@ -218,7 +220,7 @@ class Restorer {
   }
 
  private:
-  /// The id in the database of a row of the backup, which is stored first if it is not there.
+  /// Returns the id in the database of a row of the backup, which is inserted if missing.
   std::int64_t map(const std::string& table, std::int64_t id) {
     const auto [place, is_new] = ids_.try_emplace({table, id}, 0);
     if (!is_new) return place->second;
@@ -272,7 +274,8 @@ class Restorer {
            one.text("status") == other.text("status");
   }
 
-  /// By its number in the run; where another has that, it may have got another one.
+  /// Looks for the result by its number in the run; if another result has that number, it may be
+  /// stored with a new one.
   bool is_stored(const Statement& result) {
     const std::int64_t run = map("run", result.integer("run_id"));
     find_result_.bind(":run", run).bind(":number", result.integer("number"));
@@ -290,8 +293,8 @@ class Restorer {
     return is_there;
   }
 
-  /// The order of ids is that of time. Results that were stored since the backup may have got ids
-  /// that were free then: they move behind all that the backup has.
+  /// Ids must be in the order of time. Results stored since the backup may have taken ids that were
+  /// free then; these results are moved behind the last id of the backup.
   void make_room() {
     Statement newest(to_, R"sql(
       SELECT result.id, run.uid, result.at_unix FROM result JOIN run ON run.id = result.run_id
@@ -340,7 +343,7 @@ class Restorer {
                      map("problem", row.integer("problem_id"))});
   }
 
-  /// Those of kernels of which no version is the current one by now.
+  /// Restores the current version of kernels that have none in the database.
   void restore_current_kernels() {
     Statement rows(from_, "SELECT model_id, space_id, name, kernel_id FROM current_kernel");
     Statement insert(to_, R"sql(
@@ -362,7 +365,8 @@ class Restorer {
   Statement next_number_;
   Statement has_moment_;
   std::map<std::string, std::unique_ptr<RowCopier>> copiers_;
-  std::map<std::pair<std::string, std::int64_t>, std::int64_t> ids_;  ///< By the backup's.
+  /// Ids in the database, by table and id in the backup.
+  std::map<std::pair<std::string, std::int64_t>, std::int64_t> ids_;
   std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> touched_;
   std::set<std::int64_t> touched_runs_;
   Restored restored_;
@@ -375,7 +379,7 @@ Restored restore_from(const std::filesystem::path& backup, const std::filesystem
       open_database(backup, OpenMode::read_only, kUndoBusyTimeout_ms, migrations());
   const Connection to =
       open_database(file, OpenMode::read_write, kUndoBusyTimeout_ms, migrations());
-  to.execute("PRAGMA foreign_keys = OFF");  // They are checked at the end.
+  to.execute("PRAGMA foreign_keys = OFF");  // References are checked at the end.
   Transaction transaction(to);
   Restored restored = Restorer(from, to).restore();
   restored.backup = backup;

@@ -10,28 +10,31 @@
 
 namespace smemtune {
 
-/// A run's winner and what would become of it on another device.
+/// One of a run's winners, and how it would do on another device.
 struct WinnerFit {
   Result winner;
-  Result there;  ///< `fits`, or why it does not; its launches are those of the other device.
+  /// Status `fits`, or the reason why it does not fit; the launches are those on the other device.
+  Result there;
 };
 
 /// Which of a run's winners would fit another device.
 struct AlsoFits {
   Device device;
-  /// Why nothing could be compiled for it, so that the winners are judged by what they take here.
+  /// Why nothing could be compiled for the device, so that the winners are judged by the resources
+  /// that they use where they were tuned; empty if they were compiled for it.
   std::string not_compiled;
-  bool registers_known = true;  ///< False where that is a CPU, which has none.
+  bool registers_known = true;  ///< False if they were tuned on a CPU, which has no registers.
   std::vector<WinnerFit> winners;
 };
 
-/// A problem's winners: the best, its ties, and each kernel's best; each once.
+/// Returns a problem's winners, each once: the best, those tied with it, and each kernel's best.
 std::vector<Result> winners(const ProblemSummary& problem);
 
-/// For the end of a run's summary: what fits where, and why not.
+/// Returns text for the end of a run's summary: which winners fit which device, and why the others
+/// do not.
 std::string also_fits_text(const std::vector<AlsoFits>& all);
 
-/// `also_fits` of a run's JSON.
+/// Returns `also_fits` of a run's JSON.
 nlohmann::ordered_json also_fits_json(const std::vector<AlsoFits>& all);
 
 }  // namespace smemtune

@@ -24,31 +24,31 @@ using db::Json;
 using db::kSameBetweenSessions_percent;
 using db::StoredResult;
 
-/// So many parameters are named in a line.
+/// Maximum number of parameters named in a line.
 constexpr std::size_t kNamedEffects = 4;
 
 double median_ms(const StoredResult& stored) { return stored.result.measurement.median_ms; }
 
-/// With a decimal where it is nearly all, or a little more.
+/// Formats a share in per cent, with a decimal if it is close to 100 %.
 std::string percent(double share) {
   const double from_all = std::abs(share - 1);
   return decimal(share * 100, from_all >= 0.0005 && from_all <= 0.005 ? 1 : 0) + " %";
 }
 
-/// `N=4096: the text`, or the text alone where the problem has no name.
+/// Returns text like `N=4096: the text`, or only the text if the problem's key is empty.
 std::string of_problem(const Comparison::Row& row, const std::string& text) {
   const std::string problem = key(row.problem);
   return problem.empty() ? text : problem + ": " + text;
 }
 
-/// ` by 32 and 120 samples`; empty where either number is not known.
+/// Returns text like ` by 32 and 120 samples`; empty if either number is unknown.
 std::string samples_text(const Measurement& one, const Measurement& other) {
   if (one.sample_count == 0 || other.sample_count == 0) return "";
   return " by " + format_count(static_cast<std::uint64_t>(one.sample_count)) + " and " +
          counted(static_cast<std::uint64_t>(other.sample_count), "sample");
 }
 
-/// `1.50x (1.49 to 1.52)`, with a word where it is not plainly slower.
+/// Returns text like `1.50x (1.49 to 1.52)`, followed by the verdict unless it is "slower".
 std::string against_fastest(const StoredResult& stored, const Comparison::Row& row,
                             const std::optional<Slowdown>& slower) {
   std::string text = decimal(median_ms(stored) / row.fastest_gpu_ms, 2) + "x";
@@ -63,7 +63,8 @@ std::string configuration_text(const Comparison::ForAll& one) {
   return one.kernel + " " + key(one.configuration);
 }
 
-/// `keeps 91 % on NVIDIA A100, 100 % on NVIDIA H200`; of many GPUs the worst.
+/// Returns text like `keeps 91 % on NVIDIA A100, 100 % on NVIDIA H200`; if there are many GPUs,
+/// only the worst.
 std::string shares_text(const Comparison& comparison, const Comparison::Row& row,
                         const Comparison::ForAll& one) {
   constexpr std::size_t kNamedGpus = 4;
@@ -82,7 +83,8 @@ std::string shares_text(const Comparison& comparison, const Comparison::Row& row
 
 bool is_as_good(double share) { return (1 / share - 1) * 100 <= kSameBetweenSessions_percent; }
 
-/// Whether one configuration will do, and what others there are.
+/// Returns whether one configuration is enough for all GPUs, and otherwise how much a GPU gains
+/// from its own.
 std::string gain_text(const Comparison& comparison, const Comparison::Row& row) {
   const std::vector<double>& shares = row.least_worst->shares;
   const auto worst = std::ranges::min_element(shares);
@@ -94,9 +96,9 @@ std::string gain_text(const Comparison& comparison, const Comparison::Row& row) 
          " % faster (on " + comparison.columns[on].label + ")";
 }
 
-/// `of 960 timed configurations that the search chose, TILE alone explains 31 % of the variance of log
-/// time, ROWS alone 12 %`. What to tune first follows from it only where nobody chose the
-/// configurations by their times.
+/// Returns text like `of 960 timed configurations that the search chose, TILE alone explains 31 %
+/// of the variance of log time, ROWS alone 12 %`. Says what to tune first only if the
+/// configurations were not chosen by their times.
 std::string effects_text(const std::vector<MainEffect>& effects, ChosenBy chosen_by) {
   const MainEffect& first = effects.front();
   std::string text = chosen_by == ChosenBy::search ? "" : "tune " + first.parameter + " first: ";
@@ -104,13 +106,13 @@ std::string effects_text(const std::vector<MainEffect>& effects, ChosenBy chosen
           " alone explains " + percent(first.explained) + " of the variance of log time";
   constexpr double kNamedShare = 0.01;
   for (std::size_t i = 1; i < effects.size() && i < kNamedEffects; ++i) {
-    if (effects[i].explained < kNamedShare) break;  // The most important come first.
+    if (effects[i].explained < kNamedShare) break;  // Effects are sorted, most important first.
     text += ", " + effects[i].parameter + " alone " + percent(effects[i].explained);
   }
   return text;
 }
 
-/// `; set TILE=64: measured here, keeps 84 %`; empty where no repair was measured that helps.
+/// Returns text like `; set TILE=64: measured here, keeps 84 %`; empty if no measured repair helps.
 std::string repair_text(const Comparison::Advice& advice) {
   if (advice.repairs.empty()) return "";
   const Comparison::Repair& repair = advice.repairs.front();
@@ -285,7 +287,7 @@ Json slower_json(const std::optional<Slowdown>& slower) {
           {"verdict", to_text(verdict_of(slower, kSameBetweenSessions_percent))}};
 }
 
-/// Whether it ran there, and the time is that of samples.
+/// Returns true if the configuration ran on the guest device and its time comes from samples.
 bool has_time(const Comparison::Guest& guest) {
   return guest.time.median_ms > 0 && guest.time.has_median();
 }

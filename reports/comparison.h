@@ -9,24 +9,26 @@ namespace smemtune {
 
 enum class Markup { text, markdown };
 
-/// Per space and problem: the bests of the devices, each GPU's time against the fastest GPU's;
-/// which share of a GPU's optimum the best of another keeps there; one configuration for all GPUs;
-/// which parameters matter; and what follows, in a sentence for each GPU. CPUs stand beside the
-/// GPUs and are never held against them.
+/// Returns, for each space and problem: the devices' bests, with each GPU's time relative to the
+/// fastest GPU's; the share of its optimum that each GPU reaches with the best of another; one
+/// configuration for all GPUs; the parameters that matter; and a sentence of advice for each GPU.
+/// CPUs are listed but never compared with GPUs.
 std::string comparison_text(const db::Comparison& comparison, Markup markup = Markup::text);
 
-/// What one configuration for all GPUs of a row would keep on each; empty where none runs on all.
+/// Returns what share of its optimum each GPU of a row would keep with one configuration for all;
+/// empty if no configuration runs on all.
 std::vector<std::string> for_all_sentences(const db::Comparison& comparison,
                                            const db::Comparison::Row& row);
 
-/// What matters on each GPU of a row.
+/// Returns a sentence for each GPU of a row about the parameters that matter there.
 std::vector<std::string> advice_sentences(const db::Comparison& comparison,
                                           const db::Comparison::Row& row);
 
-/// A line for each pair of GPUs (a GPU with itself: its best), for spreadsheets.
+/// Returns CSV for spreadsheets, a line for each pair of GPUs; a GPU paired with itself gives its
+/// best.
 std::string comparison_csv(const db::Comparison& comparison);
 
-/// The same as a JSON document, `"format": "smemtune-comparison", "version": 3`.
+/// Returns the comparison as a JSON document, `"format": "smemtune-comparison", "version": 4`.
 std::string comparison_json(const db::Comparison& comparison);
 
 }  // namespace smemtune

@@ -76,7 +76,8 @@ TEST_F(ComparisonText, SaysWhatWasNotMeasured) {
   EXPECT_THAT(text, HasSubstr("1.00x (1.00 to 1.01), the same"));
 }
 
-/// `keeps 73 %, 36.2 % slower (23.5 to 53.2 %)` and the JSON and CSV of the same.
+/// The text `keeps 73 %, 36.2 % slower (23.5 to 53.2 %)`, the JSON and the CSV have the same
+/// numbers.
 TEST_F(ComparisonText, HasOneEstimatorEverywhere) {
   std::mt19937 random(5);
   const auto samples = [&](double ms) {
@@ -140,7 +141,7 @@ TEST_F(ComparisonText, SaysOfHowManySamplesAShareIsWhereTheyAreTooFewForAnInterv
                 "set TILE=2: measured here"));
 }
 
-/// Where the problem has no name nothing is left of it, not even what stood behind it.
+/// If the problem's key is empty, neither it nor the separator after it is printed.
 TEST_F(ComparisonText, LeavesOutAnEmptyProblem) {
   Result nameless = planted(tile(64), 1);
   nameless.problem.clear();
@@ -162,7 +163,7 @@ TEST_F(ComparisonText, SaysWhoChoseTheConfigurationsThatAParameterMattersAmong) 
   searched.strategy = "auto";
   const auto log = store_.begin_run(searched);
   for (const Result& result : results) log->record("hash", result);
-  record(planted_device("NVIDIA A100"), results);  // At random.
+  record(planted_device("NVIDIA A100"), results);  // Chosen at random.
   const std::string text = comparison_text(comparison());
   EXPECT_THAT(text,
               HasSubstr("on NVIDIA A100: tune TILE first: of 12 timed configurations drawn at "

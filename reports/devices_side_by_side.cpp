@@ -16,7 +16,7 @@ namespace {
 using db::Comparison;
 using Json = nlohmann::ordered_json;
 
-/// The device's name where that says which is meant, else its longer label.
+/// Returns the device's name if it is unique among the columns, otherwise its longer label.
 const std::string& label(const Comparison& comparison, std::size_t column) {
   const auto same = std::ranges::count_if(comparison.columns, [&](const auto& other) {
     return other.device.name == comparison.columns[column].device.name;
@@ -24,7 +24,8 @@ const std::string& label(const Comparison& comparison, std::size_t column) {
   return same > 1 ? comparison.columns[column].label : comparison.columns[column].device.name;
 }
 
-/// What each GPU of the row has, by that: `32 on A100, A4000; 64 on A6000`.
+/// Returns the GPUs of a row, grouped by a property of their bests: `32 on A100 and A4000; 64 on
+/// A6000`.
 template <typename What>
 std::string shared_out(const Comparison& comparison, const Comparison::Row& row, const What& what) {
   std::map<std::string, std::vector<std::string>> on;
@@ -36,7 +37,8 @@ std::string shared_out(const Comparison& comparison, const Comparison::Row& row,
   return joined(parts, "; ");
 }
 
-/// 1 for its own best, null where it was never measured, a word where it does not run.
+/// Returns 1 for the GPU's own best, null if the guest was never measured there, and the failure if
+/// it does not run.
 Json share_json(const Comparison::Row& row, std::size_t of, std::size_t on) {
   if (of == on) return 1;
   const auto guest = std::ranges::find_if(
@@ -45,7 +47,8 @@ Json share_json(const Comparison::Row& row, std::size_t of, std::size_t on) {
   return guest->failure.empty() ? Json(std::min(1.0, *guest->share)) : Json(guest->failure);
 }
 
-/// A sentence for each parameter; or that they do not differ, or are of different kernels.
+/// Returns a sentence for each parameter in which the winners differ; or that they are the same, or
+/// of different kernels.
 std::vector<std::string> where_winners_differ(const Comparison& comparison,
                                               const Comparison::Row& row) {
   std::set<std::string> kernels;

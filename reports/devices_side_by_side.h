@@ -9,13 +9,13 @@
 
 namespace smemtune {
 
-/// In words, of one row: where the winners of its GPUs differ (`TILE: 32 on A100 and A4000; 64 on
-/// A6000`), what one configuration for all would keep, and what matters on each.
+/// Returns sentences about one row: where the winners of its GPUs differ (`TILE: 32 on A100 and
+/// A4000; 64 on A6000`), what one configuration for all would keep, and what matters on each GPU.
 std::vector<std::string> devices_sentences(const db::Comparison& comparison,
                                            const db::Comparison::Row& row);
 
-/// What the page shows of several GPUs: for each problem the labels, winners, the shares that each
-/// one's best keeps on the others, and the sentences.
+/// Returns what the page shows for several GPUs: for each problem the labels, winners, sentences,
+/// and the shares that each GPU's best keeps on the others.
 nlohmann::ordered_json devices_json(const db::Comparison& comparison);
 
 }  // namespace smemtune

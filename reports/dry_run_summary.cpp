@@ -13,7 +13,8 @@
 namespace smemtune {
 namespace {
 
-/// For each kernel, how many configurations fit, the highest occupancy, and what stops the others.
+/// Returns, for each kernel, how many configurations fit, the highest occupancy, and why the others
+/// do not fit.
 std::string fits_text(const Space& space, const ProblemSummary& problem, const Device& device) {
   std::size_t all_fitting = 0;
   Table table({"kernel", ">fit", ">of", ">highest occupancy", "the others"});

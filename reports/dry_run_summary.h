@@ -8,8 +8,8 @@
 
 namespace smemtune {
 
-/// What a dry run found: resources and occupancy of every configuration, and why others are
-/// rejected.
+/// Returns the result of a dry run as text: resources and occupancy of every configuration that
+/// fits, and why the others are rejected.
 std::string dry_run_text(const Space& space, const TuningSummary& summary, const Device& device);
 
 }  // namespace smemtune

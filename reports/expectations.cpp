@@ -14,7 +14,7 @@
 namespace smemtune {
 namespace {
 
-/// Whether one is the other within so many per cent, either way.
+/// Returns true if the larger time exceeds the smaller one by at most `within_percent`.
 bool agree(double predicted, double measured, double within_percent) {
   const double factor = 1 + within_percent / 100;
   return measured <= predicted * factor && predicted <= measured * factor;

@@ -11,29 +11,29 @@
 
 namespace smemtune {
 
-/// A configuration whose time was predicted: both relative to its kernel's default.
+/// A configuration with its predicted and measured time, both relative to its kernel's default.
 struct ExpectedPoint {
-  const Result* result = nullptr;  ///< Null when it was not timed.
+  const Result* result = nullptr;  ///< nullptr if the configuration was not timed.
   Configuration configuration;
   double predicted = 0;
   double measured = 0;
   bool seen = false;
 };
 
-/// The predicted curve of one kernel against the measured one.
+/// The predicted and measured times of one kernel.
 struct Curve {
   const KernelTemplate* kernel = nullptr;
-  std::vector<ExpectedPoint> points;  ///< In the search space's order.
+  std::vector<ExpectedPoint> points;  ///< Points in the order of the search space.
 };
 
-/// Of every kernel with an expectation whose default was timed. Empty on a CPU: what is predicted
-/// is a GPU.
+/// Returns a curve for every kernel that has an expectation and whose default was timed. Empty on a
+/// CPU, because expectations are about GPUs.
 std::vector<Curve> curves(const Space& space, const ProblemSummary& problem, const Device& device);
 
-/// A table per curve, and how much of it was seen.
+/// Returns a table for each curve, with the number of points where the prediction was seen.
 std::string curves_text(const std::vector<Curve>& curves);
 
-/// `expectations` of a problem in a run's JSON.
+/// Returns `expectations` of a problem in a run's JSON.
 nlohmann::ordered_json curves_json(const std::vector<Curve>& curves);
 
 }  // namespace smemtune

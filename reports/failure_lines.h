@@ -7,12 +7,12 @@
 
 namespace smemtune {
 
-/// Of what is known of a failure the first line; of a compiler's log, which begins with other
-/// things, the first with an error.
+/// Returns the most informative line of a failure's detail: the first one, or in a compiler's log,
+/// which begins with other text, the first one that contains an error.
 std::string telling_line(const Result& result);
 
-/// A line for each reason: "12 constraints/shared_bytes, for example tiled TILE=64: 65536 bytes of
-/// ..."; below a heading, or empty where nothing failed.
+/// Returns a heading and a line for each reason, such as "12 constraints/shared_bytes, for example
+/// tiled TILE=64: 65536 bytes of ..."; empty if nothing failed.
 std::string failure_lines(const ProblemSummary& problem);
 
 }  // namespace smemtune

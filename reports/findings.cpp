@@ -34,7 +34,7 @@ std::string over_default(const ReportSource& source, const StoredSection& sectio
          key(standard->result.configuration) + ", " + format_time(time_ms(*standard)) + ").";
 }
 
-/// Empty where it was measured by a run of this database.
+/// Returns where a result comes from; empty if a run of this database measured it.
 std::string source_text(const StoredResult& stored) {
   if (!stored.shared_from.empty()) {
     return "It comes from " + stored.shared_from + ", which is shared: it was not measured here.";
@@ -45,7 +45,7 @@ std::string source_text(const StoredResult& stored) {
          (tool.empty() ? "" : ", which " + tool + " wrote") + ": it was not measured here.";
 }
 
-/// Empty where nothing else says what is right.
+/// Returns the source of the correct outputs; empty if there is none besides the kernel itself.
 std::string truth(ComparedWith with) {
   if (with == ComparedWith::definition) return "the space's definition";
   if (with == ComparedWith::expected_file) return "a file of expected outputs";
@@ -79,7 +79,7 @@ std::string ties_text(const std::vector<const StoredResult*>& ties) {
   return text + ".";
 }
 
-/// How many failures have each status: `310 constraints, 12 compile`.
+/// Returns the number of failures by status: `310 constraints, 12 compile`.
 std::string failures_text(const StoredSection& section) {
   std::map<std::string, std::uint64_t> by_status;
   for (const auto& [failure, count] : section.failures) by_status[failure.status] += count;
@@ -90,7 +90,7 @@ std::string failures_text(const StoredSection& section) {
 
 std::string tried_text(const StoredSection& section) {
   const std::string failures = failures_text(section);
-  // Of what others share the bests may be all there is.
+  // A shared file may contain only the bests.
   const bool is_shared = !section.best.empty() && !section.best.front().shared_from.empty();
   return counted(section.configurations, "configuration") + (is_shared ? " known, " : " tried, ") +
          format_count(section.timed) + " timed" +

@@ -7,12 +7,13 @@
 
 namespace smemtune {
 
-/// What a person who reads one line wants to know, a sentence each: which configuration won and
-/// with what time, over its default, what it was compared with, what it is tied with, how much was
-/// tried and what became of the rest; of a dry run, what fits.
+/// Returns one-sentence findings for a reader in a hurry: which configuration won with what time,
+/// its speedup over the default, what it was compared with, what it is tied with, how many
+/// configurations were tried and how many failed; for a dry run, what fits.
 std::vector<std::string> findings(const ReportSource& source, const db::StoredSection& section);
 
-/// Shell commands that measure it again: the winner, and the search. None for what was imported.
+/// Returns shell commands that repeat the measurement of the winner, and the search. Empty for
+/// imported results.
 std::vector<std::string> repeating_commands(const ReportSource& source,
                                             const db::StoredSection& section);
 

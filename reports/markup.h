@@ -5,7 +5,7 @@
 
 namespace smemtune {
 
-/// One printable line in which nothing is markup of HTML, SVG or XML, in attributes neither.
+/// Returns one printable line without any markup of HTML, SVG or XML; safe in attributes, too.
 std::string for_html(std::string_view text);
 
 }  // namespace smemtune

@@ -8,7 +8,7 @@
 namespace smemtune {
 namespace {
 
-/// One quantity of BlockNeeds that a chart varies.
+/// A quantity of BlockNeeds that a chart varies.
 struct Axis {
   std::string title;
   std::int64_t least = 0;
@@ -21,7 +21,8 @@ std::string right_aligned(const std::string& text, std::size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 
-/// What the axis is at a column: evenly spaced, and exactly `now` at the column nearest to it.
+/// Returns the value of the axis at each column: evenly spaced, except that the column nearest to
+/// `now` is exactly `now`.
 std::vector<std::int64_t> points(const Axis& axis, std::size_t columns, std::size_t& now_column) {
   const double step =
       static_cast<double>(axis.most - axis.least) / static_cast<double>(columns - 1);
@@ -90,7 +91,7 @@ std::string occupancy_charts(const Device& device, const BlockNeeds& needs, cons
       .most = device.max_shared_bytes_per_block,
       .now = needs.shared_bytes,
       .set = [](BlockNeeds& changed, std::int64_t n) { changed.shared_bytes = n; }};
-  // No more columns than there are block sizes, so that each is one.
+  // No more columns than there are block sizes, so that each size has its own column.
   const auto sizes = static_cast<std::size_t>(device.max_threads_per_block / device.warp_size);
   return chart(device, needs, threads, std::min(columns, sizes), rows) + "\n" +
          chart(device, needs, registers, columns, rows) + "\n" +

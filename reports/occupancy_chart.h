@@ -7,14 +7,14 @@
 
 namespace smemtune {
 
-/// How large to draw, in characters.
+/// Size of a chart in characters.
 struct ChartSize {
   std::size_t columns = 64;  ///< At least 16.
-  std::size_t rows = 8;      ///< Of each chart, at least 2.
+  std::size_t rows = 8;      ///< Rows of each chart, at least 2.
 };
 
-/// Occupancy against threads, against registers and against shared memory, each with the others as
-/// they are: three charts of plain ASCII, where `*` stands for what is asked about.
+/// Returns three charts in plain ASCII: occupancy over threads per block, registers per thread and
+/// shared memory, each with the other two held fixed. `*` marks the values in `needs`.
 std::string occupancy_charts(const Device& device, const BlockNeeds& needs, const ChartSize& size);
 
 }  // namespace smemtune

@@ -19,13 +19,13 @@ constexpr int kUnlimited = std::numeric_limits<int>::max();
 
 std::string number(std::int64_t value) { return format_count(static_cast<std::uint64_t>(value)); }
 
-/// `100`, `66.7`.
+/// Returns text like `100 %`, `66.7 %`.
 std::string percent_text(double percent) {
   const bool whole = std::abs(percent - std::round(percent)) < 0.05;
   return decimal(percent, whole ? 0 : 1) + " %";
 }
 
-/// `1,024 threads`.
+/// Returns text like `1,024 threads`.
 std::string amount(std::int64_t count, const std::string& noun) {
   return counted(static_cast<std::uint64_t>(count), noun);
 }
@@ -42,7 +42,8 @@ std::string unit_text(const Device& device) {
          (units.registers_per_block ? " per block" : " per warp");
 }
 
-/// What the register file gives: whole units of each warp, or on 1.x of the block.
+/// Returns the registers that are allocated to a block: in whole units per warp, or on compute
+/// capability 1.x per block.
 std::string registers_taken(const Device& device, const BlockNeeds& needs) {
   const AllocationUnits units = allocation_units(device);
   if (units.registers_per_block) {
@@ -83,7 +84,8 @@ std::string limits_table(const Device& device, const BlockNeeds& needs, const Oc
   return table.text("    ");
 }
 
-/// "32 registers per thread instead of 40 and blocks of 128 threads instead of 256"
+/// Returns text like "at most 32 registers per thread instead of 40 and blocks of 128 threads
+/// instead of 256".
 std::string change_text(const BlockNeeds& now, const BlockNeeds& then) {
   std::vector<std::string> changes;
   if (then.threads != now.threads) {
@@ -101,7 +103,7 @@ std::string change_text(const BlockNeeds& now, const BlockNeeds& then) {
   return joined(changes, " and ");
 }
 
-/// Block sizes of whole warps that reach the target when nothing else limits them.
+/// Returns the block sizes, in whole warps, that reach the target if nothing else limits them.
 std::vector<std::int64_t> blocks_reaching(const Device& device, double target_percent) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t threads = device.warp_size; threads <= device.max_threads_per_block;

@@ -8,16 +8,16 @@
 
 namespace smemtune {
 
-/// How many blocks fit and what stops more, each resource's own limit, threads that stand idle, and
-/// the steps to a higher occupancy: for people.
+/// Returns text that explains how many blocks fit and what limits them: each resource's own limit,
+/// idle threads, and the changes that lead to a higher occupancy.
 std::string occupancy_text(const Device& device, const BlockNeeds& needs);
 
-/// What blocks of so many threads may use at `target_percent`, or that they never reach it: for
-/// people.
+/// Returns text about the resources that blocks of this many threads may use at `target_percent`,
+/// or that they cannot reach it.
 std::string allowance_text(const Device& device, std::int64_t threads_per_block,
                            double target_percent);
 
-/// The same as JSON.
+/// Returns the same information as JSON.
 nlohmann::ordered_json occupancy_json(const Device& device, const BlockNeeds& needs);
 nlohmann::ordered_json allowance_json(const Device& device, std::int64_t threads_per_block,
                                       double target_percent);

@@ -17,7 +17,7 @@ namespace smemtune {
 
 namespace {
 
-/// Kernel and key of a configuration, and its results by the key of their problem.
+/// Results by the key of their problem, for each configuration given by its kernel and key.
 using ByProblem = std::map<std::string, const Result*>;
 using ByConfiguration = std::map<std::pair<std::string, std::string>, ByProblem>;
 
@@ -31,7 +31,7 @@ ByConfiguration newest(std::span<const Result* const> results) {
   return configurations;
 }
 
-/// The best time of each problem.
+/// Returns the best time of each problem.
 std::map<std::string, double> best_times(const ByConfiguration& configurations) {
   std::map<std::string, const Result*> best;
   for (const auto& [name, by_problem] : configurations) {
@@ -49,7 +49,7 @@ std::map<std::string, double> best_times(const ByConfiguration& configurations) 
   return times;
 }
 
-/// `chosen`: results of one configuration, by problem as `best_ms`.
+/// `chosen`: results of one configuration, in the same order of problems as `best_ms`.
 OneForAll one_of(const Portfolio& portfolio, const std::vector<const Result*>& chosen,
                  const std::vector<double>& best_ms) {
   OneForAll one;
@@ -59,7 +59,7 @@ OneForAll one_of(const Portfolio& portfolio, const std::vector<const Result*>& c
   one.worst_percent = portfolio.worst_percent;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const double ms = median_of(*chosen[i]);
-    // A screened time may be below what the finals found of the best.
+    // A screened time may be below the best's time in the finals.
     one.losses.push_back({.problem = chosen[i]->problem,
                           .median_ms = ms,
                           .best_ms = best_ms[i],

@@ -12,39 +12,40 @@
 
 namespace smemtune {
 
-/// The one configuration that loses least where every problem has to run the same.
+/// The single configuration that loses least if every problem must use the same one.
 struct OneForAll {
   struct Loss {
     Problem problem;
     double median_ms = 0;
-    double best_ms = 0;  ///< Of the problem's best.
-    double percent = 0;  ///< By how much it is slower than that.
+    double best_ms = 0;  ///< Time of the problem's best configuration.
+    double percent = 0;  ///< How much slower the configuration is than the best.
   };
   std::string kernel;
   Configuration configuration;
-  double mean_percent = 0;  ///< Geometric mean of the losses...
+  double mean_percent = 0;  ///< Geometric mean of the losses.
   double worst_percent = 0;
-  std::vector<Loss> losses;  ///< By problem.
+  std::vector<Loss> losses;  ///< One per problem.
 };
 
-/// Among configurations that are correct and timed on all problems of `results`, those of one space
-/// on one device; of two results of one configuration on one problem the later one counts. A
-/// problem's best comes from finals where it had any. With `kernel` only its configurations are
-/// asked for, and compared with the best of all. Nullopt for fewer than two problems, and where
-/// nothing runs on all of them.
+/// Returns the best single configuration among those that are correct and timed on all problems of
+/// `results`, which must be of one space and device. Of two results of one configuration on one
+/// problem, the later one counts. A problem's best is taken from the finals if there were any. With
+/// `kernel`, only configurations of this kernel are candidates; they are still compared with the
+/// best of all kernels. nullopt if there are fewer than two problems, or if no configuration runs
+/// on all of them.
 std::optional<OneForAll> one_for_all(std::span<const Result* const> results,
                                      const std::string& kernel = "");
 
-/// The same of all that a run found.
+/// Returns the same for all results of a run.
 std::optional<OneForAll> one_for_all(const TuningSummary& summary);
 
-/// The same of what is stored, where a portfolio of one was asked for.
+/// Returns the same for stored results, given a portfolio of size one.
 std::optional<OneForAll> one_for_all(const db::StoredPortfolio& stored);
 
-/// Lines that end with a newline, for people.
+/// Returns lines of text, each ending with a newline.
 std::string one_for_all_text(const OneForAll& one, const std::string& indent = "");
 
-/// As the documents of `best --one` and of a run have it.
+/// Returns JSON for the documents of `best --one` and of a run.
 nlohmann::ordered_json one_for_all_json(const OneForAll& one);
 
 }  // namespace smemtune

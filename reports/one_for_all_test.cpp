@@ -30,7 +30,8 @@ std::optional<OneForAll> one_of(const std::vector<Result>& results,
 }
 
 TEST(OneForAllOf, LosesLeastInTheGeometricMean) {
-  // 1 is best for 100 and bad for 200; 2 the other way round; 3 loses a little everywhere.
+  // TILE=1 is best for 100 and bad for 200, TILE=2 the other way round; TILE=3 loses a little
+  // everywhere.
   const auto one = one_of({timed(100, "tiled", 1, 1.0), timed(200, "tiled", 1, 8.0),
                            timed(100, "tiled", 2, 2.0), timed(200, "tiled", 2, 4.0),
                            timed(100, "tiled", 3, 1.1), timed(200, "tiled", 3, 4.2)});

@@ -16,7 +16,7 @@ using db::Json;
 
 std::string one_digit_percent(double value) { return decimal(value, 1) + " %"; }
 
-/// Of a portfolio, and of one with problems held back.
+/// Returns the losses of a portfolio, or of one with problems held back.
 template <typename Losses>
 Json losses_json(const std::optional<Losses>& losses) {
   if (!losses) return nullptr;
@@ -24,7 +24,8 @@ Json losses_json(const std::optional<Losses>& losses) {
           {"worst_percent", db::number_json(losses->worst_percent)}};
 }
 
-/// What the portfolio's members are run for: keys of problems by kernel and configuration.
+/// Returns the problems that each member of the portfolio is used for: keys of problems, by kernel
+/// and configuration.
 std::map<std::string, std::vector<std::string>> shares(const db::StoredPortfolio& stored) {
   std::map<std::string, std::vector<std::string>> shares;
   for (const db::StoredResult& one : stored.chosen) {

@@ -9,19 +9,19 @@
 
 namespace smemtune {
 
-/// What it costs to have few configurations for all problems of a space on a device.
+/// The cost of using few configurations for all problems of a space on a device.
 struct PortfolioReport {
   db::StoredPortfolio stored;
   std::vector<db::PortfolioSize> sizes;
 };
 
-/// Chooses portfolios of all sizes, also with each problem held back.
+/// Chooses portfolios of all sizes, and evaluates them also with each problem held back.
 PortfolioReport portfolio_report(const db::StoredPortfolio& stored);
 
-/// Lines that end with a newline, for people.
+/// Returns lines of text, each ending with a newline.
 std::string portfolio_text(const PortfolioReport& report);
 
-/// As `export --portfolio` has it.
+/// Returns JSON for `export --portfolio`.
 nlohmann::ordered_json portfolio_json(const PortfolioReport& report);
 
 }  // namespace smemtune

@@ -22,7 +22,7 @@ std::string or_dash(const std::optional<double>& number, int digits) {
   return number ? decimal(*number, digits) : "-";
 }
 
-/// Never `0` for what took a little.
+/// Formats seconds so that a short time is never `0`.
 std::string seconds_text(double seconds) {
   return seconds < 10 ? significant(seconds, 2) : decimal(seconds, 0);
 }
@@ -68,7 +68,7 @@ std::string recording_text(const ReplayedRecording& recording) {
   return text + table.text("  ");
 }
 
-/// The mean of each strategy's shares of the optimum over all recordings.
+/// Returns each strategy's share of the optimum, averaged over all recordings.
 std::string means_text(std::span<const ReplayedRecording> recordings) {
   const std::vector<ReplayedRecording::Strategy>& strategies = recordings.front().strategies;
   std::vector<std::string> columns = {"strategy"};

@@ -11,7 +11,7 @@ namespace smemtune {
 
 /// Strategies replayed over one recording.
 struct ReplayedRecording {
-  std::string name = {};  ///< Kernel, device, problem, for people.
+  std::string name = {};  ///< Kernel, device and problem, for display.
   std::string file;
   std::string device;
   std::string kernel;
@@ -22,12 +22,13 @@ struct ReplayedRecording {
   struct Strategy {
     std::string name;
     ReplayStatistics statistics;
-    double evaluations_per_s = 0;  ///< Of this processor, answers and strategy together.
+    /// Evaluations per second on this processor, including the lookup of answers.
+    double evaluations_per_s = 0;
   };
   std::vector<Strategy> strategies = {};
 };
 
-/// How it was replayed.
+/// How the recordings were replayed.
 struct ReplaySettings {
   std::uint64_t seeds = 0;
   std::uint64_t evaluations = 0;
@@ -35,7 +36,7 @@ struct ReplaySettings {
   std::uint64_t compilers = 1;
 };
 
-/// A table for each recording, and one of means over all where there are several.
+/// Returns a table for each recording, and one of the means if there are several.
 std::string replay_text(std::span<const ReplayedRecording> recordings,
                         const ReplaySettings& settings);
 

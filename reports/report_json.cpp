@@ -21,11 +21,11 @@ using db::Json;
 using db::StoredResult;
 using db::StoredSection;
 
-/// Of so many finalists the single samples are shown, and of each so many.
+/// Maximum number of finalists whose samples are shown, and of samples for each.
 constexpr std::size_t kFinalists = 20;
 constexpr std::size_t kSamples = 200;
 
-/// Words, each once.
+/// A list of words, each of which occurs once.
 class Words {
  public:
   std::size_t number(const std::string& word) {
@@ -57,7 +57,7 @@ Json run_json(const db::StoredRun& run) {
           {"imported_from", run.imported_from}};
 }
 
-/// What a column of numbers holds of a launch; NaN where that is not known.
+/// A column of numbers taken from launches; NaN if unknown.
 struct LaunchColumn {
   const char* name;
   double (*value)(const LaunchResult&);
@@ -86,7 +86,7 @@ constexpr LaunchColumn kLaunchColumns[] = {
 
 using Rows = std::vector<const StoredResult*>;
 
-/// What was timed, the fastest first; then the others.
+/// Returns the timed results, fastest first, followed by the others.
 Rows rows_of(const StoredSection& section) {
   Rows rows = by_time(section);
   for (const StoredResult& one : section.results) {
@@ -170,7 +170,7 @@ class ReportWriter {
     return best;
   }
 
-  /// [kernel, status, how many, an example's row or null]
+  /// Returns entries of the form [kernel, status, count, row of an example or null].
   Json failures(const StoredSection& section, const Rows& rows) {
     Json list = Json::array();
     for (const auto& [failure, count] : section.failures) {
@@ -185,7 +185,8 @@ class ReportWriter {
     return list;
   }
 
-  /// For each finalist, the fastest first: the row, the interval of the median, quartiles, samples.
+  /// Returns for each finalist, fastest first: its row, interval of the median, quartiles and
+  /// samples.
   static Json samples(const Rows& rows) {
     Json list = Json::array();
     for (std::size_t row = 0; row < rows.size() && list.size() < kFinalists; ++row) {
@@ -247,7 +248,7 @@ class ReportWriter {
 
   const ReportSource& source_;
   std::vector<std::string> parameters_;
-  std::vector<Words> values_;  ///< Of each parameter.
+  std::vector<Words> values_;  ///< Values of each parameter.
   Words kernels_;
   Words statuses_;
   Words details_;

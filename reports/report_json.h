@@ -6,8 +6,9 @@
 
 namespace smemtune {
 
-/// What the page draws, a document of `"format": "smemtune-report", "version": 1` when it is
-/// written. Configurations stand in columns of numbers, words once in a list.
+/// Returns the data that the page draws; written as a document, `"format": "smemtune-report",
+/// "version": 1`. Configurations are stored in columns of numbers, and each word appears once in a
+/// list.
 nlohmann::ordered_json report_json(const ReportSource& source);
 
 }  // namespace smemtune

@@ -20,7 +20,7 @@ std::string best_table(const ReportSource& source, const db::StoredSection& sect
   return table.markdown();
 }
 
-/// `of, problem`, or the first alone where the problem has no name.
+/// Returns a heading like `of, problem`, or only `of` if the problem's key is empty.
 std::string heading(const std::string& of, const Problem& problem) {
   return "\n## " + for_markdown(of + (problem.empty() ? "" : ", " + key(problem))) + "\n\n";
 }

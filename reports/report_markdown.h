@@ -6,7 +6,7 @@
 
 namespace smemtune {
 
-/// The findings and tables in Markdown, for pull requests.
+/// Returns the findings and tables in Markdown, for pull requests.
 std::string report_markdown(const ReportSource& source);
 
 }  // namespace smemtune

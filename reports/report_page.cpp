@@ -12,7 +12,7 @@
 namespace smemtune {
 namespace {
 
-/// RFC 4648, of a hash's hexadecimal digits.
+/// Encodes a hash, given as hexadecimal digits, in base64 (RFC 4648).
 std::string base64_of_hex(const std::string& hex) {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -31,7 +31,7 @@ std::string base64_of_hex(const std::string& hex) {
   return text;
 }
 
-/// How a Content-Security-Policy names a script or style that stands in the page.
+/// Returns the name by which a Content-Security-Policy allows an inline script or style.
 std::string source_hash(std::string_view text) {
   return "'sha256-" + base64_of_hex(sha256(text)) + "'";
 }
@@ -43,7 +43,7 @@ std::string policy(std::string_view charts, bool live) {
          "; base-uri 'none'; form-action 'none'";
 }
 
-/// JSON that ends no element it stands in, whatever its strings hold.
+/// Returns JSON that cannot end the HTML element around it, whatever its strings contain.
 std::string inert_json(const nlohmann::ordered_json& data) {
   std::string text;
   for (const char c : data.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace)) {
@@ -55,7 +55,7 @@ std::string inert_json(const nlohmann::ordered_json& data) {
   return text;
 }
 
-/// What Chart.js says of itself: `Chart.js v3.9.1`.
+/// Returns Chart.js's own name for its version: `Chart.js v3.9.1`.
 std::string charts_version(std::string_view charts) {
   const std::size_t at = charts.find("Chart.js v");
   if (at == std::string_view::npos) return "Chart.js";

@@ -7,14 +7,15 @@
 
 namespace smemtune {
 
-/// One HTML page that holds all it needs, `data` (report_json()) among it, and may load or run
-/// nothing else: its Content-Security-Policy names its own scripts and style by their hashes.
-/// Whatever text the data holds stays text. Without `charts` (Chart.js's text) it shows tables
-/// only. Where the data has a member `live`, the page asks the server that it came from for more.
+/// Returns one self-contained HTML page that includes `data` (report_json()) and cannot load or run
+/// anything else: its Content-Security-Policy lists its own scripts and style by their hashes. Text
+/// in the data can never become markup. Without `charts` (the text of Chart.js), the page shows
+/// only tables. If the data has a member `live`, the page polls the server that it came from for
+/// updates.
 std::string report_page(const nlohmann::ordered_json& data, const std::string& title,
                         std::string_view charts);
 
-/// Chart.js, where the program was built with it; else empty.
+/// Returns Chart.js if the program was built with it; otherwise empty.
 std::string_view embedded_charts();
 
 }  // namespace smemtune

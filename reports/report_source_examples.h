@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-// Sources of reports, for tests.
+// Example sources of reports, for tests.
 
 namespace smemtune {
 
@@ -41,7 +41,7 @@ inline db::StoredResult failed(std::int64_t tile, Status status, const std::stri
   return stored;
 }
 
-/// Compiled only, with so many registers and so much occupancy.
+/// Returns a result that was only compiled, with this many registers and this occupancy.
 inline db::StoredResult fitting(std::int64_t tile, int registers, double occupancy_percent) {
   db::StoredResult stored = failed(tile, Status::fits, "");
   stored.result.detail.clear();
@@ -54,7 +54,7 @@ inline db::StoredResult fitting(std::int64_t tile, int registers, double occupan
   return stored;
 }
 
-/// One section of these, as a store counts them.
+/// Returns a source with one section of these results, counted as a store counts them.
 inline ReportSource source_of(std::vector<db::StoredResult> results) {
   ReportSource source;
   source.space = "gemm";

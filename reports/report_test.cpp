@@ -156,7 +156,7 @@ TEST(ReportMarkdown, LeavesOutAnEmptyProblem) {
   EXPECT_THAT(report_markdown(source_of({stored})), HasSubstr("\n## NVIDIA H200\n"));
 }
 
-/// What stands between two marks.
+/// Returns the text between two marks.
 std::string between(const std::string& text, const std::string& begin, const std::string& end) {
   const std::size_t at = text.find(begin);
   if (at == std::string::npos) return "";
@@ -184,7 +184,7 @@ TEST(ReportPage, NamesItsOwnScriptsByTheirHashesAndNothingElse) {
   EXPECT_THAT(page, HasSubstr("default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(page, Not(HasSubstr("unsafe")));
   EXPECT_THAT(page, Not(HasSubstr("src=")));
-  // What `printf 'x' | openssl dgst -sha256 -binary | base64` prints.
+  // The output of `printf 'x' | openssl dgst -sha256 -binary | base64`.
   EXPECT_THAT(report_page({}, "gemm", "x"),
               HasSubstr("'sha256-LXEWQrcmsEQBYnyp+6wy9chTD7GQPMTbAiWHF5IaSIE='"));
 }

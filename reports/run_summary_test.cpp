@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-/// 10 TFLOP/s and 1 TB/s.
+/// Returns a GPU with 10 TFLOP/s and 1 TB/s.
 Device gpu() {
   Device device;
   device.name = "GPU fictional";
@@ -131,7 +131,7 @@ TEST(Ladder, HasARowForEachLaunchOfAKernel) {
   EXPECT_THAT(line_with(text, "* tiled, second"), HasSubstr(" 77 "));
 }
 
-// 1e9 operations take 0.1 ms at 10 TFLOP/s.
+// At 10 TFLOP/s, 1e9 operations take 0.1 ms.
 TEST(Ladder, SaysWhatShareOfTheRooflineIsReached) {
   EXPECT_THAT(line_with(kernel_table_text(space(), problem(), gpu()), "* tiled"),
               HasSubstr("  20 %"));
@@ -149,7 +149,7 @@ ProblemSummary with_type(const std::string& type) {
   return problem;
 }
 
-// 4096 operations per clock of a multiprocessor in half precision, 8192 in FP8.
+// A multiprocessor does 4096 operations per clock in half precision and 8192 in FP8.
 TEST(Ladder, HoldsEachTypeAgainstThePeakOfItsUnits) {
   const std::string halves = kernel_table_text(space(), with_type("__half"), gpu());
   EXPECT_THAT(line_with(halves, "* tiled"), HasSubstr("   1 %"));
@@ -168,7 +168,7 @@ TEST(Ladder, MarksWhatIsAboveThePeak) {
   EXPECT_THAT(kernel_table_text(space(), problem(), gpu()), Not(HasSubstr("above the peak")));
 }
 
-// 50 multiprocessors do 10 TFLOP/s outside of tensor cores, 80 in TF32.
+// 50 multiprocessors reach 10 TFLOP/s without tensor cores and 80 TFLOP/s in TF32.
 TEST(Ladder, TakesAFloatKernelBeyondItsCoresForOneOfTensorCores) {
   ProblemSummary fast = problem();
   for (Result& result : fast.results) result.metrics["flops"] = 20e9;
@@ -275,7 +275,7 @@ TEST(Curves, HoldEachConfigurationAgainstWhatIsPredicted) {
   const std::vector<Curve> found = curves(space, measured, gpu());
   ASSERT_EQ(1u, found.size());
   ASSERT_EQ(3u, found[0].points.size());
-  EXPECT_TRUE(found[0].points[0].seen);  // The default itself.
+  EXPECT_TRUE(found[0].points[0].seen);  // This is the default itself.
   EXPECT_DOUBLE_EQ(2, found[0].points[1].predicted);
   EXPECT_DOUBLE_EQ(2.4, found[0].points[1].measured);
   EXPECT_TRUE(found[0].points[1].seen);

@@ -19,9 +19,10 @@ namespace {
 using db::Json;
 
 constexpr std::uint64_t kMostLookedAt = 200'000;
-constexpr std::uint64_t kMostDrawn = 20'000;  // Where they are not listed: each is built.
+// Limit for spaces that are not listed, where each configuration is built separately.
+constexpr std::uint64_t kMostDrawn = 20'000;
 
-/// How many are valid without constraint `i`, beyond those that are with it.
+/// Returns how many more configurations are valid without constraint `i`.
 std::optional<std::uint64_t> removed_by(const Space& space, const KernelTemplate& kernel,
                                         const Problem& problem, const Device& device, std::size_t i,
                                         std::uint64_t valid) {
@@ -31,7 +32,8 @@ std::optional<std::uint64_t> removed_by(const Space& space, const KernelTemplate
   try {
     if (!bound.search_space().is_listed()) return std::nullopt;
     return bound.search_space().size() - valid;
-  } catch (const InputError&) {  // It keeps others from points where they have no value.
+    // The constraint excludes points where other constraints have no value.
+  } catch (const InputError&) {
     return std::nullopt;
   }
 }

@@ -14,34 +14,36 @@
 
 namespace smemtune {
 
-/// What a kernel's search space is made of, for one problem and device.
+/// Statistics of a kernel's search space for one problem and device.
 struct SpaceSurvey {
   std::string kernel;
   Problem problem;
   std::string device;
-  double cartesian = 0;     ///< Points of the product of all values.
-  bool is_listed = true;    ///< Whether the valid ones could be counted.
-  std::uint64_t valid = 0;  ///< Of these, those that satisfy the constraints.
-  /// How many more would be valid without this one; nullopt: they cannot be counted.
+  double cartesian = 0;     ///< Number of points in the product of all values.
+  bool is_listed = true;    ///< True if the valid points could be counted.
+  std::uint64_t valid = 0;  ///< Number of points that satisfy the constraints.
+  /// How many more points would be valid without the constraint; nullopt if they cannot be counted.
   struct Constraint {
     std::string text;
     std::optional<std::uint64_t> removes;
   };
   std::vector<Constraint> constraints = {};
-  /// Configurations that were held against the limits of the device: all, or so many at random.
+  /// Number of configurations that were checked against the device's limits: all, or a random
+  /// sample.
   std::uint64_t looked_at = 0;
   std::uint64_t fit = 0;
-  std::vector<std::pair<std::string, std::uint64_t>> beyond_limits = {};  ///< By the limit's word.
+  /// Number of configurations that exceed a limit, by the limit's name.
+  std::vector<std::pair<std::string, std::uint64_t>> beyond_limits = {};
   struct Values {
     std::string name;
-    std::vector<std::pair<std::string, std::uint64_t>>
-        left;  ///< Configurations that fit, by value.
+    /// Number of configurations that fit, by value.
+    std::vector<std::pair<std::string, std::uint64_t>> left;
   };
   std::vector<Values> parameters = {};
-  std::vector<Configuration> samples = {};  ///< Some of those that fit.
+  std::vector<Configuration> samples = {};  ///< Some of the configurations that fit.
 };
 
-/// Throws InputError as KernelBinding does.
+/// Throws InputError like KernelBinding.
 SpaceSurvey survey(const Space& space, const KernelTemplate& kernel, const Problem& problem,
                    const Device& device, std::size_t samples, std::uint64_t seed);
 

@@ -10,7 +10,8 @@
 
 namespace smemtune {
 
-/// What a run found, as JSON: `"format": "smemtune-run", "version": 2`, with every result.
+/// Returns the results of a run as JSON, `"format": "smemtune-run", "version": 2`, with every
+/// result.
 std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
                          const std::vector<AlsoFits>& also_fits);
 

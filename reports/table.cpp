@@ -13,14 +13,15 @@ namespace smemtune {
 
 namespace {
 
-/// In code points. REQUIRES: valid UTF-8.
+/// Returns the width in code points. REQUIRES: valid UTF-8.
 std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }
 
-/// `value` with as many decimals as make `digits` significant ones. REQUIRES: 0 or 1 <= |value|.
+/// Returns `value` with as many decimals as give `digits` significant digits. REQUIRES: 0 or 1 <=
+/// |value|.
 std::string without_exponent(double value, int digits) {
   int before_point = 1;
   for (double magnitude = std::abs(value); magnitude >= 10; magnitude /= 10) ++before_point;
@@ -32,8 +33,8 @@ struct Unit {
   const char* name = "";
 };
 
-/// In the largest of the units (largest first) that leaves a number of 1 or more, as it will be
-/// rounded: 999.96 us becomes 1.000 ms.
+/// Formats a value in the largest unit (`units` is sorted, largest first) in which the rounded
+/// number is at least 1: 999.96 us becomes 1.000 ms.
 std::string in_units(double value, int digits, std::span<const Unit> units) {
   const double rounding = 1 - 0.5 * std::pow(10.0, -digits);
   for (const Unit& unit : units) {
@@ -41,7 +42,7 @@ std::string in_units(double value, int digits, std::span<const Unit> units) {
     if (std::abs(value) < unit.factor * rounding && !last) continue;
     double scaled = value / unit.factor;
     if (std::abs(scaled) >= rounding) {
-      // Round first, so that 9.9996 has the decimals of 10.
+      // Rounding first gives 9.9996 the decimals of 10.
       const double step = std::pow(10.0, std::floor(std::log10(std::abs(scaled))) + 1 - digits);
       scaled = std::round(scaled / step) * step;
       return without_exponent(scaled, digits) + " " + unit.name;

@@ -9,23 +9,24 @@
 
 namespace smemtune {
 
-/// Rows of text in aligned columns, as terminals and logs show them.
+/// A table of text in aligned columns, as terminals and logs show it.
 class Table {
  public:
-  /// `columns`: their titles; `>` before one aligns the column to the right.
+  /// `columns`: the titles; a leading `>` aligns the column to the right.
   explicit Table(const std::vector<std::string>& columns);
 
-  /// REQUIRES: as many cells as columns.
+  /// REQUIRES: the row has one cell per column.
   void add_row(std::vector<std::string> cells);
 
-  /// Ends with a newline. Control characters in cells become `?`; width counts UTF-8 code points.
+  /// Returns the table, ending with a newline. Control characters in cells become `?`; widths are
+  /// counted in UTF-8 code points.
   std::string text(const std::string& indent = "") const;
 
-  /// text() of the rows since the last time, for a table that is not in memory as a whole: with
-  /// titles the first time, and with columns that get wider only.
+  /// Returns text() of the rows added since the last call, for a table that is never in memory as a
+  /// whole. The first call includes the titles; columns can only become wider.
   std::string next_text();
 
-  /// The same as a table of GitHub's Markdown.
+  /// Returns the table in GitHub's Markdown.
   std::string markdown() const;
 
  private:
@@ -34,34 +35,35 @@ class Table {
     bool is_right = false;
   };
 
-  /// Widens `widths` as the rows need it; with titles where it is empty.
+  /// Widens `widths` to fit the rows; includes the titles if `widths` is empty.
   std::string aligned(std::vector<std::size_t>& widths, const std::string& indent) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
-  std::vector<std::size_t> widths_;  ///< Of next_text(), so far.
+  std::vector<std::size_t> widths_;  ///< Column widths that next_text() has used so far.
 };
 
-/// One line in which nothing is markup, link or HTML: what would be has a backslash before it.
+/// Returns one line in which all markup, links and HTML are escaped with backslashes.
 std::string for_markdown(const std::string& text);
 
-/// `16x16x1`.
+/// Returns text like `16x16x1`.
 std::string extents_text(const Dim3& extents);
 
-/// One word of a POSIX shell's command line, and all of one.
+/// Returns one word, or a whole command line, quoted for a POSIX shell.
 std::string shell_word(const std::string& word);
 std::string shell_command(const std::vector<std::string>& words);
 
-/// `1.234 ms`, `12.34 us`: four significant digits with the unit that fits.
+/// Returns text like `1.234 ms`, `12.34 us`: four significant digits in the unit that fits.
 std::string format_time(double ms);
 
-/// `48.2 TFLOP/s`, `312 GB/s`: three significant digits; `per_second` in the base unit.
+/// Returns text like `48.2 TFLOP/s`, `312 GB/s`: three significant digits; `per_second` is in the
+/// base unit.
 std::string format_rate(double per_second, const std::string& unit);
 
-/// `48.0 KB` (1024), `512 B`.
+/// Returns text like `48.0 KB` (1 KB is 1024 bytes), `512 B`.
 std::string format_bytes(double bytes);
 
-/// `2026-11-21 14:03:07Z`.
+/// Returns text like `2026-11-21 14:03:07Z`.
 std::string format_utc(double unix_seconds);
 
 }  // namespace smemtune

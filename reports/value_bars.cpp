@@ -20,7 +20,7 @@ std::string left_aligned(const std::string& text, std::size_t width) {
   return text + std::string(width - std::min(width, text.size()), ' ');
 }
 
-/// The times with each value of a parameter.
+/// Returns the times measured with each value of a parameter.
 std::map<Value, std::vector<double>> times_by_value(const std::vector<const Result*>& timed,
                                                     const std::string& parameter) {
   std::map<Value, std::vector<double>> times;
@@ -32,7 +32,7 @@ std::map<Value, std::vector<double>> times_by_value(const std::vector<const Resu
   return times;
 }
 
-/// Which strategy a run had is not told here; whether it evaluated everything is.
+/// The summary does not contain the run's strategy, only whether everything was evaluated.
 ChosenBy chosen_by(const ProblemSummary& problem) {
   return problem.valid && !problem.unfinished ? ChosenBy::all : ChosenBy::search;
 }
@@ -68,7 +68,7 @@ std::string value_bars_text(const ProblemSummary& problem, std::size_t columns) 
       label = std::max(label, effect.parameter.size() + 1 + to_text(value).size());
     }
   }
-  const std::size_t used = label + 40;  // Indent, numbers and words.
+  const std::size_t used = label + 40;  // Width of the indentation, numbers and words.
   const std::size_t length = std::min(kLongestBar, columns - std::min(columns - 1, used));
   std::string text = "  values of " + problem.best->kernel + " in " +
                      timed_text(effects.front().configurations, chosen_by(problem)) +

@@ -7,13 +7,13 @@
 
 namespace smemtune {
 
-/// The narrowest terminal that bars are drawn for.
+/// Minimum width of a terminal for which bars are drawn.
 inline constexpr std::size_t kBarsColumns = 100;
 
-/// For the winner's kernel and the parameters that matter most, a bar for each value: `#` up to the
-/// share of the best speed that the median configuration with it has, `-` up to the best one's.
-/// Lines that end with a newline; empty where there is too little to compare, or below
-/// kBarsColumns.
+/// Returns a bar for each value of the parameters that matter most in the winner's kernel. `#`
+/// extends to the share of the best speed that the median configuration with this value reaches,
+/// `-` to the share that the best one reaches. Each line ends with a newline. Empty if there is too
+/// little to compare, or if the terminal is narrower than kBarsColumns.
 std::string value_bars_text(const ProblemSummary& problem, std::size_t columns);
 
 }  // namespace smemtune

@@ -25,7 +25,7 @@ std::string failure_text(const std::optional<Result>& result) {
   return status_text(*result);
 }
 
-/// A word for programs: a verdict's, or why there is none.
+/// Returns a word for programs: the verdict, or why there is none.
 std::string outcome(const VersionPair& pair) {
   if (pair.same_code) return kSameCode;
   if (!works(pair.old_result) && !works(pair.new_result)) return "both fail";
@@ -54,7 +54,7 @@ std::string label(const KernelConfiguration& one) {
   return one.kernel + " " + key(one.configuration);
 }
 
-/// The old configuration, and the new one where it is another.
+/// Returns the old configuration, followed by the new one if it differs.
 std::string configuration_cell(const VersionPair& pair) {
   const std::string text = label(pair.old_one);
   return pair.old_one == pair.new_one ? text : text + " -> " + label(pair.new_one);
@@ -66,7 +66,7 @@ Json side_json(const KernelConfiguration& one, const std::optional<Result>& resu
           {"result", result ? db::result_json(*result) : Json(nullptr)}};
 }
 
-/// Median and interval in ms; where there is none, why.
+/// Returns the median and its interval in ms, or the reason why there is none.
 Json side_view(const VersionPair& pair, const std::optional<Result>& result) {
   const bool timed = result && result->timed();
   const std::string why_not = pair.same_code ? kSameCode : failure_text(result);

@@ -12,20 +12,22 @@
 
 namespace smemtune {
 
-/// A configuration of the old version against one of the new, on one problem.
+/// A configuration of the old version and one of the new version, compared on one problem.
 struct VersionPair {
   Problem problem;
-  std::string what;  ///< `winner`, `default of tiled`.
+  std::string what;  ///< Label such as `winner`, `default of tiled`.
   KernelConfiguration old_one;
   KernelConfiguration new_one;
-  bool same_code = false;                 ///< Nothing was measured then.
-  std::optional<Result> old_result = {};  ///< Nullopt: no valid configuration for this problem.
+  bool same_code = false;  ///< True if both versions have the same code; nothing is measured then.
+  /// nullopt if there is no valid configuration for this problem.
+  std::optional<Result> old_result = {};
   std::optional<Result> new_result = {};
-  std::optional<Slowdown> slower = {};  ///< The new one than the old one, from rounds of both.
-  double same_percent = 0.5;            ///< Differences up to this are noise or of no consequence.
+  /// Slowdown of the new configuration relative to the old one, from rounds that measured both.
+  std::optional<Slowdown> slower = {};
+  double same_percent = 0.5;  ///< Differences up to this are treated as noise or irrelevant.
 
-  /// Whether the new one is a loss: it no longer works where the old one did, or is slower
-  /// by the verdict, and by more than the tolerance by the estimate.
+  /// Returns true if the new configuration is a regression: it fails where the old one worked, or
+  /// it is slower by the verdict and its estimated slowdown exceeds the tolerance.
   bool is_loss(double tolerance_percent) const;
 };
 
@@ -36,26 +38,27 @@ struct VersionDiff {
   std::string device;
   double tolerance_percent = 3;
   std::vector<VersionPair> pairs = {};
-  std::vector<std::string> notes = {};  ///< What could not be compared.
+  std::vector<std::string> notes = {};  ///< Comparisons that were not possible.
 
   bool has_loss() const;
 };
 
-/// `gemm on NVIDIA H200: main:gemm.json -> gemm.json`
+/// Returns text like `gemm on NVIDIA H200: main:gemm.json -> gemm.json`.
 std::string version_diff_title(const VersionDiff& diff);
 
 std::string version_diff_text(const VersionDiff& diff, Markup markup = Markup::text);
 
-/// `"format": "smemtune-diff", "version": 1`.
+/// Returns a JSON document, `"format": "smemtune-diff", "version": 1`.
 std::string version_diff_json(const VersionDiff& diff);
 
-/// Reads such a document. Throws nlohmann::json::exception, or InputError, with the pair's place.
+/// Reads such a document. Throws nlohmann::json::exception, or InputError, with the position of the
+/// pair.
 VersionDiff version_diff_from(const nlohmann::ordered_json& document);
 
-/// What follows from it, a sentence each, the notes among them.
+/// Returns conclusions, a sentence each, including the notes.
 std::vector<std::string> version_diff_findings(const VersionDiff& diff);
 
-/// What report's page draws of it.
+/// Returns the data that the report's page draws.
 nlohmann::ordered_json version_diff_view(const VersionDiff& diff);
 
 }  // namespace smemtune

@@ -19,10 +19,11 @@ std::string signed_percent(double value) {
   return (std::signbit(value) ? "" : "+") + decimal(value, 1) + " %";
 }
 
-/// How much slower `ms` is than `than_ms`.
+/// Returns how much slower `ms` is than `than_ms`, in per cent.
 double slower_percent(double ms, double than_ms) { return (ms / than_ms - 1) * 100; }
 
-/// Whether the medians' intervals do not meet.
+/// Returns true if the confidence intervals of the medians do not overlap and `slow` is the slower
+/// one.
 bool clearly_slower(const Measurement& slow, const Measurement& fast) {
   return slow.median_low_ms > fast.median_high_ms;
 }
@@ -39,7 +40,7 @@ void add_change(std::vector<std::string>& changes, const std::string& what, cons
   if (then != now) changes.push_back(what + " " + then + ", now " + now);
 }
 
-/// What each of several launches takes by itself, a line; empty: not known.
+/// Returns a line with the time of each of several launches by itself; empty if unknown.
 std::string launch_times_text(const Result& result) {
   std::string text;
   for (const LaunchResult& launch : result.launches) {
@@ -72,7 +73,7 @@ std::vector<KernelConfiguration> contestants(const db::StoredResult& winner,
   for (const db::StoredResult& other : others) {
     if (other.result.timed()) ranked.push_back(&other);
   }
-  // What came out of finals is known better than what was only screened.
+  // A time from the finals is more reliable than one from screening.
   std::ranges::stable_sort(ranked, {}, [](const db::StoredResult* one) {
     return std::pair(one->result.stage != Stage::final, one->result.measurement.median_ms);
   });

@@ -6,7 +6,7 @@
 namespace smemtune {
 namespace {
 
-/// A stair from step to step.
+/// Returns the corners of a step function.
 std::vector<Point> stair(const Plot& plot, const std::vector<std::pair<double, double>>& steps) {
   std::vector<Point> points;
   for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-// A file for each. Nullopt where there is nothing to draw.
+// The figures, each of which has a source file of its own. They return nullopt if there is nothing
+// to draw.
 
 namespace smemtune {
 
@@ -27,36 +28,38 @@ Figure values_figure(const ReportSource& source, const db::StoredSection& sectio
 Figure devices_figure(const db::Comparison& devices);
 Figure versions_figure(const VersionDiff& diff);
 
-// What several of them need.
+// Functions shared by several figures.
 
 inline constexpr double kFigureWidth = 720;
 
 double median_ms(const db::StoredResult& stored);
 std::vector<double> times_ms(const std::vector<const db::StoredResult*>& results);
 
-/// Space, device and problem, `kernel` before them where it is not empty.
+/// Returns a title with the space, device and problem, and `kernel` before them unless it is empty.
 Svg::Title titled(const ReportSource& source, const db::StoredSection& section,
                   const std::string& description, const std::string& kernel = "");
 
-/// The number of a kernel's color.
+/// Returns the index of a kernel's color.
 int series_of(const ReportSource& source, const std::string& kernel);
 
-/// Names of the kernels that have results, in the order of their colors.
+/// Returns the names of the kernels that have results, in the order of their colors.
 std::vector<std::string> kernels_of(const ReportSource& source);
 
-/// The kernel of the best; where nothing was timed, the one with most results.
+/// Returns the kernel of the best result; if nothing was timed, the kernel with the most results.
 std::string main_kernel(const db::StoredSection& section);
 
-/// Parameters with several values among the results, those that matter most for time first.
+/// Returns the parameters that have several values among the results, those with the largest effect
+/// on time first.
 std::vector<std::string> parameters_by_effect(const std::vector<const db::StoredResult*>& results);
 
-/// A parameter's value as text; empty where it has none. Values are in order by value_before().
+/// Returns a parameter's value as text; empty if the configuration does not have it. value_before()
+/// defines the order of values.
 std::string value_of(const db::StoredResult& stored, const std::string& parameter);
 bool value_before(const std::string& one, const std::string& other);
 std::vector<std::string> values_of(const std::vector<const db::StoredResult*>& results,
                                    const std::string& parameter);
 
-/// `97.3 %`
+/// Returns text like `97.3 %`.
 std::string percent_text(double share);
 
 }  // namespace smemtune

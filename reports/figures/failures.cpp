@@ -19,7 +19,7 @@ Figure failures_figure(const ReportSource& source, const db::StoredSection& sect
   for (const auto& [reason, count] : sorted) left = std::max(left, text_width(reason));
   left += 16;
   constexpr double kRow = 24;
-  constexpr double kRoom = 90;  // For the number behind a bar.
+  constexpr double kRoom = 90;  // Space for the number after a bar.
   Svg svg(kFigureWidth, kRow * static_cast<double>(sorted.size()) + 14,
           titled(source, section, "How many configurations were rejected or failed, by reason."));
   const double full = kFigureWidth - left - kRoom;

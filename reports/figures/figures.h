@@ -8,7 +8,7 @@
 
 namespace smemtune {
 
-/// A figure that `report --format svg` draws.
+/// A figure that `report --format svg` can draw.
 struct FigureInfo {
   std::string name;
   std::string description;
@@ -17,8 +17,8 @@ struct FigureInfo {
 const std::vector<FigureInfo>& figures();
 std::vector<std::string> figure_names();
 
-/// The figure as SVG. Throws InputError where there is none of that name, where the source has
-/// several devices or problems and the figure is of one, and where there is nothing to draw.
+/// Returns the figure as SVG. Throws InputError if there is no figure of this name, if the figure
+/// is about one device and problem but the source has several, or if there is nothing to draw.
 std::string figure(const std::string& name, const ReportSource& source);
 std::string figure(const std::string& name, const VersionDiff& diff);
 

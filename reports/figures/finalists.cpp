@@ -23,7 +23,7 @@ Figure finalists_figure(const ReportSource& source, const db::StoredSection& sec
     const Measurement& times = one->result.measurement;
     reach.insert(reach.end(),
                  {times.median_low_ms, times.median_high_ms, times.q1_ms, times.q3_ms});
-    // Single slow samples may lie outside, so that the others can be told apart.
+    // Single slow samples may lie outside the plot, so that the others can be told apart.
     if (times.samples_ms.size() > 4) {
       reach.insert(reach.end(),
                    {quantile(times.samples_ms, 0.02), quantile(times.samples_ms, 0.95)});

@@ -7,9 +7,9 @@
 namespace smemtune {
 namespace {
 
-/// What is known of the configurations with one pair of values.
+/// Statistics of the configurations with one pair of values.
 struct Cell {
-  double best_ms = 0;  ///< 0: none was timed.
+  double best_ms = 0;  ///< 0 if none was timed.
   std::size_t tried = 0;
   std::size_t fit = 0;
   std::map<std::string, std::size_t> reasons;

@@ -5,10 +5,10 @@
 namespace smemtune {
 namespace {
 
-constexpr std::size_t kMostLines = 300;  // More than these nobody tells apart.
+constexpr std::size_t kMostLines = 300;  // More lines cannot be told apart.
 constexpr double kValueHeight = 13;
 
-/// How lines of configurations down to this share of the best speed are drawn.
+/// How to draw the lines of configurations with at least this share of the best speed.
 struct Band {
   double least_share;
   int series;
@@ -48,7 +48,7 @@ Figure parallel_figure(const ReportSource& source, const db::StoredSection& sect
     const auto last = static_cast<double>(std::max<std::size_t>(values[axis].size() - 1, 1));
     return low - height * static_cast<double>(place) / last;
   };
-  // The slowest first, so that the fast lie on top.
+  // The slowest come first, so that the fast ones are drawn on top.
   const std::size_t every = timed.size() / kMostLines + 1;
   for (std::size_t i = timed.size(); i-- > 0;) {
     if (i % every != 0) continue;

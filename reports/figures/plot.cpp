@@ -12,12 +12,13 @@
 namespace smemtune {
 namespace {
 
-constexpr double kLeft = 66;  // Room for an axis' ticks and its title.
+constexpr double kLeft = 66;  // Space for the ticks and title of an axis.
 constexpr double kBelow = 40;
 constexpr double kRight = 14;
-constexpr std::size_t kTicks = 6;  // About so many.
+constexpr std::size_t kTicks = 6;  // Approximate number of ticks.
 
-/// 1, 2 or 5 times a power of ten: the step with at most `kTicks` of them.
+/// Returns the smallest step of 1, 2 or 5 times a power of ten with which at most `kTicks` steps
+/// cover the range.
 double step_of(double range) {
   const double rough = range / static_cast<double>(kTicks);
   const double power = std::pow(10, std::floor(std::log10(rough)));
@@ -41,7 +42,7 @@ std::vector<double> logarithmic_ticks(double low, double high) {
   return ticks;
 }
 
-/// A tick needs no zeros behind its point: `500 us`.
+/// Formats a tick without zeros after the decimal point: `500 us`.
 std::string time_tick(double ms) {
   std::string time = format_time(ms);
   const std::size_t space = time.find(' ');
@@ -97,7 +98,7 @@ std::vector<double> Axis::ticks() const {
   const double step = step_of(high - low);
   const double first = std::ceil(low / step - 1e-9);
   for (double n = first; n * step <= high + step * 1e-6; ++n)
-    ticks.push_back(n * step + 0.0);  // Never -0.
+    ticks.push_back(n * step + 0.0);  // Adding 0.0 turns -0 into 0.
   return ticks;
 }
 
@@ -130,7 +131,7 @@ Point Plot::at(double x, double y) const {
 }
 
 bool Spots::take(Point at) {
-  constexpr double kSpot = 1.5;  // Pixels.
+  constexpr double kSpot = 1.5;  // In pixels.
   constexpr std::size_t kAcross = 2048;
   const auto column = static_cast<std::size_t>(std::max(0.0, at.x / kSpot));
   const auto row = static_cast<std::size_t>(std::max(0.0, at.y / kSpot));

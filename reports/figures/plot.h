@@ -8,25 +8,26 @@
 
 namespace smemtune {
 
-/// From what is measured to a place on one axis.
+/// A mapping from measured values to positions along one axis.
 struct Axis {
   std::string title;
   double low = 0;
   double high = 1;
   bool logarithmic = false;
-  /// How a tick reads.
+  /// Formats a tick.
   std::function<std::string(double)> text = [](double value) { return plain_number(value); };
 
-  /// `25`, `0.5`, `12,500`.
+  /// Returns text like `25`, `0.5`, `12,500`.
   static std::string plain_number(double value);
-  /// From the least to the greatest of `values`, with some room; `from_zero`: from 0.
+  /// Returns an axis from the smallest to the largest of `values`, with some margin; `from_zero`:
+  /// from 0.
   static Axis over(std::string title, const std::vector<double>& values, bool from_zero = false);
-  /// The same on a logarithmic scale. REQUIRES: all are above 0.
+  /// Returns the same axis on a logarithmic scale. REQUIRES: all values are above 0.
   static Axis log_over(std::string title, const std::vector<double>& values);
-  /// Times in ms, on a logarithmic scale.
+  /// Returns a logarithmic axis for times in ms.
   static Axis times_over(std::string title, const std::vector<double>& values_ms);
 
-  double fraction(double value) const;  ///< From 0 at `low` to 1 at `high`.
+  double fraction(double value) const;  ///< 0 at `low`, 1 at `high`.
   std::vector<double> ticks() const;
 };
 
@@ -45,11 +46,11 @@ class Plot {
   Axis y_;
 };
 
-/// Of points that fall on one spot of the drawing only the first, so that a file with thousands
-/// stays small.
+/// Filters points that would be drawn at the same spot, so that the file of a figure with thousands
+/// of points stays small.
 class Spots {
  public:
-  /// Whether nothing was there before.
+  /// Returns true if no earlier point was at this spot.
   bool take(Point at);
 
  private:

@@ -10,9 +10,9 @@ namespace {
 constexpr double kWidth = 560;
 constexpr double kHeight = 280;
 constexpr double kLegendHeight = 20;
-constexpr double kLowest = 0.5;  // Shares below it are drawn there: strategies differ above.
+constexpr double kLowest = 0.5;  // Lower shares are drawn here: strategies differ above.
 
-/// Not more points of a curve than can be told apart.
+/// Returns no more points of a curve than can be told apart.
 std::vector<Point> points(const Plot& plot, const std::vector<double>& curve) {
   std::vector<Point> points;
   const std::size_t step = 1 + curve.size() / 500;

@@ -7,8 +7,8 @@
 
 namespace smemtune {
 
-/// The mean share of the optimum over evaluations, a curve for each strategy, a plot for each
-/// recording, as SVG.
+/// Returns an SVG with the mean share of the optimum over the number of evaluations: a plot for
+/// each recording, with a curve for each strategy.
 std::string replays_figure(std::span<const ReplayedRecording> recordings);
 
 }  // namespace smemtune

@@ -12,7 +12,7 @@
 namespace smemtune {
 namespace {
 
-/// NaN where it is not known.
+/// A property of a launch; NaN if it is unknown.
 struct Quantity {
   const char* title;
   double (*of)(const LaunchResult&);
@@ -33,7 +33,7 @@ constexpr Quantity kQuantities[] = {
 
 using Results = std::vector<const db::StoredResult*>;
 
-/// Those of which it is known.
+/// Returns the results for which the quantity is known.
 Results known(const Results& results, const Quantity& quantity) {
   Results kept;
   std::ranges::copy_if(results, std::back_inserter(kept), [&](const db::StoredResult* one) {

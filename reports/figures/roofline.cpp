@@ -19,7 +19,7 @@ Figure roofline_figure(const ReportSource& source, const db::StoredSection& sect
     if (flops <= 0 || bytes <= 0) continue;
     shown.push_back(one);
     intensities.push_back(flops / bytes);
-    rates.push_back(flops / median_ms(*one) / 1e9);  // TFLOP/s, of ms.
+    rates.push_back(flops / median_ms(*one) / 1e9);  // TFLOP/s from operations and ms.
   }
   if (shown.empty() || roof.flops_per_s <= 0 || roof.bytes_per_s <= 0) return std::nullopt;
   const double knee = roof.flops_per_s / roof.bytes_per_s;

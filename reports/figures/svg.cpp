@@ -12,9 +12,10 @@ namespace smemtune {
 namespace {
 
 constexpr double kTitleHeight = 46;
-constexpr double kLetter = 7.2;  // Of DejaVu Sans and its like at 12 pixels.
+// Mean width of a letter in DejaVu Sans and similar fonts at 12 pixels.
+constexpr double kLetter = 7.2;
 
-// The colors of the page (page.css, elements.js).
+// The same colors as in page.css and elements.js.
 constexpr const char* kStyle = R"css(
 text{font:12px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1b1f24}
 .h{font-size:14px;font-weight:600}.q{fill:#57606a}.g{fill:#fff}.l{stroke:#d0d7de}
@@ -33,7 +34,7 @@ text{fill:#e6eaef}.q{fill:#9aa6b2}.g{fill:#14181d}.l{stroke:#37414c}
 .p4{stroke:#f783ac}.p5{stroke:#74c0fc}.p6{stroke:#ffd43b}.p7{stroke:#adb5bd}}
 )css";
 
-/// With a decimal where it has one: a tenth of a pixel is less than anybody sees.
+/// Formats a length, rounded to a tenth of a pixel.
 std::string pixels(double value) {
   const double rounded = std::round(value * 10) / 10;
   return shortest(rounded == 0 ? 0 : rounded);
@@ -53,7 +54,7 @@ std::string closed(const char* tag, const std::string& says) {
   return "><title>" + for_html(says) + "</title></" + tag + ">\n";
 }
 
-/// Viridis (Smith and van der Walt) at five places, between them linear.
+/// Returns a color of Viridis (Smith and van der Walt), interpolated linearly between five stops.
 std::array<double, 3> viridis(double share) {
   constexpr std::array<std::array<double, 3>, 5> kStops = {
       {{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}}};
@@ -74,7 +75,7 @@ std::string color_text(const std::array<double, 3>& color) {
   return text;
 }
 
-/// Black or white, whichever contrasts more (WCAG 2, relative luminance).
+/// Returns black or white, whichever has the higher contrast (WCAG 2, relative luminance).
 const char* readable_on(const std::array<double, 3>& color) {
   const auto linear = [](double part) {
     part /= 255;

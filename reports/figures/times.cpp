@@ -6,7 +6,7 @@ namespace smemtune {
 
 Figure times_figure(const ReportSource& source, const db::StoredSection& section) {
   const std::vector<const db::StoredResult*> timed = by_time(section);
-  if (timed.size() < 2) return std::nullopt;  // A single dot says nothing.
+  if (timed.size() < 2) return std::nullopt;  // A single dot carries no information.
   Svg svg(kFigureWidth, 340,
           titled(source, section, "Every configuration's time, the fastest left."));
   const bool is_sample = section.results.size() < section.configurations;

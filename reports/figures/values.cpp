@@ -10,7 +10,7 @@ namespace {
 constexpr double kPanelWidth = 350;
 constexpr double kPanelHeight = 130;
 
-/// The times with each value of one parameter.
+/// The times measured with each value of one parameter.
 using TimesByValue = std::map<std::string, std::vector<double>, decltype(&value_before)>;
 
 void draw_panel(Svg& svg, Point corner, const std::string& parameter, const TimesByValue& times,
@@ -25,7 +25,7 @@ void draw_panel(Svg& svg, Point corner, const std::string& parameter, const Time
   }
   const double group = (kPanelWidth - 60) / static_cast<double>(times.size());
   double x = corner.x + 54;
-  double labelled = 0;  // Up to where there are labels.
+  double labelled = 0;  // Right end of the last label.
   for (const auto& [value, ms] : times) {
     const double best = best_ms / *std::ranges::min_element(ms);
     const double median = best_ms / quantile(ms, 0.5);
@@ -50,7 +50,7 @@ Figure values_figure(const ReportSource& source, const db::StoredSection& sectio
   const std::vector<const db::StoredResult*> timed = by_time(section, kernel);
   const std::vector<std::string> parameters = parameters_by_effect(timed);
   if (timed.size() < 2 || parameters.empty()) return std::nullopt;
-  const std::size_t rows = (parameters.size() + 1) / 2;  // Of two panels.
+  const std::size_t rows = (parameters.size() + 1) / 2;  // Each row has two panels.
   Svg svg(kFigureWidth, kPanelHeight * static_cast<double>(rows) + 24,
           titled(source, section,
                  "The share of the best speed that each value of each parameter reaches.", kernel));

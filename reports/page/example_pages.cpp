@@ -1,6 +1,6 @@
-// Writes pages for page_test.mjs and for looking at them: what is stored, once more where every
-// string would rather be markup, a run that goes on and (live.json) its end, a dry run, two
-// versions. With a number, one page of so many configurations.
+// Writes pages for page_test.mjs and for viewing: one of stored results, one where every string
+// contains markup, a run in progress and (live.json) its end, a dry run, and two versions. With a
+// number, writes a single page with this many configurations.
 //
 //   report_example_pages FOLDER [CONFIGURATIONS]
 
@@ -31,7 +31,7 @@ void write(const std::filesystem::path& file, const nlohmann::ordered_json& data
   std::ofstream(file) << report_page(data, title, embedded_charts());
 }
 
-/// A result with parameters, resources and, where it is fast, finals.
+/// Returns a result with parameters and resources, and of the finals if it is fast.
 db::StoredResult example(std::int64_t n) {
   const std::int64_t tile = 8 << n % 5;
   const std::int64_t unroll = 1 + n / 5 % 8;
@@ -90,7 +90,7 @@ ReportSource examples(std::int64_t count) {
   return source;
 }
 
-/// Two devices, each with the other's best but for one that does not run there.
+/// Returns two devices, each with the other's best, one of which does not run.
 db::Comparison devices(const ReportSource& source) {
   db::Comparison comparison;
   db::Comparison::Row row;
@@ -116,7 +116,7 @@ db::Comparison devices(const ReportSource& source) {
   return comparison;
 }
 
-/// The same where every string would rather be markup.
+/// Returns the source with markup added to every string.
 ReportSource hostile(ReportSource source) {
   const auto spoil = [](std::string& text) { text += kHostile; };
   const auto spoil_bindings = [&](auto& bindings) {

@@ -46,8 +46,8 @@ constexpr const char* kCpu = "cpu";
     "this smemtune was built without the CUDA back end; what works without: --device cpu, --check, "
     "best, list, export, compare, devices --known";
 
-/// This program as it was started, even when another one lies at its path by now: a worker that is
-/// started anew must be of the same build.
+/// Returns the command of a worker. It runs the program that is running now, even if another one
+/// has replaced its file: a restarted worker must be of the same build.
 std::vector<std::string> worker_words(const std::string& role, const std::string& backend) {
   return {"/proc/self/exe", "__worker", role, backend};
 }
@@ -56,7 +56,7 @@ int worker_count(std::uint64_t asked) {
   return static_cast<int>(asked == 0 ? usable_cores() : asked);
 }
 
-/// The arguments of a device worker, behind its role and back end.
+/// Returns the arguments of a device worker that follow its role and back end.
 std::vector<std::string> device_words(const DeviceChoice& choice, const Device& device) {
   if (device.kind == DeviceKind::gpu) return {device.uuid};
   return {choice.limits_of, choice.shuffle_threads ? "shuffle" : "in-order", device.uuid};
@@ -102,7 +102,7 @@ std::unique_ptr<Compiler> cached(std::unique_ptr<Compiler> compiler) {
 }
 
 #if SMEMTUNE_CUDA_BUILD
-/// The ones that are given; without any the one that is found.
+/// Returns a compiler for the given NVRTC libraries, or without any for the one that is found.
 std::unique_ptr<Compiler> make_nvrtc_compiler(std::span<const std::string> paths) {
   if (paths.empty()) return cached(std::make_unique<cuda::NvrtcCompiler>());
   std::map<std::int64_t, std::unique_ptr<Compiler>> by_version;
@@ -286,7 +286,7 @@ HostHello describe_host(const HostWelcome& welcome) {
   if (gpu_seems_present()) {
     cuda::GpusHere here = cuda::find_gpus();
     hello.gpus = std::move(here.gpus);
-    hello.why_no_gpu = std::move(here.why_none);  // It compiles all the same.
+    hello.why_no_gpu = std::move(here.why_none);  // It can compile nevertheless.
   }
 #endif
   for (const char* const backend : {kCuda, kCpu}) {
@@ -317,7 +317,7 @@ std::shared_ptr<WorkerPool> start_workers(WorkerCommand command, const std::atom
 }
 
 CpuBeside cpu_beside(const Device& gpu) {
-  // Its limits decide what is valid; those that its worker is told are of no matter.
+  // The device's limits decide what is valid; those that its worker is given do not matter.
   CpuBeside beside = {.device = cpu::cpu_device(gpu), .start = {}};
   beside.start = [device = beside.device] {
     DeviceChoice choice;
@@ -341,7 +341,8 @@ int run_worker(const std::vector<std::string>& arguments) {
   if (!descriptors || arguments.size() < 2) {
     throw InputError("__worker is how smemtune starts its own workers, not a command");
   }
-  prctl(PR_SET_NAME, "smemtune");  // For ps and top: its path says `exe`. It cannot fail.
+  // The name in ps and top, because the path says `exe`. It cannot fail.
+  prctl(PR_SET_NAME, "smemtune");
   if (arguments.front() == "compile") {
     return compile_worker_main(
         [&] { return make_compiler(arguments.at(1), std::span(arguments).subspan(2)); },

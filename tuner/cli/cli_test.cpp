@@ -1,5 +1,5 @@
-// The command line as its users see it: the built executable is run, and its exit status, stdout
-// and stderr are looked at. Tuning runs on the CPU device, which every machine has.
+// Tests the command line as its users see it: runs the built executable and checks its exit status,
+// stdout and stderr. Tuning runs on the CPU device, which every machine has.
 
 #include "db/result_store.h"
 #include "db/sqlite.h"
@@ -44,7 +44,7 @@ void write(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file, std::ios::binary) << text;
 }
 
-/// Processes that `parent` has started and that are still there.
+/// Returns the processes that `parent` has started and that still exist.
 std::vector<pid_t> children_of(pid_t parent) {
   std::vector<pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -68,7 +68,7 @@ class CommandLine : public testing::Test {
     setenv("SMEMTUNE_SHIPPED", "off", 1);
   }
 
-  /// Starts the program with the database in the test's own folder.
+  /// Starts the program with a database in the test's own folder.
   pid_t start(const std::vector<std::string>& arguments) {
     const pid_t child = fork();
     if (child != 0) return child;
@@ -97,7 +97,8 @@ class CommandLine : public testing::Test {
 
   Ended run(const std::vector<std::string>& arguments) { return finish(start(arguments)); }
 
-  /// The status of the program, called by a shell with `words` and behind `before`.
+  /// Runs the program in a shell, with `before` before it and `words` as its arguments, and returns
+  /// its status.
   int shell(const std::string& words, const std::string& before = "") const {
     const std::string environment = "SMEMTUNE_DB='" + database().string() + "' XDG_CACHE_HOME='" +
                                     (folder_ / "cache").string() + "' XDG_RUNTIME_DIR='" +
@@ -107,7 +108,7 @@ class CommandLine : public testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
-  /// Waits until stderr has `words`.
+  /// Waits until stderr contains `words`.
   bool says(const std::string& words) const {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (read(folder_ / "err").find(words) == std::string::npos) {
@@ -135,7 +136,7 @@ class CommandLine : public testing::Test {
     return std::string(SMEMTUNE_SOURCE_DIR) + "/configs/" + name;
   }
 
-  /// A space of one kernel written here, with its source beside it.
+  /// Writes a space with one kernel and its source, and returns the file.
   std::string space(const std::string& source) {
     write(folder_ / "mine.cu", source);
     write(folder_ / "mine.json", R"json({
@@ -158,7 +159,8 @@ class CommandLine : public testing::Test {
   smemtune::TemporaryFolder own_folder_;
   std::filesystem::path folder_ = own_folder_.path();
   std::string program_ = SMEMTUNE_EXECUTABLE;
-  sighandler_t hangup_ = SIG_DFL;  ///< What the program is started with, whoever runs the tests.
+  /// The handler that the program starts with, whoever runs the tests.
+  sighandler_t hangup_ = SIG_DFL;
 };
 
 constexpr const char* kTwice = R"(
@@ -333,7 +335,7 @@ TEST_F(CommandLine, ChecksArgumentsAgainstTheSignature) {
                           "'in', a buffer of " +
                           std::string(type)));
   }
-  // What asks has no name that the kernel has as a macro.
+  // The names in the signature check must not collide with the kernel's macros.
   write(folder_ / "macros.cu", std::string("#define K 1\n#define A 2\n#define T 3\n") + kTwice);
   const Ended macros =
       check_with([](nlohmann::json& json) { json["kernels"][0]["source"] = "macros.cu"; });
@@ -581,7 +583,7 @@ TEST_F(CommandLine, RefusesADatabaseThatIsNoneAndLeavesItAlone) {
 }
 
 TEST_F(CommandLine, SaysWhyItEndsAfterItsTime) {
-  // A compiler that takes two seconds to say its name: no worker greets before.
+  // The compiler takes two seconds to print its version, so no worker is ready before.
   const std::filesystem::path slow = folder_ / "slow";
   write(slow, "#!/bin/sh\n[ \"$1\" = --version ] && sleep 2\nexec c++ \"$@\"\n");
   std::filesystem::permissions(slow, std::filesystem::perms::owner_all);
@@ -627,7 +629,7 @@ TEST_F(CommandLine, WaitsForNoFifoWhateverItIsGivenAs) {
       status("best --db '" + this->database().string() + "'", "SMEMTUNE_SHARED_DB=" + database), 2);
   EXPECT_EQ(status("--dry-run --device sm_90 --nvrtc " + pipe("libnvrtc.so") + " --space " + file),
             2);
-  // Named by a space file.
+  // The FIFO is named by a space file.
   std::filesystem::remove(folder_ / "mine.cu");
   pipe("mine.cu");
   EXPECT_EQ(status("--check " + file), 2);
@@ -852,7 +854,7 @@ TEST_F(CommandLine, EndsCleanlyAtEverySignalThatAsksForIt) {
   }
 }
 
-/// Whether the process has a handler for SIGINT.
+/// Returns true if the process has a handler for SIGINT.
 bool catches_interrupts(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   for (std::string line; std::getline(status, line);) {
@@ -862,7 +864,7 @@ bool catches_interrupts(pid_t process) {
   return false;
 }
 
-// One that asks for a search space which takes minutes to count.
+// The command needs minutes to count its search space.
 TEST_F(CommandLine, EndsACommandThatOnlyAnswersAtTheFirstSignal) {
   nlohmann::json mine = nlohmann::json::parse(read(space(kTwice)));
   nlohmann::json& kernel = mine["kernels"][0];
@@ -933,7 +935,7 @@ TEST_F(CommandLine, ADiskThatIsFullIsStatusFourAndCostsNothingStored) {
   const auto results_before = nlohmann::json::parse(before)["results"].size();
   struct rlimit usual {};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
-  // No file may become larger than the database is: it is full as soon as it has to grow.
+  // No file may become larger than the database is now: the disk is full as soon as it has to grow.
   const auto size = static_cast<rlim_t>(std::filesystem::file_size(database()));
   const struct rlimit full = {.rlim_cur = size, .rlim_max = usual.rlim_max};
   Ended ended;
@@ -982,7 +984,7 @@ TEST_F(CommandLine, TooLittleMemoryIsStatusFive) {
   std::iota(values.begin(), values.end(), 1);
   many["kernels"][0]["entry"] = "twice<THREADS, A, B, C, D>";
   for (const char* name : {"A", "B", "C", "D"}) many["kernels"][0]["parameters"][name] = values;
-  // What only some of the points fulfill is counted point by point.
+  // Only some of the points satisfy this constraint, so they are counted one by one.
   many["kernels"][0]["constraints"] = {"A + B + C + D < 280"};
   write(file, many.dump());
   struct rlimit usual {};
@@ -1100,7 +1102,7 @@ TEST_F(CommandLine, RunsOneConfigurationAndKeepsWhatTheCompilerMade) {
   EXPECT_EQ(document["problems"][0]["results"][0]["status"], "correct");
   EXPECT_FALSE(std::filesystem::exists(database())) << "it stores nothing";
 
-  // The command that a profiler is given launches it, and says nothing.
+  // The command for profilers launches the kernel and prints nothing.
   const std::string command = read(folder_ / "kept" / "commands.txt");
   EXPECT_THAT(command, HasSubstr("--profile"));
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
@@ -1115,12 +1117,12 @@ TEST_F(CommandLine, ShowsTheLogOfOneConfigurationLineByLine) {
   EXPECT_THAT(bad.out, testing::ContainsRegex("\n    mine.cu:2:[^\n]*error"));
 }
 
-// State outlives a launch, and the timed ones were not looked at.
+// Static state survives between launches, and the outputs of timed launches used not to be checked.
 TEST_F(CommandLine, CrownsNoKernelThatIsRightOnlyWhenItIsNotTimed) {
   const std::string tricks[] = {
-      // Writes nothing from its 9th launch on.
+      // Writes nothing from the 9th launch on.
       "if (THREADS != 32 && ++calls[i] > 8) return;",
-      // Returns where the input is what it was.
+      // Returns early if the input is unchanged.
       "if (THREADS != 32) { if (calls[i] && last[i] == in[i]) return; calls[i] = 1; last[i] = "
       "in[i]; }"};
   for (const std::string& trick : tricks) {
@@ -1143,7 +1145,7 @@ __global__ void twice(const float* in, float* out, int n) {
     for (const auto& result : problem["results"]) {
       const bool is_honest = result["configuration"]["THREADS"] == 32;
       const auto detail = result["detail"].get<std::string>();
-      // On a busy machine one launch may seem so slow that no other is timed or looked at.
+      // On a busy machine one launch may seem so slow that no further one is timed or checked.
       if (!is_honest && detail.find("not sampled further") != std::string::npos) continue;
       EXPECT_EQ(result["status"], is_honest ? "correct" : "correctness") << result;
       if (!is_honest) {
@@ -1186,7 +1188,7 @@ __global__ void twice(const float* in, float* out, int n) {
   }
 }
 
-/// Sums 64 rows of 4096 terms; ORDER 1 sums in another order, 2 forgets a term.
+/// Sums 64 rows of 4096 terms; ORDER 1 sums in another order, ORDER 2 omits a term.
 constexpr const char* kSums = R"(
 template <int THREADS>
 __global__ void plain(const float* in, float* out, int rows) {
@@ -1307,7 +1309,7 @@ TEST_F(CommandLine, ChecksStoredWinners) {
   EXPECT_EQ(document["problems"][0]["others"].size(), 2u);
   EXPECT_TRUE(document["problems"][0]["stale"].empty());
 
-  // Edited since: what is stored was measured with another source.
+  // After this edit, the stored result was measured with another source.
   write(folder_ / "mine.cu", R"(
 template <int THREADS>
 __global__ void twice(const float* in, float* out, int n) {
@@ -1321,7 +1323,7 @@ __global__ void twice(const float* in, float* out, int n) {
   EXPECT_EQ(other.status, 2) << "nothing is stored: " << other.err;
 }
 
-/// Return the cell of the first result in the column of that title.
+/// Returns the cell of the first result in the column with this title.
 std::string csv_cell(const std::string& csv, const std::string& title) {
   const auto cells = [](const std::string& line) {
     std::vector<std::string> all(1);
@@ -1346,7 +1348,7 @@ std::string csv_cell(const std::string& csv, const std::string& title) {
   return cells(line).at(static_cast<std::size_t>(place));
 }
 
-/// Every answer that is read with the space's file holds results against the file as it is now.
+/// All commands that are given the space's file compare stored results with the current file.
 TEST_F(CommandLine, SaysOfResultsThatTheirSpaceFileOrSourceHasChangedSince) {
   const std::string file = space(kTwice);
   ASSERT_EQ(run({"--space", file, "--device", "cpu"}).status, 0);
@@ -1413,7 +1415,7 @@ TEST_F(CommandLine, SaysOfResultsThatTheirSpaceFileOrSourceHasChangedSince) {
   EXPECT_EQ(broken.status, 0) << broken.err;
 }
 
-/// What an edit made wrong is not named as if nothing had happened, in the file's own words.
+/// A winner that an edit of the tolerances made invalid is marked, in the terms of the space file.
 TEST_F(CommandLine, NamesNoWinnerThatTheTolerancesOfNowRejectWithoutAWord) {
   const std::string file = space(R"(
 template <int THREADS>
@@ -1595,7 +1597,7 @@ TEST_F(CommandLine, SaysThatAWinnerWasComparedWithOnlyItself) {
 }
 
 TEST_F(CommandLine, AStoredWinnerThatIsWrongNowIsStatusOne) {
-  // The default is slow, so that another wins; then all others become wrong.
+  // The default is slow, so that another configuration wins; then all others become wrong.
   const std::string file = space(R"(
 template <int THREADS>
 __global__ void twice(const float* in, float* out, int n) {

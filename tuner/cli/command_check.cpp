@@ -23,7 +23,7 @@
 namespace smemtune::cli {
 namespace {
 
-/// The results of exactly this problem, space and device model.
+/// Returns the results of exactly this problem, space and device model.
 std::vector<db::StoredResult> of(std::vector<db::StoredResult> results, const Space& space,
                                  const Problem& problem, const Device& device) {
   const std::string model = db::device_model_key(device);
@@ -48,8 +48,8 @@ Environment environment_now(const LoadedSpace& loaded, const KernelTemplate* ker
   return now;
 }
 
-/// Why a winner is not verified as --strict asks; empty where it is. A sample of the elements is
-/// enough.
+/// Returns why a winner does not satisfy --strict; empty if it does. Comparing a sample of the
+/// elements is sufficient.
 std::string why_unverified(const Coverage& coverage) {
   if (coverage.with == ComparedWith::only_itself) {
     return "it was compared with nothing but its own default";
@@ -69,7 +69,7 @@ class Check {
         observer_(observer),
         stop_(stop) {}
 
-  /// Nullopt when nothing is stored, or stop is asked for.
+  /// Checks the winner of a problem. nullopt if nothing is stored, or if `stop` was set.
   std::optional<WinnerCheck> problem(const Problem& problem) {
     const Space& space = loaded_.space;
     const Device& device = pool_.greeting().devices.front();
@@ -161,9 +161,10 @@ int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
   const auto say = [&](const std::string& line) {
     if (!options.quiet) cli::say(line);
   };
-  // Before anything is started: a database that cannot be used is found at once.
+  // Opened before any process is started, so that an unusable database is reported at once.
   const db::ResultStore probe(options.database, db::ResultStore::Mode::read_only);
-  chosen_problems(loaded.space, options.problems, DeviceKind::gpu);  // Refuses what is no problem.
+  // Throws for an invalid problem.
+  chosen_problems(loaded.space, options.problems, DeviceKind::gpu);
   const ChosenDevices chosen = choose_devices(options.device);
   say(chosen.notice);
   const Device& device = chosen.devices.front();

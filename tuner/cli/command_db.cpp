@@ -24,7 +24,7 @@ namespace {
 
 using db::Json;
 
-/// As text, or as a document with these members.
+/// Prints the text, or with --json a document with these members.
 void show(const DatabaseOptions& options, const std::string& text, const char* format,
           const Json& members) {
   if (options.json) {
@@ -81,7 +81,7 @@ int run_backup(const DatabaseOptions& options) {
   return 0;
 }
 
-/// Runs and kernels that lose results, a table of each.
+/// Returns tables of the kernels and of the runs that lose results.
 std::string prune_lists(const db::Pruned& pruned, const char* run_goes) {
   constexpr std::size_t kMostRuns = 100;
   Table parts({"device", "space", "kernel", ">results", ">bests", "imported from"});
@@ -162,7 +162,7 @@ int run_prune(const DatabaseOptions& options) {
         "prune: say what to remove: --stale, --source, --older-than, --run, --status, --space, "
         "--kernel, --device, --problem");
   }
-  if (!query.status.empty()) parse_status(query.status);  // Throws.
+  if (!query.status.empty()) parse_status(query.status);  // Throws for an unknown status.
   const auto backup = options.no_backup ? db::PruneBackup::none : db::PruneBackup::beside;
   const db::Pruned pruned = options.yes ? db::prune(options.database, rule, backup)
                                         : db::would_prune(options.database, rule);

@@ -23,7 +23,7 @@
 namespace smemtune::cli {
 namespace {
 
-/// What the new version's kernels are called beside the old one's.
+/// Returns the name of a kernel of the new version in the combined space.
 std::string new_name(const std::string& kernel) { return kernel + "@new"; }
 
 std::string hash_of(const LoadedSpace& loaded, const KernelTemplate& kernel) {
@@ -31,8 +31,8 @@ std::string hash_of(const LoadedSpace& loaded, const KernelTemplate& kernel) {
                      loaded.sources.at(loaded.space.verify.reference));
 }
 
-/// The old version with the new one's kernels beside its own: both have the same data, and the old
-/// reference says what is right, so that a new one that has become wrong does not.
+/// Returns the old version with the new version's kernels added. Both use the same data, and the old
+/// reference defines what is correct, even if the new one has become wrong.
 LoadedSpace side_by_side(const LoadedSpace& before, const LoadedSpace& now) {
   LoadedSpace both = before;
   for (KernelTemplate kernel : now.space.kernels) {
@@ -83,7 +83,7 @@ class Diff {
     }
   }
 
-  /// The winners and the defaults of every kernel that both versions have.
+  /// Compares the winners, and the defaults of every kernel that both versions have.
   std::vector<VersionPair> problem(const Problem& problem, std::vector<std::string>& notes) {
     std::vector<VersionPair> pairs;
     if (auto winners = winner_pair(problem)) pairs.push_back(std::move(*winners));
@@ -103,7 +103,7 @@ class Diff {
   }
 
  private:
-  /// The fastest that is stored of a version's kernels.
+  /// Returns the fastest stored configuration of a version's kernels.
   std::optional<KernelConfiguration> winner(const LoadedSpace& version,
                                             const Problem& problem) const {
     if (!store_) return std::nullopt;
@@ -128,7 +128,8 @@ class Diff {
     return KernelConfiguration{best->result.kernel, best->result.configuration};
   }
 
-  /// A version that was never tuned has the other's winner, where it has that kernel.
+  /// Returns the pair of winners. A version that was never tuned gets the other's winner, if it has
+  /// that kernel.
   std::optional<VersionPair> winner_pair(const Problem& problem) const {
     auto old_one = winner(before_, problem);
     auto new_one = winner(now_, problem);
@@ -198,7 +199,8 @@ class Diff {
     request.options.finalists = request.only.size();
     request.options.static_reject = false;
     request.options.cut_factor = 1e6;
-    request.options.screen_ms = 0;  // Too few samples would tell nothing of who is far behind.
+    // With too few samples, a verdict on a configuration far behind would be impossible.
+    request.options.screen_ms = 0;
     return request;
   }
 
@@ -271,7 +273,8 @@ int run_diff(const DiffOptions& options, const std::atomic<bool>& stop) {
   const auto say = [&](const std::string& line) {
     if (!options.quiet) cli::say(line);
   };
-  chosen_problems(now.loaded.space, options.problems, DeviceKind::gpu);  // Refuses what is none.
+  // Throws for an invalid problem.
+  chosen_problems(now.loaded.space, options.problems, DeviceKind::gpu);
   const ChosenDevices chosen = choose_devices(options.device);
   say(chosen.notice);
   const Device& device = chosen.devices.front();

@@ -16,8 +16,8 @@ struct DiffOptions {
   std::string old_version;  ///< A space file, or `REV:path`.
   std::string new_version;
   std::filesystem::path database;
-  std::vector<std::string> kernels;   ///< Empty: all that both versions have.
-  std::vector<std::string> problems;  ///< Empty: all of the new version's file.
+  std::vector<std::string> kernels;   ///< Empty: all kernels that both versions have.
+  std::vector<std::string> problems;  ///< Empty: all problems of the new version's file.
   DeviceChoice device;
   double tolerance_percent = 3;
   std::uint64_t seed = 1;
@@ -30,8 +30,8 @@ struct DiffOptions {
 void add_diff_options(CLI::App& app, DiffOptions& options);
 
 /// Measures the winners and the defaults of two versions of a space back to back, and stores
-/// nothing. Returns the exit status: 0, 1 where the new version loses more than the tolerance, 130
-/// when `stop` was set. Throws InputError where the two have nothing in common.
+/// nothing. Returns the exit status: 0, 1 if the new version loses more than the tolerance, 130 if
+/// `stop` was set. Throws InputError if the versions have nothing in common.
 int run_diff(const DiffOptions& options, const std::atomic<bool>& stop);
 
 }  // namespace smemtune::cli

@@ -21,14 +21,14 @@ namespace {
 
 using db::Json;
 
-/// What a file held and what became of it.
+/// The contents of a file, and what became of them.
 struct Imported {
   db::ImportedFile file;
   db::Added added;
-  std::map<std::string, std::uint64_t> statuses;  ///< How many results have each.
+  std::map<std::string, std::uint64_t> statuses;  ///< Number of results with each status.
 };
 
-/// Stores the runs of the file that comes next.
+/// Stores the runs of the next file.
 Imported store_next(ReadAhead& files, db::ResultStore& store) {
   Imported imported;
   for (;;) {
@@ -52,7 +52,7 @@ Imported store_next(ReadAhead& files, db::ResultStore& store) {
   }
 }
 
-/// A line for each entry that was left out, up to so many as are kept.
+/// Prints a line for each entry that was left out, as far as their faults were kept.
 void say_left_out(const db::ImportedFile& file) {
   for (const std::string& fault : file.odd.faults) {
     say("smemtune: " + printable(file.origin.file + ": " + fault) + "; left out");
@@ -111,7 +111,7 @@ void add_files(const ImportOptions& options, const db::ImportNames& names, db::R
                    printable(file.string()).c_str());
     }
     say_left_out(imported.file);
-    // Said when it is stored: whatever happens to the next file.
+    // Printed as soon as the file is stored, whatever happens to the next one.
     if (!options.json) write_out(text_of(imported) + "\n");
     files.push_back(json_of(imported));
   }

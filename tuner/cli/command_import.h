@@ -9,7 +9,7 @@
 
 namespace smemtune::cli {
 
-/// Of `import` and of `merge`.
+/// Options of `import` and `merge`.
 struct ImportOptions {
   std::filesystem::path database;
   std::vector<std::filesystem::path> files;

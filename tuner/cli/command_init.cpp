@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Kernels that are compared with each other, or that are launched one after the other.
+/// Kernels that are either compared with each other or launched one after the other.
 struct ChosenKernels {
   std::vector<std::string> names;
   bool together = false;
@@ -71,7 +71,7 @@ ChosenKernels chosen_kernels(const FlatSource& source, const KernelFile& file,
   return {.names = options.kernels};
 }
 
-/// A name of a space, made of a file's.
+/// Derives the name of a space from a file's name.
 std::string space_name(const fs::path& file) {
   std::string name;
   for (const char c : file.stem().string()) {
@@ -112,11 +112,11 @@ std::string signature_text(const FlatSource& source, const KernelFunction& kerne
   return text + ", " + std::to_string(kernel.parameters.size()) + " arguments";
 }
 
-/// What is written, and where.
+/// The files to write.
 struct Files {
   std::filesystem::path space;
-  std::filesystem::path kernels;  ///< Beside it; empty: the source itself is what is tuned.
-  std::string source;             ///< As the space names it.
+  std::filesystem::path kernels;  ///< Beside the space file; empty if the source itself is tuned.
+  std::string source;             ///< The name of the source in the space file.
 };
 
 Files files_of(const InitOptions& options, bool needs_copy) {
@@ -235,7 +235,7 @@ void add_init_options(CLI::App& app, InitOptions& options) {
 }
 
 int run_init(const InitOptions& options) {
-  const fs::path share = share_folder();  // Missing, nothing is written.
+  const fs::path share = share_folder();  // If it is missing, nothing is written.
   FlatSource source = read_flat_source(options.source, options.with);
   const KernelFile all = read_kernel_file(source);
   const auto [kernels, together] = chosen_kernels(source, all, options);

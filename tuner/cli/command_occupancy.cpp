@@ -39,8 +39,8 @@ std::string heading(const Device& device) {
   return device.name == of ? of : device.name + ", " + of;
 }
 
-/// How large charts may be on this terminal, or nullopt where they have no room: a chart takes its
-/// rows and four lines more, and there are three.
+/// Returns the size of charts for this terminal, or nullopt if they do not fit: there are three
+/// charts, each of which takes its rows and four more lines.
 std::optional<ChartSize> chart_size() {
   winsize size = {};
   const std::size_t columns = terminal_columns(STDOUT_FILENO);
@@ -63,7 +63,7 @@ std::string charts(const Device& device, const BlockNeeds& needs, bool asked) {
                    std::to_string(most) + " " + what);
 }
 
-/// `256`, `16x16`, `8x8x4`.
+/// Parses text like `256`, `16x16`, `8x8x4`.
 std::int64_t parse_threads(const std::string& text, const Device& device) {
   constexpr std::uint64_t kMost = 1 << 20;
   std::uint64_t threads = 1;
@@ -105,7 +105,7 @@ BlockNeeds needs_of(const OccupancyOptions& options, const Device& device) {
 
 int answer_numbers(const OccupancyOptions& options, const Device& device) {
   const BlockNeeds needs = needs_of(options, device);
-  // A target alone asks what a block may use, not what one that uses nothing reaches.
+  // With only a target, the question is what a block may use, not the occupancy of an empty block.
   const bool forward = !options.target || options.registers || options.shared;
   if (options.json) {
     Json json = {{"device", db::device_json(device)}};
@@ -123,7 +123,8 @@ int answer_numbers(const OccupancyOptions& options, const Device& device) {
   return 0;
 }
 
-/// The kernels that are meant: the one that is named, else all that have the parameters.
+/// Returns a question for each kernel that is meant: the named one, or all that have the
+/// parameters.
 std::vector<FitQuestion> questions(const OccupancyOptions& options, const Space& space) {
   const Problem problem =
       options.problem.empty() ? space.problems.front() : parse_problem(space, options.problem);
@@ -141,7 +142,7 @@ std::vector<FitQuestion> questions(const OccupancyOptions& options, const Space&
   }
   if (!result.empty()) return result;
   if (!first_fault.empty()) throw InputError("--config: " + first_fault);
-  chosen_kernel(space, options.kernel);  // Throws: it has none of that name.
+  chosen_kernel(space, options.kernel);  // Throws, because no kernel has this name.
   return result;
 }
 

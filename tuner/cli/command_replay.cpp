@@ -42,7 +42,8 @@ RecordedKernel recorded_kernel(const db::Recording& recording) {
   return kernel;
 }
 
-/// The space's kernel whose parameters the recording has. Throws InputError where there is none.
+/// Returns the kernel of the space with the most parameters, all of which the recording has. Throws
+/// InputError if there is none.
 const KernelTemplate& kernel_of(const Space& space, const db::Recording& recording) {
   const KernelTemplate* kernel = nullptr;
   for (const KernelTemplate& one : space.kernels) {
@@ -58,7 +59,8 @@ const KernelTemplate& kernel_of(const Space& space, const db::Recording& recordi
                    recording.file.string());
 }
 
-/// What the launches of `space` cost where it was recorded, each calculated once. Refers to both.
+/// Returns the cost of the space's launches on the recorded device, each computed once. Keeps
+/// references to `space` and `configurations`.
 LaunchCost launch_cost_of(const Space& space, const db::Recording& recording,
                           const SearchSpace& configurations, const Device& device) {
   const KernelTemplate& kernel = kernel_of(space, recording);
@@ -79,7 +81,7 @@ LaunchCost launch_cost_of(const Space& space, const db::Recording& recording,
   };
 }
 
-/// What of the space was timed there, the fastest first.
+/// Returns the timed configurations of the recording that are in the space, fastest first.
 Ranking ranking(const db::Recording& recording, const SearchSpace& space) {
   std::vector<std::pair<double, ConfigurationIndex>> timed;
   for (const db::Recording::Evaluation& evaluation : recording.evaluations) {
@@ -93,7 +95,7 @@ Ranking ranking(const db::Recording& recording, const SearchSpace& space) {
   return ranking;
 }
 
-/// Whether it was recorded how long anything took to compile, which is most of what a search takes.
+/// Returns true if any compile time was recorded: compiling is most of the time of a search.
 bool knows_seconds(const RecordedKernel& kernel) {
   return std::ranges::any_of(
       kernel.answers, [](const RecordedKernel::Answer& answer) { return answer.compile_ms > 0; });
@@ -169,7 +171,8 @@ std::vector<std::string> strategies_to_replay(const ReplayCommandOptions& option
       if (info.name != "exhaustive") names.push_back(info.name);
     }
   }
-  for (const std::string& name : names) make_strategy(name, {}, 1);  // Refuses an unknown one.
+  // Throws for an unknown strategy.
+  for (const std::string& name : names) make_strategy(name, {}, 1);
   return names;
 }
 

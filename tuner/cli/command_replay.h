@@ -11,10 +11,11 @@ namespace smemtune::cli {
 
 struct ReplayCommandOptions {
   std::vector<std::filesystem::path> data;
-  std::vector<std::filesystem::path> from;  ///< Known before: recordings of the same kernel.
-  std::filesystem::path space;              ///< What is known of launches; empty: nothing.
-  std::string device;                       ///< With `space`; empty: as the recording says.
-  std::vector<std::string> strategies;      ///< Empty: all but `exhaustive`.
+  /// Recordings of the same kernel that the search knows in advance.
+  std::vector<std::filesystem::path> from;
+  std::filesystem::path space;          ///< Source of launch costs; empty: the search knows none.
+  std::string device;                   ///< For `space`; empty: the device of the recording.
+  std::vector<std::string> strategies;  ///< Empty: all strategies but `exhaustive`.
   std::uint64_t seeds = 20;
   std::uint64_t first_seed = 1;
   std::uint64_t evaluations = 500;
@@ -26,8 +27,8 @@ struct ReplayCommandOptions {
 
 void add_replay_options(CLI::App& app, ReplayCommandOptions& options);
 
-/// Searches what was recorded again, with each strategy and seed. Throws InputError for a file that
-/// cannot be read, and for a strategy that is not known.
+/// Replays searches over the recordings, with each strategy and seed. Throws InputError for a file
+/// that cannot be read, and for an unknown strategy.
 int run_replay(const ReplayCommandOptions& options);
 
 }  // namespace smemtune::cli

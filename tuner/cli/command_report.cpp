@@ -27,7 +27,8 @@ namespace {
 
 using Reported = std::variant<ReportSource, VersionDiff>;
 
-/// The one space that the query means. Throws InputError naming those that there are.
+/// Returns the only space that matches the query. Throws InputError naming the spaces if there are
+/// several.
 std::string the_space(const ReportOptions& options, const db::LayeredStore& store) {
   std::set<std::string> spaces;
   for (const db::StoredRun& run : store.runs(options.query)) {
@@ -64,7 +65,7 @@ ReportSource stored(const ReportOptions& options) {
   return source;
 }
 
-/// What the document says, of the devices, problems and kernels that are asked for.
+/// Returns the contents of the document, restricted to the requested devices, problems and kernels.
 Reported documented(const ReportOptions& options, const std::string& file) {
   if (!options.query.space.empty() || !options.query.run.empty() ||
       options.query.source != kOwnAndShared) {
@@ -86,7 +87,7 @@ Reported documented(const ReportOptions& options, const std::string& file) {
   return reported;
 }
 
-/// What `options.of` names: the document, and with the format svg the figure.
+/// The document and, with the format svg, the figure that `options.of` names.
 struct Named {
   std::string document;
   std::string figure;

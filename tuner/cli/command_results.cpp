@@ -46,7 +46,8 @@ std::string imported_from(const std::filesystem::path& file) {
   return "imported from " + file.filename().string();
 }
 
-/// Where a result comes from that was not measured here, and what is to be known of its time.
+/// Returns remarks about a result: where it comes from if it was not measured here, and caveats
+/// about its time.
 std::string remarks(const db::StoredResult& stored) {
   std::vector<std::string> all;
   if (!stored.shared_from.empty()) all.push_back("from " + stored.shared_from);
@@ -71,7 +72,7 @@ std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
   return best;
 }
 
-/// The one result to be written as #defines.
+/// Returns the only result, which is to be written as #defines.
 const db::StoredResult& only(const std::vector<db::StoredResult>& best) {
   if (best.size() == 1) return best.front();
   std::string text;
@@ -84,7 +85,8 @@ const db::StoredResult& only(const std::vector<db::StoredResult>& best) {
       " match: --space, --problem, --device and --kernel narrow them down to one:" + text);
 }
 
-/// What is run for each problem with so many configurations; `reports` says what that costs.
+/// Returns the results of a portfolio of the requested size for each problem; `reports` receives
+/// its cost.
 std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
                                                  const db::LayeredStore& store,
                                                  std::vector<PortfolioReport>& reports) {
@@ -106,7 +108,8 @@ std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
 std::string export_text(const ResultsOptions& options, const db::LayeredStore& store) {
   if (options.format == "kernel-tuner" || options.format == "t4") {
     std::vector<db::StoredResult> results = store.results(options.query);
-    if (results.empty()) best_or_throw(options, store, /*per_kernel=*/true);  // Says why.
+    // Throws with the reason.
+    if (results.empty()) best_or_throw(options, store, /*per_kernel=*/true);
     std::erase_if(results, [](const db::StoredResult& stored) { return stored.stale; });
     if (results.empty()) {
       throw InputError(options.database.string() +
@@ -162,7 +165,7 @@ int show_one(const ResultsOptions& options, const db::LayeredStore& store) {
   return 0;
 }
 
-/// A list that is written as it comes: a document of its own with `--json`, else a table.
+/// A list that is printed while it is produced: as a document with `--json`, otherwise as a table.
 class Listing {
  public:
   Listing(const ResultsOptions& options, std::string name, const std::vector<std::string>& columns)
@@ -201,7 +204,7 @@ class Listing {
   std::string name_;
   Table table_;
   db::ListDocument document_;
-  std::string text_;  ///< Of the document, not yet written.
+  std::string text_;  ///< Part of the document that is not yet written.
   std::uint64_t count_ = 0;
 };
 
@@ -240,7 +243,7 @@ int list_runs(const ResultsOptions& options, const db::LayeredStore& store) {
                                                       : run.outcome;
     std::string tool = run.imported_from.empty() ? run.compiler : imported_from(run.imported_from);
     if (!run.shared_from.empty()) tool += ", from " + run.shared_from;
-    const bool is_ours = run.imported_from.empty();  // Others tell no seed.
+    const bool is_ours = run.imported_from.empty();  // Other tools record no seed.
     listing.add(
         {run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,
          run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""), run.strategy,
@@ -296,7 +299,8 @@ void add_best_options(CLI::App& app, ResultsOptions& options) {
 }
 
 void add_list_options(CLI::App& app, ResultsOptions& options) {
-  options.query.source = "own,imported";  // A list mixes nothing.
+  // A list shows each result by itself, so it can include imported ones.
+  options.query.source = "own,imported";
   add_query(app, options);
   app.add_flag("--results", options.results, "Show single results instead of runs");
   app.add_option("--status", options.query.status,
@@ -366,7 +370,7 @@ int run_list(const ResultsOptions& options) {
   if (of_results != nullptr && !options.results) {
     throw InputError(std::string(of_results) + " selects single results: add --results");
   }
-  if (!query.status.empty()) parse_status(query.status);  // Throws.
+  if (!query.status.empty()) parse_status(query.status);  // Throws for an unknown status.
   const db::LayeredStore store = open(options);
   return options.results ? list_results(options, store) : list_runs(options, store);
 }

@@ -10,22 +10,23 @@
 
 namespace smemtune::cli {
 
-/// Options of the subcommands that answer from stored results. They need neither GPU nor CUDA.
+/// Options of the subcommands that answer from stored results, which need neither GPU nor CUDA.
 struct ResultsOptions {
   std::filesystem::path database;
   db::Query query;
   bool no_shipped = false;
-  bool per_kernel = false;  ///< best: each kernel's, not only the fastest of all.
-  bool one = false;         ///< best: the one that loses least over all problems.
-  bool results = false;     ///< list: single results instead of runs.
-  std::uint64_t limit = 0;  ///< list: so many at most; 0 is all.
+  bool per_kernel = false;  ///< For best: the best of each kernel, not only the fastest of all.
+  bool one = false;         ///< For best: the configuration that loses least over all problems.
+  bool results = false;     ///< For list: single results instead of runs.
+  std::uint64_t limit = 0;  ///< For list: maximum number; 0: all.
   bool json = false;
-  std::string format = "json";  ///< export: defines, header, json or csv; compare: text, md, ...
-  std::uint64_t portfolio = 0;  ///< export: so many configurations; 0: each problem's best.
+  /// For export: defines, header, json or csv; for compare: text, md, ...
+  std::string format = "json";
+  std::uint64_t portfolio = 0;  ///< For export: number of configurations; 0: each problem's best.
   std::filesystem::path output = "-";
 };
 
-/// The options that say which stored results are meant, but for --source.
+/// Adds the options that select stored results, except --source.
 void add_selection(CLI::App& app, db::Query& query);
 
 void add_best_options(CLI::App& app, ResultsOptions& options);
@@ -33,8 +34,7 @@ void add_list_options(CLI::App& app, ResultsOptions& options);
 void add_export_options(CLI::App& app, ResultsOptions& options);
 void add_compare_options(CLI::App& app, ResultsOptions& options);
 
-/// Each prints its answer on stdout and returns 0. Throw StoreError, and InputError when nothing
-/// matches.
+/// Prints the answer on stdout and returns 0. Throws StoreError, and InputError if nothing matches.
 int run_best(const ResultsOptions& options);
 int run_list(const ResultsOptions& options);
 int run_export(const ResultsOptions& options);

@@ -46,7 +46,7 @@ Wanted find_wanted(const RunOptions& options, DeviceKind kind) {
   return wanted;
 }
 
-/// The command that launches this configuration and nothing else.
+/// Returns the command that only launches this configuration.
 std::string profile_command(const RunOptions& options, const Wanted& wanted, const Device& device) {
   std::vector<std::string> words = {executable().string(),
                                     "run",
@@ -71,7 +71,7 @@ std::string profile_command(const RunOptions& options, const Wanted& wanted, con
   return shell_command(words);
 }
 
-/// One command a line, of tools that look at the kernel.
+/// Returns commands of tools that analyze the kernel.
 std::vector<std::string> tool_commands(const RunOptions& options, const Wanted& wanted,
                                        const Device& device) {
   const std::string alone = profile_command(options, wanted, device);
@@ -81,7 +81,7 @@ std::vector<std::string> tool_commands(const RunOptions& options, const Wanted& 
     const auto file = std::filesystem::absolute(options.keep) / wanted.chosen.kernel->name;
     report = "--force-overwrite -o " + shell_word(file.string()) + " ";
   }
-  // The compiler was given texts and not files: where ncu finds them is told here.
+  // The compiler was given texts instead of files, so ncu must be told where the sources are.
   const auto folder = options.keep.empty() ? std::filesystem::absolute(options.space).parent_path()
                                            : std::filesystem::absolute(options.keep) / "source";
   const std::string sources =
@@ -92,14 +92,15 @@ std::vector<std::string> tool_commands(const RunOptions& options, const Wanted& 
       "compute-sanitizer --tool synccheck " + alone};
 }
 
-/// Where a source goes below the folder: as it is included, but never out of the folder.
+/// Returns the path of a source below the folder: the path by which it is included, but never
+/// outside of the folder.
 std::filesystem::path kept_name(const std::string& name) {
   const std::filesystem::path path = std::filesystem::path(name).lexically_normal();
   const bool inside = path.is_relative() && !path.empty() && *path.begin() != "..";
   return inside ? path : path.filename();
 }
 
-/// Writes files into the folder of --keep and remembers which.
+/// Writes files into the folder of --keep and records their names.
 class Keeper {
  public:
   explicit Keeper(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -154,7 +155,8 @@ std::vector<std::string_view> lines_in(std::string_view text) {
   return lines;
 }
 
-/// What the compiler reported, without the entries of other configurations that it compiled along.
+/// Returns the compiler's report, without the entries of other configurations compiled together
+/// with this one.
 std::string own_report(const OneResult& one) {
   constexpr std::string_view kBegin = "Compiling entry function '";
   std::string text;
@@ -224,7 +226,7 @@ std::string launches_text(const Result& result, DeviceKind kind) {
   return text;
 }
 
-/// Its lines below each other.
+/// Returns the text with each line indented.
 std::string indented(std::string_view text) {
   std::string result;
   while (text.ends_with('\n')) text.remove_suffix(1);
@@ -271,7 +273,7 @@ int profile(const RunOptions& options) {
       plan(bound, {.problems = {wanted.problem}}, wanted.chosen.configuration, device);
   if (!variant) throw InputError(variant.failure().detail);
   CompileRequest request = variant->requests.front();
-  // For profilers, which show lines of the source by it; the code is the same.
+  // Allows profilers to show lines of the source; the generated code is the same.
   static const std::string kLines = "-lineinfo";
   const bool has_lines = std::ranges::find(request.options, kLines) != request.options.end();
   if (device.kind == DeviceKind::gpu && !has_lines) request.options.push_back(kLines);

@@ -13,9 +13,9 @@ namespace smemtune::cli {
 
 struct RunOptions {
   std::filesystem::path space;
-  std::string kernel;  ///< Empty: the only one that has the configuration's parameters.
+  std::string kernel;  ///< Empty: the only one that has the parameters of the configuration.
   std::string configuration;
-  std::string problem;  ///< Empty: the file's first.
+  std::string problem;  ///< Empty: the first one of the file.
   std::filesystem::path database;
   std::filesystem::path keep;  ///< A folder; empty: nothing is kept.
   DeviceChoice device;
@@ -29,9 +29,9 @@ struct RunOptions {
 
 void add_run_options(CLI::App& app, RunOptions& options);
 
-/// One configuration by itself: compiled, verified and timed in workers; with `profile` compiled
-/// and launched once in this process and nothing else; with `dry_run` compiled only. Returns the
-/// exit status: 0, 3 when the configuration does not work, 130 when `stop` was set. Throws Error.
+/// Runs a single configuration: compiles, verifies and times it in workers; with `profile`, only
+/// compiles it and launches it once in this process; with `dry_run`, only compiles it. Returns the
+/// exit status: 0, 3 if the configuration does not work, 130 if `stop` was set. Throws Error.
 int run_run(const RunOptions& options, const std::atomic<bool>& stop);
 
 }  // namespace smemtune::cli

@@ -11,9 +11,9 @@ namespace smemtune::cli {
 
 struct SpaceOptions {
   std::filesystem::path space;
-  std::vector<std::string> kernels;   ///< Empty: all.
-  std::vector<std::string> problems;  ///< Empty: the file's first.
-  std::string device;                 ///< Empty: the first GPU here, else the H200.
+  std::vector<std::string> kernels;   ///< Empty: all kernels.
+  std::vector<std::string> problems;  ///< Empty: the first one of the file.
+  std::string device;                 ///< Empty: the first GPU in this machine, otherwise the H200.
   std::filesystem::path database;
   std::uint64_t samples = 5;
   std::uint64_t seed = 1;
@@ -22,7 +22,7 @@ struct SpaceOptions {
 
 void add_space_options(CLI::App& app, SpaceOptions& options);
 
-/// Prints what the search spaces of a file are made of. Compiles and measures nothing.
+/// Prints statistics of the search spaces in a file. Compiles and measures nothing.
 int run_space(const SpaceOptions& options);
 
 }  // namespace smemtune::cli

@@ -58,7 +58,7 @@ int check(const std::filesystem::path& file) {
   return 2;
 }
 
-/// The devices of `--also-fits l4,h100`.
+/// Returns the devices of an option like `--also-fits l4,h100`.
 std::vector<Device> also_fits_devices(const TuneOptions& options) {
   std::vector<Device> devices;
   if (options.also_fits.empty()) return devices;
@@ -115,7 +115,7 @@ void check_host_options(const TuneOptions& options) {
   }
 }
 
-/// The best of the space on these devices' models, also of earlier runs.
+/// Exports the best results of the space on these devices' models, including those of earlier runs.
 void export_best(const TuneOptions& options, const Space& space,
                  const std::vector<Device>& devices) {
   const db::ResultStore store(options.database, db::ResultStore::Mode::read_only);
@@ -245,12 +245,13 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   TuningRequest request;
   request.space = &loaded.space;
   request.kernels = chosen_kernels(loaded.space, options.kernels);
-  chosen_problems(loaded.space, options.problems, DeviceKind::gpu);  // Refuses what is no problem.
+  // Throws for an invalid problem.
+  chosen_problems(loaded.space, options.problems, DeviceKind::gpu);
   request.sources = loaded.sources;
   request.reference_in_double = loaded.reference_in_double;
   request.options = options.tuning;
   request.options.resume = !options.fresh;
-  make_strategy(request.options.strategy, {}, 1);  // Refuses an unknown name before work begins.
+  make_strategy(request.options.strategy, {}, 1);  // Throws for an unknown name before work begins.
   if (options.dry_run) {
     request.begun = options.begun;
     const int status = run_dry(options, loaded, request, late, stop);
@@ -282,7 +283,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   ChosenDevices chosen =
       hosts.empty() ? choose_devices(options.device) : choose_devices(options.device, hosts);
   say_unless_quiet(options, chosen.notice);
-  std::vector<DeviceLock> locks;  // Other hosts lock theirs.
+  std::vector<DeviceLock> locks;  // Other hosts lock their own devices.
   if (hosts.empty()) {
     const LateEnd::Clock::time_point asked = LateEnd::Clock::now();
     locks = lock_devices(chosen.devices, purpose, !options.no_wait, stop, tell);
@@ -294,7 +295,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   late.at("reading the database");
   std::ranges::move(session.met, std::back_inserter(chosen.devices));
   if (!options.export_file.empty()) export_best(options, loaded.space, chosen.devices);
-  // Whoever cut it off or replaced it meanwhile: opening looks at the whole of it.
+  // Opening checks the whole database, in case another program truncated or replaced it meanwhile.
   db::ResultStore(options.database, db::ResultStore::Mode::read_only);
   say_if_late();
   if (!options.quiet && !options.json) {

@@ -16,23 +16,24 @@ namespace smemtune::cli {
 
 struct TuneOptions {
   std::filesystem::path space;
-  std::filesystem::path check;  ///< `--check`: only look for faults in this file.
+  std::filesystem::path check;  ///< `--check`: only look for errors in this file.
   std::filesystem::path database;
-  std::filesystem::path export_file;  ///< `--export`: the best as JSON, when the run has ended.
+  /// `--export`: write the best results as JSON when the run has ended.
+  std::filesystem::path export_file;
   DeviceChoice device;
-  std::vector<std::string> kernels;   ///< Empty: all.
-  std::string also_fits;              ///< `--also-fits`: devices, with commas between.
+  std::vector<std::string> kernels;   ///< Empty: all kernels.
+  std::string also_fits;              ///< `--also-fits`: devices, separated by commas.
   std::vector<std::string> problems;  ///< Empty: those of the space file.
   TuningOptions tuning;
   bool no_shipped = false;
-  bool no_wait = false;  ///< Refuse a device that another smemtune uses.
+  bool no_wait = false;  ///< Fail if another smemtune uses the device.
   bool with_host = false;
   bool dry_run = false;
   bool fresh = false;
   bool json = false;
   bool quiet = false;
   bool verbose = false;
-  bool sparkline = false;  ///< Of the best so far, in the progress line.
+  bool sparkline = false;  ///< Show the course of the best time in the progress line.
   std::vector<std::string> command_line;
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 };
@@ -40,8 +41,8 @@ struct TuneOptions {
 /// Adds the options of `smemtune --space FILE` and of `smemtune tune`.
 void add_tune_options(CLI::App& app, TuneOptions& options);
 
-/// Tunes, or checks, or runs dry. Returns the exit status: 0, 3 when no configuration worked, 130
-/// when `stop` was set. Throws Error.
+/// Tunes, checks a file, or does a dry run. Returns the exit status: 0, 3 if no configuration
+/// worked, 130 if `stop` was set. Throws Error.
 int run_tune(const TuneOptions& options, const std::atomic<bool>& stop);
 
 }  // namespace smemtune::cli

@@ -1,4 +1,5 @@
-// `compare`, `export --portfolio` and `diff` as their users see them: the built executable is run.
+// Tests `compare`, `export --portfolio` and `diff` as their users see them: runs the built
+// executable.
 
 #include "db/planted_results.h"
 #include "smemtune/smemtune.h"
@@ -32,7 +33,7 @@ class ComparingCommands : public testing::Test {
  protected:
   ComparingCommands() { setenv("SMEMTUNE_SHIPPED", "off", 1); }
 
-  /// In the test's folder, through a shell.
+  /// Runs a command in the test's folder, through a shell.
   Ended run(const std::string& words) const {
     return in_shell("cd '" + folder_.path().string() +
                     "' && export SMEMTUNE_DB=$PWD/results.sqlite XDG_CACHE_HOME=$PWD/cache "
@@ -203,7 +204,7 @@ TEST_F(ComparingCommands, NamesThatAMessageListsStayOnItsLine) {
 
 class DiffCommand : public ComparingCommands {
  protected:
-  /// A kernel that does its work `times` times.
+  /// Writes a space with a kernel that repeats its work `times` times.
   void write_space(const std::string& folder, int times, const std::string& factor = "2.0f") const {
     folder_.write(folder + "/mine.cu", R"(
 template <int THREADS>

@@ -1,4 +1,4 @@
-// What the CPU device sees of a GPU's finalists, with real kernels and without a GPU.
+// Checks of a GPU's finalists on the CPU device, with real kernels and without a GPU.
 
 #include "tuner/cli/backends.h"
 #include "tuner/cli/known_devices.h"
@@ -20,8 +20,8 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// With RACE the threads of a block read what others write without a barrier; with PTX it is nothing
-// for the CPU.
+// With RACE, the threads of a block read what others write without a barrier; with PTX, the kernel
+// cannot run on the CPU.
 constexpr const char* kSource = R"cuda(
 template <int THREADS, int KIND>
 __global__ void turn(float* out, const float* in) {
@@ -42,7 +42,7 @@ constexpr const char* kSpace = R"json({
     "parameters": { "THREADS": [64, 128], "KIND": [0, 1, 2] },
     "block": ["THREADS"], "grid": ["N / THREADS"] }] })json";
 
-/// The check of one configuration of the space above, as a GPU's finals ask for it.
+/// Checks one configuration of the space above, as a GPU's finals do.
 CpuCheck checked(const std::string& configuration, double most_s = 60) {
   const TemporaryFolder folder;
   folder.write("turn.cu", kSource);
@@ -53,7 +53,7 @@ CpuCheck checked(const std::string& configuration, double most_s = 60) {
   request.space = &loaded.space;
   request.sources = loaded.sources;
   request.cpu = cpu_beside(gpu);
-  // The program is its own worker, and this test is not.
+  // Workers are started from the program, because this test cannot act as one.
   request.cpu->start = [device = request.cpu->device] {
     WorkerCommand command = workers_for({}, {&device, 1});
     command.compile.front() = SMEMTUNE_EXECUTABLE;

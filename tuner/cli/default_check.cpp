@@ -19,10 +19,10 @@
 namespace smemtune::cli {
 namespace {
 
-/// Of the known devices, the one that allows most.
+/// The known device with the largest limits.
 constexpr const char* kDevice = "h200";
 
-/// What no device allows, whichever features it has.
+/// Returns true if no device, whatever its features, allows the launch.
 bool is_never_launched(const Failure& failure) {
   constexpr std::array<std::string_view, 8> kReasons = {
       "block_dim", "cluster_dim",   "constant_bytes", "expression",
@@ -37,7 +37,7 @@ std::string cannot_be_launched(const Configuration& configuration, const std::st
   return "its default " + key(configuration) + " cannot be launched: " + why;
 }
 
-/// Of each kernel, the first problem on which its default cannot be launched.
+/// Reports for each kernel the first problem on which its default cannot be launched.
 void add_launch_faults(const Space& space, const Device& device, DefaultCheck& check) {
   for (const KernelTemplate& kernel : space.kernels) {
     const Configuration& configuration = kernel.default_configuration;
@@ -76,7 +76,8 @@ void add_faults(const Result& result, const Device& device, DefaultCheck& check)
   }
 }
 
-/// The default of every kernel, on the first problem of the file that it is for.
+/// Returns the default of every kernel, with the first problem of the file whose constraints it
+/// satisfies.
 std::vector<FitQuestion> defaults_of(const Space& space, const Device& device) {
   std::vector<Problem> problems = space.problems;
   for (const auto& more : {space.cpu_problems, space.verify.also}) {
@@ -88,7 +89,8 @@ std::vector<FitQuestion> defaults_of(const Space& space, const Device& device) {
     const auto problem = std::ranges::find_if(problems, [&](const Problem& one) {
       return KernelBinding(space, kernel, one, device).satisfies_constraints(configuration);
     });
-    if (problem == problems.end()) continue;  // load_space() found one where it does.
+    // load_space() has found such a problem with the limits of the H200.
+    if (problem == problems.end()) continue;
     questions.push_back({.kernel = &kernel, .problem = *problem, .configuration = configuration});
   }
   return questions;

@@ -7,16 +7,17 @@
 
 namespace smemtune::cli {
 
-/// What compiling the default of every kernel finds.
+/// Findings about the default configurations of all kernels.
 struct DefaultCheck {
-  std::vector<std::string> faults;  ///< The space and the source contradict each other.
-  std::vector<std::string> notes;   ///< What was not checked, and why.
+  std::vector<std::string> faults;  ///< Contradictions between the space and the source.
+  std::vector<std::string> notes;   ///< Checks that were not possible, with the reason.
 };
 
-/// Hold the default of every kernel against the limits of the largest known device, on every
-/// problem, and compile it for the first: whether it compiles, takes the arguments that the space
-/// passes (backend/signature.h), and has the static shared memory that is declared. Without NVRTC
-/// the CPU device's compiler is asked, of which an error is but a note. Nothing is launched.
+/// Checks the default of every kernel against the limits of the largest known device on every
+/// problem, and compiles it for the first problem that it applies to: whether it compiles, takes
+/// the arguments that the space passes (backend/signature.h), and has the declared amount of static
+/// shared memory. Without NVRTC, the CPU device's compiler is used, whose errors only become notes.
+/// Launches nothing.
 DefaultCheck check_defaults(const LoadedSpace& loaded);
 
 }  // namespace smemtune::cli

@@ -9,13 +9,13 @@
 #include <cstdlib>
 #include <string>
 
-// Sums of 4096 terms of either sign, compared with a run of their reference in double precision, on
-// any device.
+// Tests for any device: sums of 4096 terms of either sign, compared with a run of their reference
+// in double precision.
 
 namespace smemtune::cli {
 
-// The reference adds one term after the other; tree() adds them in another order, and with LOSE
-// leaves the last one out. A variable is called half.
+// The reference adds one term after the other; tree() adds them in another order, and leaves out
+// the last one if LOSE is 1. One variable is called half.
 inline constexpr const char* kSums = R"cuda(
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
@@ -65,7 +65,7 @@ __global__ void add(T* io, const T* tmp, float scale) {
 }
 )cuda";
 
-// Cannot be run in double precision.
+// This kernel cannot be run in double precision.
 inline constexpr const char* kBits = R"cuda(
 __global__ void bits(float* same, double* twice, const float* in) {
   const int i = blockIdx.x * 64 + threadIdx.x;
@@ -91,14 +91,15 @@ inline std::string sums_space(const std::string& type, const std::string& verify
       "block": ["THREADS"], "grid": ["ROWS"] }] })json";
 }
 
-/// Where the test is taken to another machine, the program is not where it was built.
+/// Returns the program's path, which differs from its build location if the test is run on another
+/// machine.
 inline std::string tuned_program() {
   const char* moved = std::getenv("SMEMTUNE_EXECUTABLE");
   return moved != nullptr ? moved : SMEMTUNE_EXECUTABLE;
 }
 
-/// Tunes a space of the sources above and gives the run's only problem as JSON. The run's messages
-/// are in `messages`.
+/// Tunes a space of the sources above and returns the run's only problem as JSON. `messages`
+/// receives what the run prints on stderr.
 inline nlohmann::json tuned(const std::string& device, const std::string& space,
                             std::string* messages, int expected_status = 0) {
   const TemporaryFolder folder;
@@ -115,7 +116,7 @@ inline nlohmann::json tuned(const std::string& device, const std::string& space,
   return run.is_object() ? run["problems"].at(0) : nlohmann::json();
 }
 
-/// What is lost in the sums is found, and another order of summation passes.
+/// Expects that a lost term is detected, and that another order of summation passes.
 inline void expect_lost_terms_found(const std::string& device, const std::string& type,
                                     const std::string& compared_with,
                                     const std::string& verify = R"("derived": true)") {
@@ -137,11 +138,11 @@ inline void expect_lost_terms_found(const std::string& device, const std::string
   for (const nlohmann::json& tolerance : tolerances) {
     EXPECT_EQ(tolerance["compared_with"], compared_with);
     EXPECT_GT(tolerance["reference_error"], 0);
-    // A term is 0.5 on average.
+    // The mean absolute value of a term is 0.5.
     EXPECT_LT(tolerance["absolute"], 0.1) << tolerance;
   }
   EXPECT_EQ(tolerances[0]["data_sets"], 2);
-  EXPECT_EQ(tolerances[1]["data_sets"], 8);  // Of one element each.
+  EXPECT_EQ(tolerances[1]["data_sets"], 8);  // Each has one element.
   EXPECT_THAT(messages, testing::HasSubstr("tolerance of out on N=4096,ROWS=64,T=" + type));
 }
 

@@ -1,4 +1,4 @@
-// Tolerances derived from a double-precision run, by the built program on the CPU device.
+// Tests tolerances derived from a double-precision run, using the built program on the CPU device.
 
 #include "tuner/cli/derived_tolerance_cases.h"
 
@@ -41,7 +41,7 @@ TEST(DerivedOnCpu, HoldsTheSumOfPartialSumsAgainstTheExactSum) {
   }
   const nlohmann::json& tolerances = problem["derived_tolerances"];
   ASSERT_EQ(tolerances.size(), 1u) << messages;
-  EXPECT_EQ(tolerances[0]["elements"], 8);  // One sum of each data set.
+  EXPECT_EQ(tolerances[0]["elements"], 8);  // One sum in each data set.
   EXPECT_GT(tolerances[0]["absolute"], 0);
 }
 

@@ -1,4 +1,4 @@
-// Tolerances derived from a double-precision run, by the built program on the first GPU.
+// Tests tolerances derived from a double-precision run, using the built program on the first GPU.
 
 #include "tuner/cli/derived_tolerance_cases.h"
 

@@ -15,10 +15,10 @@ namespace {
 
 constexpr auto kLockInterval = std::chrono::milliseconds(200);
 
-// Longer than what a GPU's load is an average of.
+// Longer than the interval over which a GPU's load is averaged.
 constexpr auto kBusyInterval = std::chrono::milliseconds(1500);
 
-// Less is what a desktop or a monitor causes.
+// A desktop or a monitor causes a smaller load.
 constexpr int kBusyPercent = 10;
 
 std::string warning(const Device& device, const std::string& what) {
@@ -50,7 +50,7 @@ std::string device_text(const Device& device) {
 std::vector<DeviceLock> lock_devices(std::vector<Device> devices, const std::string& purpose,
                                      bool wait, const std::atomic<bool>& stop,
                                      const std::function<void(const std::string&)>& say) {
-  // All in one order, so that no two processes wait for each other.
+  // All processes use the same order, so that no two of them wait for each other.
   std::ranges::sort(devices, {}, lock_name);
   const LockHolder self = {.process_id = getpid(), .purpose = purpose, .since = std::time(nullptr)};
   std::vector<DeviceLock> locks;
@@ -115,7 +115,7 @@ bool StartupCheck::done(Clock::time_point now) {
   if (loaded_.empty()) return true;
   if (now < again_at_) return false;
   for (const Device& device : std::exchange(loaded_, {})) {
-    // One of the processes is our worker by now; it has not been given work.
+    // One of the processes is our worker by now, which has not been given work.
     look(device, {.processes = {}, .busy_percent = use_(device).busy_percent});
   }
   return true;

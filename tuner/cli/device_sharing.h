@@ -14,24 +14,25 @@
 
 namespace smemtune::cli {
 
-/// `NVIDIA H200 (GPU-...)`; `the CPU device`.
+/// Returns `NVIDIA H200 (GPU-...)`, or `the CPU device`.
 std::string device_text(const Device& device);
 
-/// Locks the devices for this process. Where another smemtune has one, says so through `say` and
-/// waits, or throws UnavailableError when not to `wait`. Ends early, and incomplete, when `stop` is
-/// set.
+/// Locks the devices for this process. If another smemtune holds one, reports it through `say` and
+/// waits, or throws UnavailableError if `wait` is false. Returns early, with fewer locks, if `stop`
+/// is set.
 std::vector<DeviceLock> lock_devices(std::vector<Device> devices, const std::string& purpose,
                                      bool wait, const std::atomic<bool>& stop,
                                      const std::function<void(const std::string&)>& say);
 
-/// Notices who else computes on a device while we measure there.
+/// Detects other processes that compute on a device while we measure there.
 class OtherProcesses {
  public:
-  /// A warning, or nothing: all that `use` has is someone else's. Before our workers start.
+  /// Returns a warning, or nothing, before our workers start: all use of the device is someone
+  /// else's.
   std::string before_run(const Device& device, const DeviceUse& use);
 
-  /// The same while our workers `ours` run. Where the driver counts processes otherwise than we
-  /// (in a container), one that was not there before is taken for ours.
+  /// Does the same while our workers `ours` run. If the driver numbers processes differently than
+  /// we do (in a container), one process that was not there before counts as ours.
   std::string during_run(const Device& device, const DeviceUse& use,
                          const std::vector<pid_t>& ours) const;
 
@@ -39,22 +40,23 @@ class OtherProcesses {
   std::vector<DeviceProcess> before_;
 };
 
-/// The look at who is on devices before our workers give them work. What a load is of cannot be
-/// seen, and it may be ours of a moment ago: it counts only when it is still there in a newer
-/// figure, which nobody waits for who has other things to do.
+/// Checks for other users of the devices before our workers give them work. The origin of a load
+/// cannot be seen, and it may come from our own work a moment ago: it counts only if a later
+/// measurement still shows it, and until then the caller can do other things.
 class StartupCheck {
  public:
   using Clock = std::chrono::steady_clock;
   using Use = std::function<DeviceUse(const Device&)>;
   using Say = std::function<void(const std::string&)>;
 
-  /// Looks at `now`. The figures are read through `use`, warnings go to `say`.
+  /// Checks the devices at time `now`. `use` returns a device's current use; warnings go to `say`.
   StartupCheck(const std::vector<Device>& devices, Use use, Say say, Clock::time_point now);
 
-  /// Whether nothing is left to be looked at: until then the devices must not be given work.
+  /// Returns true if all checks are complete; until then the devices must not be given work.
   bool done(Clock::time_point now);
 
-  /// Who is on a device while our workers `ours` run (OtherProcesses::during_run).
+  /// Returns a warning about other users of a device while our workers `ours` run
+  /// (OtherProcesses::during_run).
   std::string during_run(const Device& device, const std::vector<pid_t>& ours);
 
  private:
@@ -63,8 +65,8 @@ class StartupCheck {
   Use use_;
   Say say_;
   Clock::time_point again_at_;
-  std::vector<Device> loaded_;                    ///< To be looked at again.
-  std::map<std::string, OtherProcesses> others_;  ///< By UUID.
+  std::vector<Device> loaded_;                    ///< Devices to check again.
+  std::map<std::string, OtherProcesses> others_;  ///< Keyed by UUID.
 };
 
 }  // namespace smemtune::cli

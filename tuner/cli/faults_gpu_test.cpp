@@ -1,6 +1,6 @@
-// Kernels that do to a real GPU what a tuner must survive (reliability: faults 1 to 10). The built
-// program tunes a space in which every configuration but one does something else that is wrong;
-// each must be recorded for what it is, and the run must go on and find the right winner.
+// Kernels with faults on a real GPU that a tuner must survive (reliability: faults 1 to 10). The
+// built program tunes a space in which every configuration but one has a different fault; each must
+// be recorded with the right status, and the run must go on and find the correct winner.
 
 #include "tuner/backend/cheats.h"
 #include "tuner/core/temporary_folder.h"
@@ -111,7 +111,7 @@ class GpuFaults : public testing::Test {
     std::ofstream(folder_ / "faults.json") << kSpace;
     setenv("SMEMTUNE_DB", (folder_ / "results.sqlite").c_str(), 1);
     setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
-    // Where the test is taken to another machine, the program is not where it was built.
+    // If the test runs on another machine, the program is not where it was built.
     const char* moved = std::getenv("SMEMTUNE_EXECUTABLE");
     executable_ = moved != nullptr ? moved : SMEMTUNE_EXECUTABLE;
     const int status = run("devices --json");
@@ -135,7 +135,7 @@ class GpuFaults : public testing::Test {
 
   std::string space() const { return (folder_ / "faults.json").string(); }
 
-  /// `status/reason` of each FAULT of the run's space.
+  /// Returns `status/reason` of each FAULT in the run's space.
   std::map<std::string, std::string> recorded() {
     EXPECT_EQ(run("list --results --json --space faults"), 0) << output("err");
     std::map<std::string, std::string> words;
@@ -169,7 +169,7 @@ TEST_F(GpuFaults, AreRecordedForWhatTheyAreAndTheRunGoesOn) {
       {"wrong_space", "runtime/invalid_address_space"},
       {"recursion", "runtime/illegal_address"},
       {"endless", "timeout/hang"},
-      {"slow", "correct/"},  // Sampled once, then dropped: never a best.
+      {"slow", "correct/"},  // Sampled once, then dropped: never the best.
       {"one_too_many", "correctness/overrun"},
       {"nothing", "correctness/unwritten"},
       {"half", "correctness/unwritten"},
@@ -180,7 +180,7 @@ TEST_F(GpuFaults, AreRecordedForWhatTheyAreAndTheRunGoesOn) {
       {"wrong_when_odd", "correctness/mismatch"},
       {"many_threads", "constraints/threads"}};
   EXPECT_EQ(recorded(), expected);
-  // The same again measures none of them a second time but what may have been an accident.
+  // A second run measures again only what may have failed by accident.
   ASSERT_EQ(run("--space " + space() + " --json"), 0) << output("err");
   EXPECT_EQ(recorded(), expected);
 }

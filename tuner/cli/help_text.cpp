@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t kColumns = 100;
 constexpr std::size_t kNamesWidth = 26;
 
-/// Breaks lines between words; a word that is longer than `width` keeps a line to itself. The
-/// indentation of a line is repeated, two deeper.
+/// Breaks lines between words; a word longer than `width` gets a line of its own. Continuation
+/// lines of an indented line are indented by two more.
 std::string wrapped(const std::string& text, std::size_t width) {
   std::string all;
   std::istringstream lines(text);
@@ -47,7 +47,7 @@ class HelpFormatter : public CLI::Formatter {
   }
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_positional() || option->get_type_size() == 0) return "";
-    // Checks append what they allow behind a colon; the description says it already.
+    // Checks append the allowed values after a colon; the description contains them already.
     const std::string type = option->get_type_name();
     return " " + type.substr(0, type.find(':'));
   }

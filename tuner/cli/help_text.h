@@ -6,7 +6,8 @@
 
 namespace smemtune::cli {
 
-/// How --help is printed: lines of at most 100 columns, and every default in square brackets.
+/// Returns the format of --help: lines of at most 100 columns, and every default in square
+/// brackets.
 std::shared_ptr<CLI::Formatter> help_formatter();
 
 }  // namespace smemtune::cli

@@ -24,7 +24,8 @@ double work_of(const std::map<std::string, double>& metrics) {
   return 0;
 }
 
-/// The reference with the problem on which one thread can run it; nullopt where all are too large.
+/// Returns the reference with the largest problem that one thread can run; nullopt if all are too
+/// large.
 std::optional<KernelBinding> largest_problem(const Space& space, const Device& limits) {
   const KernelTemplate& reference = *space.kernel(space.verify.reference);
   std::vector<Problem> problems = space.problems;
@@ -41,7 +42,7 @@ std::optional<KernelBinding> largest_problem(const Space& space, const Device& l
   return largest;
 }
 
-/// The time in milliseconds. Throws UnavailableError.
+/// Returns the time in milliseconds. Throws UnavailableError.
 double run_on_one_thread(const KernelInstance& instance, const KernelSource& source,
                          const Device& limits) {
   const auto succeed = [](const auto& outcome) {
@@ -76,7 +77,8 @@ struct Answer {
   char fault[512] = "";
 };
 
-/// A child that dies takes nobody with it. An answer is one write, which a pipe takes whole.
+/// Runs in a child process, whose crash affects no other process. The answer is a single write,
+/// which a pipe transfers atomically.
 [[noreturn]] void answer_and_end(int descriptor, const KernelInstance& instance,
                                  const KernelSource& source, const Device& limits) {
   Answer answer;

@@ -9,22 +9,23 @@
 
 namespace smemtune::cli {
 
-/// What one thread of the host takes for what the kernels compute: the articles' starting point.
+/// The time that one thread of the host takes to compute what the kernels compute, as a baseline.
 struct HostBaseline {
   Problem problem;
-  std::string kernel;    ///< The reference, whose loop over one element at a time is run.
-  std::string compiler;  ///< Of the host.
-  double time_ms = 0;    ///< Of one run, after one that touched the memory.
+  /// The reference kernel, which is run as a sequential loop over its elements.
+  std::string kernel;
+  std::string compiler;  ///< The host's compiler.
+  double time_ms = 0;    ///< Time of one run, after a first one that touched the memory.
   std::map<std::string, double> metrics;
 };
 
-/// Runs the reference kernel's default configuration, compiled by the host's C++ compiler, with one
-/// thread, in a process of its own: on the largest of the space's problems that takes seconds at
-/// most (4e9 operations, or bytes where no operations are counted). Nullopt when there is none.
-/// Throws UnavailableError with the reason when it does not run.
+/// Runs the default configuration of the reference kernel, compiled by the host's C++ compiler,
+/// with one thread in a separate process. Uses the largest of the space's problems that takes a few
+/// seconds at most (4e9 operations, or bytes if no operations are counted); nullopt if there is
+/// none. Throws UnavailableError with the reason if the kernel does not run.
 std::optional<HostBaseline> measure_host(const LoadedSpace& loaded, const Device& limits);
 
-/// For the end of a run's summary, with each problem's best beside it.
+/// Returns text for the end of a run's summary that compares the host with each problem's best.
 std::string host_text(const HostBaseline& host, const TuningSummary& summary);
 
 }  // namespace smemtune::cli

@@ -28,7 +28,7 @@ double silence_s() {
   return text == nullptr ? kSilence_s : parse_number(kSilenceVariable, text, 0.1, 3600);
 }
 
-/// What a program prints, by lines.
+/// Returns the lines that a program prints.
 std::vector<std::string> lines_of(const char* command) {
   std::FILE* const pipe = popen(command, "re");
   if (pipe == nullptr) throw UnavailableError(std::string(command) + ": cannot be started");
@@ -69,7 +69,7 @@ std::vector<std::string> listed_hosts(const std::string& list) {
   return names;
 }
 
-/// The agent's words on any host.
+/// Returns the command of the agent on a host.
 std::vector<std::string> agent(const std::string& program) {
   std::array<char, 32> silence{};
   std::snprintf(silence.data(), silence.size(), "%g", silence_s());
@@ -77,7 +77,7 @@ std::vector<std::string> agent(const std::string& program) {
 }
 
 std::vector<std::string> by_slurm(const std::string& node, const std::string& program) {
-  // Beside other steps, with all that the job has there.
+  // Runs in parallel to other steps, with all resources of the job on the node.
   std::vector<std::string> words = {
       "srun",       "--overlap",    "--nodes=1", "--ntasks=1",         "--cpu-bind=none",
       "--mpi=none", "--unbuffered", "--quiet",   "--nodelist=" + node, "--job-name=smemtune"};
@@ -91,7 +91,7 @@ std::vector<std::string> by_ssh(const std::string& host, const std::string& prog
   return {"ssh", "-T", "-o", "BatchMode=yes", host, shell_command(agent(program))};
 }
 
-/// What those hosts said that are there.
+/// Returns the greetings of the connected hosts.
 std::vector<const HostHello*> hellos_of(const Hosts& hosts) {
   std::vector<const HostHello*> hellos;
   for (const auto& host : hosts) {
@@ -105,7 +105,7 @@ const CompilerHello* compiler_of(const HostHello& hello, const std::string& back
   return found == hello.compilers.end() ? nullptr : &found->second;
 }
 
-/// The one that has the compiler that most have; null where none has any.
+/// Returns a host with the most common compiler; nullptr if no host has one.
 const HostHello* usual_host(const Hosts& hosts, const std::string& backend) {
   std::map<std::string, int> counts;
   const HostHello* usual = nullptr;
@@ -122,7 +122,7 @@ const HostHello* usual_host(const Hosts& hosts, const std::string& backend) {
   return usual;
 }
 
-/// What may be tuned on a host: its GPUs and its cores.
+/// Returns the devices of a host that can be tuned: its GPUs and its cores.
 std::vector<Device> devices_in(const HostHello& hello) {
   std::vector<Device> devices = hello.gpus;
   devices.push_back(hello.cpu);
@@ -144,16 +144,16 @@ std::string hello_text(const HostHello& hello) {
   return text + (hello.why_no_gpu.empty() ? "" : "; " + hello.why_no_gpu);
 }
 
-/// What workers for units of one model have in common on all hosts.
+/// Properties that workers for units of one model share on all hosts.
 struct ModelOnHosts {
   DeviceChoice choice;
   std::string backend;
   std::string model;
   CompilerHello compiler;
-  std::size_t share = 1;  ///< Models that are tuned at once.
+  std::size_t share = 1;  ///< Number of models that are tuned at once.
 };
 
-/// Adds a host's part of the compiling. Returns why it has none, else nothing.
+/// Sets a host's share of the compiling. Returns why it has none, or an empty text.
 std::string take_compilers(const ModelOnHosts& tuned, const HostHello& hello, int& workers,
                            std::uint64_t& address_space) {
   const auto* const its = compiler_of(hello, tuned.backend);
@@ -172,7 +172,7 @@ std::string take_compilers(const ModelOnHosts& tuned, const HostHello& hello, in
   return "";
 }
 
-/// argv of device workers. A host that does not compile has its own NVRTC, if any.
+/// Returns the commands of device workers. A host that does not compile uses its own NVRTC, if any.
 std::vector<std::vector<std::string>> device_commands(const ModelOnHosts& tuned,
                                                       const HostHello& hello,
                                                       const std::vector<Device>& devices) {
@@ -182,7 +182,7 @@ std::vector<std::vector<std::string>> device_commands(const ModelOnHosts& tuned,
   return workers_for(choice, devices).devices;
 }
 
-/// What a host has that has come when the others were at work.
+/// Returns what a host contributes that joins while others are at work.
 HostJoin joining(const ModelOnHosts& tuned, const HostHello& hello,
                  const std::function<void(const Device&)>& meet) {
   HostJoin join = {.note = hello_text(hello)};
@@ -253,7 +253,7 @@ Hosts connect_hosts(const std::vector<HostAddress>& addresses, const std::atomic
     called = std::move(asked);
   }
   if (hellos_of(used).empty() && !stop) throw UnavailableError("no host can be used: " + why_not);
-  // In the order in which they were named.
+  // Restores the order in which the hosts were named.
   const auto place = [&](const std::shared_ptr<RemoteHost>& host) {
     return std::ranges::find(addresses, host->name(), &HostAddress::name) - addresses.begin();
   };
@@ -351,7 +351,7 @@ int run_host_agent(const std::vector<std::string>& arguments) {
   if (arguments.size() != 1) {
     throw InputError("__host is how smemtune is started on other hosts, not a command");
   }
-  // Its output is for the parent alone.
+  // Reserves the original output for the parent.
   const int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (in < 0 || out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {

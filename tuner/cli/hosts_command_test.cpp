@@ -1,5 +1,5 @@
-// `smemtune --hosts` as its users see it: the built executable is run, and a script in the place of
-// ssh starts what ssh would start on another host.
+// Tests `smemtune --hosts` as its users see it: runs the built executable, with a script in place
+// of ssh that starts locally what ssh would start on another host.
 
 #include "tuner/core/in_shell.h"
 
@@ -50,7 +50,7 @@ class HostsCommand : public testing::Test {
     std::filesystem::permissions(folder_ / "ssh", std::filesystem::perms::owner_all);
   }
 
-  /// With a database, a cache and an ssh of its own.
+  /// Returns a command with a database, a cache and an ssh of its own.
   std::string command(const std::string& words) const {
     const std::string folder = "'" + folder_.string() + "'";
     return "PATH=" + folder + ":$PATH SMEMTUNE_DB=" + folder +
@@ -60,7 +60,7 @@ class HostsCommand : public testing::Test {
 
   Ended run(const std::string& words) const { return in_shell(command(words)); }
 
-  /// In the background, with its messages in `log`.
+  /// Starts a command in the background, with its messages in `log`.
   pid_t start(const std::string& words) const {
     const pid_t child = fork();
     if (child == 0) {
@@ -76,14 +76,14 @@ class HostsCommand : public testing::Test {
     return std::string(std::istreambuf_iterator<char>(file), {});
   }
 
-  /// Tells it to end, and returns its status; -1 where it did not exit.
+  /// Asks the process to end and returns its status; -1 if it did not exit.
   static int stop(pid_t child) {
     kill(child, SIGTERM);
     int status = 0;
     return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
-  /// Within minutes.
+  /// Waits up to three minutes for the condition.
   static bool eventually(const std::function<bool()>& condition) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(3);
     while (std::chrono::steady_clock::now() < until) {
@@ -93,7 +93,7 @@ class HostsCommand : public testing::Test {
     return false;
   }
 
-  /// Words for a space that has more to tune than anyone waits for.
+  /// Returns options for a space with more configurations than a test can tune.
   std::string much() const {
     Json many = Json::parse(std::ifstream(SMEMTUNE_SOURCE_DIR "/configs/add_one.json"));
     Json& items = many["kernels"][0]["parameters"]["ITEMS"] = Json::array();
@@ -103,7 +103,8 @@ class HostsCommand : public testing::Test {
            "' --problem N=100000,T=int --strategy random --jobs 1 ";
   }
 
-  /// The cores of hosts called `other` borrow the limits of an H200 with one multiprocessor less.
+  /// Gives hosts called `other` another device model: their cores borrow the limits of an H200 with
+  /// one multiprocessor less.
   void make_other_model() const {
     const std::filesystem::path share = folder_ / "share";
     std::filesystem::create_directories(share / "configs");
@@ -118,7 +119,7 @@ class HostsCommand : public testing::Test {
     std::ofstream(share / "configs" / "devices.json") << devices;
   }
 
-  /// What `smemtune list` says of each run; none where there is no database yet.
+  /// Returns the runs that `smemtune list` shows; empty if there is no database yet.
   Json runs() const {
     const Ended listed = run("list --json");
     return listed.status == 0 ? Json::parse(listed.out).at("runs") : Json::array();
@@ -137,7 +138,8 @@ TEST_F(HostsCommand, TunesOnAllThatAnswer) {
   EXPECT_THAT(ended.err, AllOf(HasSubstr("a: "), HasSubstr("going on without away: "),
                                HasSubstr("No route to host")));
   const Json summary = Json::parse(ended.out);
-  EXPECT_FALSE(summary.at("evaluated_on").empty());  // All three, unless one is quick.
+  // All three hosts, unless one of them does all the work.
+  EXPECT_FALSE(summary.at("evaluated_on").empty());
   const Ended listed = run("list --json");
   EXPECT_EQ(Json::parse(listed.out).at("runs").at(0).at("host"), "a,b,localhost");
 }
@@ -161,7 +163,7 @@ TEST_F(HostsCommand, SaysWhyNoHostCanBeUsed) {
   EXPECT_THAT(ended.err, HasSubstr("no host can be used: away: it does not answer"));
 }
 
-// The one that is called `board` has a GPU that it was not given.
+// The host called `board` has a GPU that was not assigned to it.
 TEST_F(HostsCommand, CompileForOthersWhereNoGpuIsVisible) {
   if (!SMEMTUNE_CUDA_BUILD) GTEST_SKIP() << "no host knows of GPUs";
   if (in_shell("unshare --user --map-root-user --mount mount -t tmpfs none /proc/driver").status !=

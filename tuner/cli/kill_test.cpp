@@ -1,5 +1,5 @@
-// A tuning process that is killed, over a real database: what it had recorded stays, and the same
-// command again ends where a run that nobody disturbed ends.
+// Kills a tuning process that uses a real database: its recorded results stay, and repeating the
+// command ends in the same state as an undisturbed run.
 
 #include "db/result_store.h"
 #include "tuner/backend/fake/fake_compiler.h"
@@ -75,7 +75,7 @@ class FatalLog final : public ResultLog {
   int passed_ = 0;
 };
 
-/// What the parent process does: tunes into `folder`, and writes down how much it evaluated.
+/// Runs in the parent process: tunes into `folder`, and writes how much it evaluated.
 int run_parent(const fs::path& folder, int moment) {
   FakeSpace fake;
   fake.add("tiled", "noise_percent 0.3");
@@ -108,7 +108,7 @@ pid_t start_parent(const fs::path& folder, int moment) {
   return child;
 }
 
-/// The status that waitpid gives.
+/// Returns the status from waitpid.
 int wait_for(pid_t child) {
   int status = 0;
   EXPECT_EQ(waitpid(child, &status, 0), child);
@@ -117,7 +117,7 @@ int wait_for(pid_t child) {
 
 class Killed : public testing::Test {
  protected:
-  /// Configurations with a result.
+  /// Returns the number of configurations that have a result.
   std::size_t recorded() const {
     if (!fs::exists(folder_ / "results.sqlite")) return 0;
     const db::ResultStore store(folder_ / "results.sqlite");
@@ -128,7 +128,7 @@ class Killed : public testing::Test {
     return configurations.size();
   }
 
-  /// The same command again, which nobody disturbs.
+  /// Repeats the command without disturbance.
   void expect_to_end_as_if_nothing_had_been(const std::string& where) {
     const std::size_t before = recorded();
     ASSERT_EQ(wait_for(start_parent(folder_, 0)), 0) << where;
@@ -155,14 +155,14 @@ TEST_F(Killed, NeverTheRunEndsWithTheBest) {
   expect_to_end_as_if_nothing_had_been("from the beginning");
 }
 
-// Two moments at each attempt, each record and each transaction, in the search and in the finals.
+// There are two moments at each attempt, record and transaction, in the search and in the finals.
 TEST_F(Killed, AtAnyWriteItLosesAtMostTheAttemptInFlight) {
   for (int moment = 1; moment <= 121; moment += 4) {
     const std::string where = "killed at moment " + std::to_string(moment);
     const int status = wait_for(start_parent(folder_, moment));
     ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << where;
-    // Four moments until the first attempt is written down. From then on a result and the next
-    // attempt have six in one transaction, or eight in two where that one was not compiled yet.
+    // There are four moments until the first attempt is stored. From then on, a result and the next
+    // attempt take six in one transaction, or eight in two if the next one was not compiled yet.
     const auto acknowledged = static_cast<std::size_t>(std::max(0, moment - 4) / 8);
     EXPECT_GE(recorded(), std::min(kConfigurations, acknowledged)) << where;
     expect_to_end_as_if_nothing_had_been(where);
@@ -174,7 +174,7 @@ TEST_F(Killed, AtAnyWriteItLosesAtMostTheAttemptInFlight) {
 TEST_F(Killed, AtAnyTimeAndOftenItGoesOn) {
   std::size_t before = 0;
   int kills = 0;
-  // Later and later, so that each gets a bit further at least.
+  // Each kill comes later, so that each run gets further than the previous one.
   for (int milliseconds = 10; milliseconds <= 200; milliseconds += 10) {
     const pid_t child = start_parent(folder_, 0);
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
@@ -188,7 +188,7 @@ TEST_F(Killed, AtAnyTimeAndOftenItGoesOn) {
   expect_to_end_as_if_nothing_had_been("killed often");
 }
 
-// In the finals too, where everyone is at it: nobody is to blame for that.
+// This includes the finals, in which many configurations take part: none of them is to blame.
 TEST_F(Killed, AtTheSameMomentsAgainAndAgainNobodyIsQuarantined) {
   for (const int moment : {5, 5, 5, 121, 1, 2, 3, 4, 1, 2, 3, 4}) {
     const int status = wait_for(start_parent(folder_, moment));

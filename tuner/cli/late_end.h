@@ -6,24 +6,25 @@
 
 namespace smemtune::cli {
 
-/// Where the time goes of a command that has `--max-time`, so that it can say why it ended late.
+/// Records where the time of a command with `--max-time` goes, so that it can say why it ended
+/// late.
 class LateEnd {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `most_s`: 0 where there is no limit.
+  /// `most_s`: the limit; 0 if there is none.
   LateEnd(Clock::time_point begun, double most_s);
 
-  /// Does not count the time between the two, in which the command waited for somebody else.
+  /// Excludes the time between the two, during which the command waited for another process.
   void leave_out(Clock::time_point from, Clock::time_point to);
 
-  /// From now on it is at this, as in "1.5 s starting workers".
+  /// Starts a new activity, described as in "1.5 s starting workers".
   void at(std::string what, Clock::time_point now = Clock::now());
 
   Clock::time_point begun() const { return begun_; }
 
-  /// `ended 2.1 s after the 4 s of --max-time: 1.5 s starting workers, 0.6 s the finals`; empty
-  /// where it ends within a second.
+  /// Returns text like `ended 2.1 s after the 4 s of --max-time: 1.5 s starting workers, 0.6 s the
+  /// finals`; empty if the command ends no more than a second late.
   std::string text(Clock::time_point now = Clock::now()) const;
 
  private:

@@ -24,10 +24,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kRunning = "running";
 constexpr const char* kGone = "gone";
-constexpr std::chrono::milliseconds kLook{500};           // For results, and that the run goes on.
-constexpr auto kLastTaking = std::chrono::seconds(10);    // Until pages have what came last.
-constexpr auto kStorePatience = std::chrono::minutes(1);  // With a database that cannot be read.
-constexpr int kBusy_ms = 500;                             // Pages wait as long for their answers.
+// Interval of checks for results and for the state of the run.
+constexpr std::chrono::milliseconds kLook{500};
+// Time for open pages to fetch the last data.
+constexpr auto kLastTaking = std::chrono::seconds(10);
+constexpr auto kStorePatience = std::chrono::minutes(1);  // How long a database may be unreadable.
+constexpr int kBusy_ms = 500;  // Busy timeout of the database, during which pages wait for answers.
 
 db::StoredRun the_run(const ReportOptions& options) {
   const db::ResultStore store(options.database, db::ResultStore::Mode::read_only);
@@ -47,7 +49,7 @@ db::StoredRun the_run(const ReportOptions& options) {
                    " are in progress; choose with --space or --run: " + joined(all, ", "));
 }
 
-/// `running`, `gone`, or the word that the run ended with.
+/// Returns `running`, `gone`, or the outcome of the run.
 std::string state_of(const db::ResultStore& store, const std::string& run_id) {
   const std::vector<db::StoredRun> runs = store.runs({.run = run_id});
   if (runs.empty()) return kGone;
@@ -55,21 +57,21 @@ std::string state_of(const db::ResultStore& store, const std::string& run_id) {
   return runs.front().goes_on ? kRunning : kGone;
 }
 
-/// What is shown, and how new it is.
+/// The served page and its version.
 class LivePage {
  public:
   LivePage(const ReportOptions& options, db::StoredRun run, LiveServer& server)
       : options_(options), run_(std::move(run)), server_(server) {}
 
-  /// Shows what has changed since the last time. Returns whether the run goes on.
+  /// Shows what has changed since the last call. Returns true while the run goes on.
   bool look() {
     try {
       const bool goes_on = look_once();
       read_ = Clock::now();
       return goes_on;
     } catch (const StoreError&) {
-      // Somebody holds it for long; or a run was killed while it wrote, and opened again the
-      // database is what it was before.
+      // Another process holds a lock for long; or a run was killed during a write, and reopening
+      // the database rolls it back.
       if (Clock::now() - read_ > kStorePatience) throw;
       store_.reset();
       stored_.reset();
@@ -123,17 +125,18 @@ int follow_run(const ReportOptions& options, const std::atomic<bool>& stop) {
   for (;;) {
     const auto began = Clock::now();
     if (stop || !page.look()) break;
-    // While it reads, the run cannot write: seldom where there is much to read.
+    // The run cannot write while the page reads, so reading is rare if it takes long.
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began);
     server.serve_for(std::max(kLook, 9 * took));
   }
   if (stop) return kInterrupted;
   say(page.state() == kGone ? "the run was cut off: its process ended without recording an outcome"
                             : "the run has ended: " + page.state());
-  // A page that is open asks every two seconds.
+  // An open page asks every two seconds.
   const auto deadline = Clock::now() + kLastTaking;
   while (!stop && server.taken() == 0 && Clock::now() < deadline) server.serve_for(kLook);
-  if (server.taken() > 0) server.serve_for(std::chrono::milliseconds(2500));  // Other pages.
+  // Time for other pages.
+  if (server.taken() > 0) server.serve_for(std::chrono::milliseconds(2500));
   return 0;
 }
 

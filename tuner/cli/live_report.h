@@ -6,9 +6,8 @@
 
 namespace smemtune::cli {
 
-/// Serves the report of the space that a run is at work on, and says where; ends with the run, or
-/// when `stop` is set. Throws InputError where no run, or more than one, that the query means goes
-/// on.
+/// Serves the report of the space that a run is tuning, and prints its address. Ends with the run,
+/// or when `stop` is set. Throws InputError if no active run, or more than one, matches the query.
 int follow_run(const ReportOptions& options, const std::atomic<bool>& stop);
 
 }  // namespace smemtune::cli

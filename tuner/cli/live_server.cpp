@@ -18,7 +18,8 @@ using boost::beast::error_code;
 
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(10);  // With a request, and with taking an answer.
+// Timeout for a request, and for taking its answer.
+constexpr auto kPatience = std::chrono::seconds(10);
 constexpr std::uint32_t kHeaderBytes = 8192;
 constexpr std::size_t kConnections = 32;
 
@@ -50,7 +51,7 @@ struct LiveServer::State {
   std::size_t connections = 0;
 };
 
-/// One request and its answer.
+/// A connection that handles one request and its answer.
 class LiveServer::State::Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(State& state, tcp::socket socket) : state_(state), stream_(std::move(socket)) {

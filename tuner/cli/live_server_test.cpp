@@ -28,7 +28,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-/// `http://127.0.0.1:PORT/TOKEN/` in its parts.
+/// The parts of `http://127.0.0.1:PORT/TOKEN/`.
 struct Url {
   explicit Url(const std::string& url)
       : host(url.substr(7, url.find('/', 7) - 7)), path(url.substr(url.find('/', 7))) {}
@@ -41,7 +41,7 @@ struct Url {
   std::string path;
 };
 
-/// A socket; -1 where nobody listens.
+/// Returns a connected socket; -1 if the server does not listen.
 int connected(const Url& url) {
   const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};
@@ -54,7 +54,7 @@ int connected(const Url& url) {
   return -1;
 }
 
-/// What the server sends back, until it closes.
+/// Returns what the server sends until it closes the connection.
 std::string exchanged(const Url& url, const std::string& request) {
   const int descriptor = connected(url);
   if (descriptor < 0) return "no connection";
@@ -73,7 +73,7 @@ std::string get(const Url& url, const std::string& path, const std::string& host
   return exchanged(url, "GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
 }
 
-/// A server at work in a thread of its own.
+/// Runs a server in a separate thread.
 struct Serving : testing::Test {
   Serving() { server.show("the page", "{\"n\":1}", 7); }
   ~Serving() override {
@@ -139,7 +139,7 @@ TEST(LiveServers, SayThatAPortIsTaken) {
   EXPECT_THROW(LiveServer(Url(one.url()).port()), UnavailableError);
 }
 
-/// follow_run() in a process of its own, as in another terminal.
+/// Runs follow_run() in a separate process, as in another terminal.
 class Follower {
  public:
   explicit Follower(const ReportOptions& options) {
@@ -167,7 +167,7 @@ class Follower {
 
   std::string page() const { return get(url, url.path, url.host); }
 
-  /// Whether what a page is sent comes to hold this.
+  /// Waits until the data of the page contains this text; false if it never does.
   bool comes_to_say(const std::string& what) const {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
     while (std::chrono::steady_clock::now() < deadline) {
@@ -177,7 +177,7 @@ class Follower {
     return false;
   }
 
-  /// When it has ended.
+  /// Waits for the process to end.
   int exit_status() const {
     int status = 0;
     EXPECT_EQ(child_, waitpid(child_, &status, 0));
@@ -199,7 +199,7 @@ struct LiveReport : testing::Test {
   }
   ~LiveReport() override { std::filesystem::remove(file); }
 
-  /// Begins a run with one result in a process of its own, which stays until it is killed.
+  /// Begins a run with one result in a separate process that stays until it is killed.
   pid_t run_elsewhere() const {
     int ends[2];
     EXPECT_EQ(0, pipe(ends));

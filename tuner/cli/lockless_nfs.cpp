@@ -1,5 +1,5 @@
-// Preloaded, it makes every file lie on NFS, with locks as SMEMTUNE_TEST_LOCKS says: `refused`, or
-// `shared` by all who ask.
+// A preloaded library that makes every file appear to be on NFS, with locks that behave as
+// SMEMTUNE_TEST_LOCKS says: `refused`, or `shared` by all that request them.
 
 #include <cerrno>
 #include <cstdarg>

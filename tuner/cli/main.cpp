@@ -41,10 +41,11 @@ namespace {
 std::atomic<bool> stop_asked = false;  // NOLINT: a signal handler has nowhere else to write.
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// What only reads and answers has nothing to finish.
+// Commands that only read and answer have nothing to finish.
 void end_at_once(int) { _exit(kInterrupted); }
 
-// The first signal asks the run to stop cleanly, the second ends the process; workers end with it.
+// The first signal asks the run to stop cleanly; the second ends the process, and its workers with
+// it.
 void stop_cleanly(int signal) {
   if (stop_asked.exchange(true)) _exit(128 + signal);
 }
@@ -55,7 +56,7 @@ void on_stop_signals(void (*handler)(int)) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before = {};
     sigaction(signal, &action, &before);
-    // So nohup starts those that are to outlive their terminal.
+    // nohup ignores SIGHUP for processes that should outlive their terminal.
     const bool outlives = signal == SIGHUP && before.sa_handler == SIG_IGN;
     if (outlives) sigaction(signal, &before, nullptr);
   }
@@ -65,11 +66,12 @@ void ignore_what_errors_tell() {
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignore, nullptr);  // `smemtune ... | head` must not cut a run short.
-  sigaction(SIGXFSZ, &ignore, nullptr);  // A file that grows too large is an error of its writer.
+  // A file that grows too large becomes an error of its writer.
+  sigaction(SIGXFSZ, &ignore, nullptr);
 }
 
-/// Where a standard stream is closed, the next file or pipe to be opened would take its place, and
-/// what is printed would end up there. Its use stays an error.
+/// Opens /dev/null for closed standard streams. Otherwise the next file or pipe would take their
+/// place and receive what is printed. Using such a stream remains an error.
 void occupy_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0) continue;
@@ -77,8 +79,8 @@ void occupy_standard_streams() {
   }
 }
 
-/// Whether an answer that was printed got lost: a disk is full. That nobody reads a pipe to its
-/// end, or that there is no output at all, is as its user has it.
+/// Returns true if printed output was lost because a disk is full. A pipe that its reader closes
+/// early, or a closed stdout, is the user's decision.
 bool output_was_lost() {
   const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
   struct stat output {};
@@ -92,7 +94,8 @@ int report(int status, const std::string& message) {
   return status;
 }
 
-/// What is wrong with the first word that is neither an option nor a command; empty: nothing is.
+/// Returns what is wrong with the first word that is neither an option nor a command; empty if
+/// nothing is.
 std::string mistyped_word(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining(/*recurse=*/true);
   if (words.empty()) return "";
@@ -118,8 +121,8 @@ std::string mistyped_word(const CLI::App& app) {
   return (known.empty() ? "unexpected argument " : "unknown command ") + quote(word) + meant;
 }
 
-/// Adds a command with options of its own; where the command line names it, `chosen` runs it. One
-/// that looks whether it shall stop is asked by the first signal.
+/// Adds a command with its own options; if the command line names it, `chosen` runs it. For a
+/// command that takes a stop flag, the first signal sets the flag.
 template <typename Options, typename Run>
 void add_command(CLI::App& app, std::function<int()>& chosen, const char* name,
                  const char* description, void (*add_options)(CLI::App&, Options&), Run run) {
@@ -138,8 +141,8 @@ void add_command(CLI::App& app, std::function<int()>& chosen, const char* name,
   });
 }
 
-/// Parses, and runs what was asked for. CLI11's own exit codes lie above 100: every fault of the
-/// command line is 2.
+/// Parses the command line and runs the command. CLI11's exit codes are above 100, so every error
+/// of the command line is mapped to 2.
 int run_command_line(int argc, char** argv) {
   CLI::App app(
       "Tunes CUDA kernels, above all how they use shared memory: compiles every configuration of "
@@ -246,7 +249,8 @@ int guarded_main(int argc, char** argv) {
     return report(5, error.what());
   } catch (const std::bad_alloc&) {
     return report(5, "out of memory");
-  } catch (const std::exception& error) {  // Of the machine, as input has Errors of its own.
+    // An error of the machine; errors of the input are Errors.
+  } catch (const std::exception& error) {
     return report(5, error.what());
   }
 }

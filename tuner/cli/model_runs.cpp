@@ -30,7 +30,7 @@
 namespace smemtune::cli {
 namespace {
 
-// How often it is written down for others which hosts a run waits for.
+// How often the hosts that a run waits for are stored for others to see.
 constexpr auto kHostsInterval = std::chrono::seconds(5);
 
 std::string host_name() {
@@ -39,8 +39,8 @@ std::string host_name() {
   return name;
 }
 
-/// `observer`, where several runs may print at once: each line says of which it is, if there are
-/// several.
+/// Returns an observer whose calls are serialized with those of other runs. If there are several
+/// runs, its notes begin with the label.
 Observer labelled(Observer observer, const std::string& label, Session& session) {
   const auto locked = [&session](auto call) {
     return [&session, call](const auto&... values) {
@@ -56,8 +56,8 @@ Observer labelled(Observer observer, const std::string& label, Session& session)
   return observer;
 }
 
-/// Lets `smemtune list` say, wherever it is asked, that the run goes on and which hosts it waits
-/// for.
+/// Stores regularly that the run goes on and which hosts it waits for, for `smemtune list` on any
+/// machine.
 void note_alive(Observer& observer, db::ResultStore& store, const std::string& run_id) {
   using Steady = std::chrono::steady_clock;
   observer.progress = [&store, run_id, tell = observer.progress, noted = std::string(),
@@ -73,7 +73,8 @@ void note_alive(Observer& observer, db::ResultStore& store, const std::string& r
   };
 }
 
-/// One run over all problems on the units of one model. `hosts`: where they are; none: here.
+/// Runs the search over all problems on the units of one model. `hosts`: where the units are;
+/// empty: this machine.
 int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hosts, LateEnd& late) {
   const TuneOptions& options = session.options;
   const LoadedSpace& loaded = session.loaded;
@@ -85,7 +86,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
                         units.front().kind, session.models > 1 ? units.front().name : "",
                         options.sparkline);
   Observer observer = labelled(progress.observer(), units.front().name, session);
-  // Who else uses the devices of other hosts cannot be seen from here.
+  // Other users of devices on other hosts cannot be seen from here.
   StartupCheck startup(hosts.empty() ? units : std::vector<Device>{}, device_use, observer.note,
                        StartupCheck::Clock::now());
   late.at("starting workers");
@@ -165,7 +166,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   return status;
 }
 
-/// A model, and what has become of its run.
+/// A model and the state of its run.
 struct ModelRun {
   std::string model;
   std::vector<Device> units;
@@ -174,7 +175,8 @@ struct ModelRun {
   std::thread thread = {};
 };
 
-/// Without `hosts`, where there are some, it calls them itself: a link belongs to one run.
+/// Tunes one model. If `hosts` is empty but the session has addresses, connects to them: a link
+/// belongs to one run.
 void tune_model(Session& session, ModelRun& run, Hosts hosts, LateEnd& late) {
   try {
     if (hosts.empty() && !session.addresses.empty()) {
@@ -212,14 +214,14 @@ std::vector<std::vector<Device>> by_model(const std::vector<Device>& devices) {
 int tune_models(Session& session, const std::vector<std::vector<Device>>& models, Hosts hosts,
                 LateEnd& late) {
   std::mutex lock;
-  std::deque<ModelRun> runs;  // None is ever removed.
+  std::deque<ModelRun> runs;  // A deque, because references to its elements must stay valid.
   for (const std::vector<Device>& units : models) {
     runs.push_back({.model = db::device_model_key(units.front()), .units = units});
   }
   session.models = runs.size();
   const auto begin = [&](ModelRun& run) {
     run.thread = std::thread([&session, &run] {
-      LateEnd unasked({}, 0);  // The command is at what its own thread is at.
+      LateEnd unasked({}, 0);  // Only the command's own thread reports its activity.
       tune_model(session, run, {}, unasked);
     });
   };
@@ -237,7 +239,7 @@ int tune_models(Session& session, const std::vector<std::vector<Device>>& models
   }
   tune_model(session, runs.front(), std::move(hosts), late);
   late.at("runs on other models");
-  // A run is only met by one that goes on, and stands behind it.
+  // New runs are only added by runs that are still active, and only at the end.
   for (std::size_t i = 1;; ++i) {
     std::unique_lock guard(lock);
     if (i == runs.size()) break;

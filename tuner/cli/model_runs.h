@@ -12,29 +12,31 @@
 #include <mutex>
 #include <vector>
 
-// The runs of one command: one for each model of its devices, all at once.
+// The concurrent runs of one command, one for each model of its devices.
 
 namespace smemtune::cli {
 
-/// By model, in the order in which each was met first.
+/// Groups devices by model, in the order in which the models first occur.
 std::vector<std::vector<Device>> by_model(const std::vector<Device>& devices);
 
-/// What the runs of one command have in common, of which each is on the units of a model.
+/// State shared by the runs of one command, each of which uses the units of one model.
 struct Session {
   const TuneOptions& options;
   const LoadedSpace& loaded;
   const TuningRequest& request;
   const std::vector<Device>& also_on;
   const std::atomic<bool>& stop;
-  std::vector<HostAddress> addresses = {};       ///< Of `--hosts`.
-  std::atomic<std::size_t> models = 1;           ///< That are tuned at once.
-  std::function<void(const Device&)> meet = {};  ///< Of a host that has come: see workers_for().
-  std::vector<Device> met = {};                  ///< The first of each model that was met so.
-  std::mutex output = {};                        ///< Held by who prints.
+  std::vector<HostAddress> addresses = {};  ///< Addresses of `--hosts`.
+  std::atomic<std::size_t> models = 1;      ///< Number of models that are tuned at once.
+  /// Called for devices of hosts that join later; see workers_for().
+  std::function<void(const Device&)> meet = {};
+  std::vector<Device> met = {};  ///< The first device of each model that was met this way.
+  std::mutex output = {};        ///< Locked while printing.
 };
 
-/// Each model by itself, all at once, also those of hosts that come later. Returns the first status
-/// that is not 0. Throws what the first of those that failed has thrown, when all have ended.
+/// Tunes all models concurrently, each separately, including those of hosts that join later.
+/// Returns the first nonzero status. Rethrows the error of the first run that failed, after all
+/// have ended.
 int tune_models(Session& session, const std::vector<std::vector<Device>>& models, Hosts hosts,
                 LateEnd& late);
 

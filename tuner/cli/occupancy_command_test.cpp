@@ -1,5 +1,5 @@
-// `smemtune occupancy`, and what else tells of GPUs that are not here, as their users see it: the
-// built executable is run.
+// Tests `smemtune occupancy` and other answers about GPUs that are not in this machine, as their
+// users see them: runs the built executable.
 
 #include "db/result_store.h"
 #include "tuner/core/in_shell.h"
@@ -23,7 +23,7 @@ using testing::Not;
 
 class Occupancies : public testing::Test {
  protected:
-  /// `words` as a shell reads them, with the database and caches in the test's own folder.
+  /// Runs `words` in a shell, with the database and caches in the test's own folder.
   Ended run(const std::string& words) {
     return in_shell("SMEMTUNE_DB='" + database().string() + "' XDG_CACHE_HOME='" +
                     folder_.string() + "' '" SMEMTUNE_EXECUTABLE "' " + words);
@@ -45,8 +45,8 @@ class Occupancies : public testing::Test {
   std::filesystem::path folder_ = own_folder_.path();
 };
 
-// The fifth article: 16 x 16 threads at 100 per cent on 1.3 and 2.0, 16 KB in one block, and 32
-// registers per thread.
+// The exercise of the fifth article: 16 x 16 threads at 100 per cent on 1.3 and 2.0, 16 KB in one
+// block, and 32 registers per thread.
 TEST_F(Occupancies, AnswerTheExerciseOfTheArticles) {
   const Json tesla = answer("--threads 16x16 --target 100 --device 1.3")["allowance"];
   EXPECT_EQ(tesla["most_shared_bytes_per_block"], 4096);
@@ -110,7 +110,7 @@ TEST_F(Occupancies, DrawOnAPipeOnlyWhenAsked) {
   const std::string drawn = run(words + " --chart").out;
   EXPECT_THAT(drawn, HasSubstr("  occupancy against threads per block, now 256\n"));
   EXPECT_THAT(drawn, HasSubstr("  occupancy against registers per thread, now 40\n"));
-  // Up to 32 registers all rows are filled, with 40 six of eight.
+  // Up to 32 registers all rows are filled, with 40 registers six of eight.
   const std::string registers = drawn.substr(drawn.find("registers per thread, now"));
   std::istringstream lines(registers.substr(0, registers.find('+')));
   std::string line;
@@ -184,7 +184,8 @@ TEST_F(Occupancies, OfARealKernelAreThoseOfItsCompiledCode) {
   EXPECT_THAT(unknown.err, HasSubstr("did you mean 'TILE'?"));
 }
 
-/// An H100 as its driver names it, with one multiprocessor limit that no published one has.
+/// Returns a run on an H100 with its driver's name and a multiprocessor limit that no published GPU
+/// has.
 Run run_on_h100() {
   Run run;
   run.id = "1";
@@ -225,8 +226,8 @@ TEST_F(Occupancies, KnowGpusThatOnlyTheDatabaseHasMet) {
   EXPECT_THAT(run("devices --known").out, HasSubstr("a stored run"));
 }
 
-// 110,000 bytes of shared memory fit a block of the H200, whose limits the CPU device borrows, and
-// none of an L4 (101,376) or a V100 (98,304), for which CUDA 13 compiles no more.
+// 110,000 bytes of shared memory fit a block on the H200, whose limits the CPU device borrows, but
+// not on an L4 (101,376) or a V100 (98,304), for which CUDA 13 can no longer compile.
 TEST_F(Occupancies, OfARunsWinnersOnOtherGpus) {
   std::ofstream(folder_ / "mine.cu") << R"(
 template <int THREADS, int BYTES>

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kJson = ".json";
 
-/// Without an exponent: 1000000000, 0.001.
+/// Returns the number without an exponent: 1000000000, 0.001.
 std::string plain(double number) {
   std::array<char, 64> text{};
   const auto end =
@@ -37,7 +37,7 @@ bool holds_share(const std::filesystem::path& folder) {
          std::filesystem::is_directory(folder / "configs", ignored);
 }
 
-/// The names of a folder's JSON files; none where it cannot be read.
+/// Returns the names of the JSON files in a folder; empty if it cannot be read.
 std::vector<std::string> json_files(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   std::error_code ignored;
@@ -86,7 +86,7 @@ CLI::Option* add_repeatable(CLI::App& app, const std::string& name,
 
 std::filesystem::path default_database() {
   if (const char* file = environment("SMEMTUNE_DB")) return file;
-  // The XDG base directory specification has relative paths ignored.
+  // The XDG base directory specification says that relative paths are ignored.
   const char* data = environment("XDG_DATA_HOME");
   const char* home = environment("HOME");
   const bool has_data = data != nullptr && *data == '/';
@@ -149,7 +149,8 @@ std::filesystem::path find_space(const std::filesystem::path& given) {
     if (name == given || name == given.string() + std::string(kJson)) return shipped / name;
   }
   std::ranges::move(json_files("."), std::back_inserter(names));
-  if (given.extension() != kJson) {  // As spaces that come with smemtune may be named.
+  // Spaces that come with smemtune may be named without the extension.
+  if (given.extension() != kJson) {
     for (std::string& name : names) name.resize(name.size() - kJson.size());
   }
   throw InputError(quote(given.string()) + ": there is no such file, here or in " +

@@ -16,7 +16,7 @@ constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
 constexpr auto kPipeInterval = std::chrono::seconds(5);
 constexpr std::size_t kCurveColumns = 16;
 
-/// `node1, node2 and 5 others`
+/// Returns text like `node1, node2, node3 and 5 more`.
 std::string names_text(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 3;
   std::string text;
@@ -31,7 +31,7 @@ bool waits_for_hosts(const Progress& progress) {
   return progress.waiting_for == "compiler" && !progress.compiling_hosts.empty();
 }
 
-/// With what steers the terminal, unlike write_error().
+/// Prints text with terminal control sequences, unlike write_error().
 void draw(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 }  // namespace
@@ -65,7 +65,7 @@ std::string progress_text(const Progress& progress, DeviceKind device, std::size
     text += "[" + std::to_string(progress.problem_number) + "/" +
             std::to_string(progress.problem_count) + "] ";
   }
-  // The number of valid configurations is known once they have been counted.
+  // The number of valid configurations is unknown until they have been counted.
   const bool is_counted = progress.valid > 0;
   if (progress.phase != "search" || !is_counted) text += progress.phase + (is_counted ? " " : "");
   if (is_counted) {

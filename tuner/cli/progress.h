@@ -11,22 +11,22 @@ namespace smemtune::cli {
 
 enum class Verbosity { quiet, normal, verbose };
 
-/// Shows a run on stderr: one line that is rewritten on a terminal, a plain line now and then where
-/// stderr is a pipe or a file.
+/// Shows a run on stderr: on a terminal one line that is redrawn, otherwise a new line every few
+/// seconds.
 class ProgressLine {
  public:
-  /// `label`: stands before it, where several runs have one. `sparkline`: on a terminal with room,
-  /// how the best so far fell stands before the line.
+  /// `label`: printed before the line if there are several runs. `sparkline`: shows the course of
+  /// the best time before the line, on a terminal with enough room.
   ProgressLine(Verbosity verbosity, bool terminal, bool color, DeviceKind device,
                std::string label = "", bool sparkline = false);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// The callbacks that tune() wants. They refer to this object.
+  /// Returns the callbacks for tune(). They refer to this object.
   Observer observer();
 
-  /// Takes the line away, so that something else can be printed.
+  /// Removes the line, so that something else can be printed.
   void clear();
 
  private:
@@ -47,15 +47,15 @@ class ProgressLine {
   std::size_t last_problem_ = 0;
 };
 
-/// Which hosts a run waits for or does without: `waiting for compiler on node2, without node3`;
-/// empty where it has all that it was given, and waits for none.
+/// Returns which hosts a run waits for or does without: `waiting for compiler on node2, without
+/// node3`; empty if it has all its hosts and waits for none.
 std::string hosts_text(const Progress& progress);
 
-/// The line without colors: `[problem 1/2] 34/128 configurations, best 0.123 ms tiled
-/// TILE=32, 12.3/s, waiting for compiler, 0:08 left`. At most `width` columns.
+/// Returns the line without colors: `[1/2] 34/128 configurations, best 0.123 ms tiled TILE=32,
+/// 12.3/s, waiting for compiler, 0:08 left`. At most `width` columns.
 std::string progress_text(const Progress& progress, DeviceKind device, std::size_t width);
 
-/// `0:08`, `12:34`, `1:02:03`.
+/// Returns text like `0:08`, `12:34`, `1:02:03`.
 std::string format_duration(double seconds);
 
 }  // namespace smemtune::cli

@@ -4,7 +4,7 @@
 
 namespace smemtune::cli {
 
-/// 128 bits that nobody guesses, as 32 hexadecimal digits.
+/// Returns 128 unpredictable bits as 32 hexadecimal digits.
 std::string random_id();
 
 }  // namespace smemtune::cli

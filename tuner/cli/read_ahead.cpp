@@ -8,7 +8,7 @@ namespace smemtune::cli {
 
 namespace {
 
-/// A run, or part of one, may have thousands of results.
+/// Maximum number of items read ahead; a run, or part of one, may have thousands of results.
 constexpr std::size_t kMostAhead = 4;
 
 }  // namespace
@@ -56,7 +56,7 @@ void ReadAhead::read(const std::vector<std::filesystem::path>& files, const db::
 }
 
 void ReadAhead::put(Item&& item) {
-  std::vector<db::RunRecord> used;  // Freed when the lock is.
+  std::vector<db::RunRecord> used;  // Freed after the lock is released.
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return is_unwanted_ || items_.size() < kMostAhead; });
   if (is_unwanted_) throw Error("nobody asks for what is read any more");

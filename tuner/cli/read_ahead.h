@@ -13,7 +13,7 @@
 
 namespace smemtune::cli {
 
-/// Reads files in a thread of its own, a few runs or parts of runs ahead of who stores them.
+/// Reads files in a separate thread, a few runs or parts of runs ahead of the consumer.
 class ReadAhead {
  public:
   ReadAhead(const std::vector<std::filesystem::path>& files, const db::ImportNames& names,
@@ -24,11 +24,12 @@ class ReadAhead {
   ReadAhead(ReadAhead&&) = delete;
   ReadAhead& operator=(ReadAhead&&) = delete;
 
-  /// A run, or part of one, of the next file that is not at its end, or that it ended. Throws what
-  /// reading it threw. REQUIRES: not all files have ended.
+  /// Returns the next run, or part of one, of the current file, or an ImportedFile when that file
+  /// has ended. Throws what reading it threw. REQUIRES: not all files have ended.
   std::variant<db::RunRecord, db::ImportedFile> next();
 
-  /// Leaves it to the reading thread to free what that thread allocated: elsewhere it costs more.
+  /// Lets the reading thread free the memory that it allocated, which would cost more in another
+  /// thread.
   void discard(db::RunRecord&& used);
 
  private:
@@ -42,7 +43,7 @@ class ReadAhead {
   std::condition_variable changed_;
   std::deque<Item> items_;
   std::vector<db::RunRecord> used_;
-  bool is_unwanted_ = false;  ///< Nobody asks any more.
+  bool is_unwanted_ = false;  ///< True if no more items are needed.
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-// `smemtune replay` and `smemtune space` as their users see them: the built executable is run.
+// Tests `smemtune replay` and `smemtune space` as their users see them: runs the built executable.
 
 #include "tuner/core/in_shell.h"
 #include "tuner/core/planted_recordings.h"
@@ -18,14 +18,15 @@ namespace {
 using Json = nlohmann::json;
 using testing::HasSubstr;
 
-/// Both streams are in `out`.
+/// Runs a command; both output streams are in `out`.
 Ended run(const std::string& words) {
   return in_shell("'" SMEMTUNE_EXECUTABLE "' " + words + " 2>&1");
 }
 
 class SearchCommands : public testing::Test {
  protected:
-  /// A Kernel Tuner cache of 64 configurations, the best of which is 8,8.
+  /// Writes a Kernel Tuner cache of 64 configurations, the best of which is 8,8, and returns its
+  /// path.
   std::string cache() const {
     std::string text =
         "{\n\"device_name\": \"Some GPU\",\n\"kernel_name\": \"scale\",\n\"problem_size\": 64,\n"
@@ -122,7 +123,7 @@ TEST_F(SearchCommands, ReplayWithWhatASpaceFileKnowsOfLaunches) {
         .at("mean")
         .get<double>();
   };
-  // Rows of 16 are known to cost more.
+  // The launch cost of rows of 16 is known to be higher.
   EXPECT_EQ(1, after_one(" --space " + configs + "convolution.json"));
   EXPECT_LT(after_one(""), 1);
   const Ended other = run("replay --data " + file.string() + " --space " + configs + "gemm.json");
@@ -140,7 +141,7 @@ TEST_F(SearchCommands, RefuseWhatTheyCannotRead) {
   EXPECT_EQ(2, run("space " + (folder_ / "none.json").string()).status);
 }
 
-/// Two recordings, in which `auto` is to find in 100 evaluations what `random` does not in 200.
+/// Expects of two recordings that `auto` finds more in 100 evaluations than `random` in 200.
 void expect_that_auto_beats_random(const std::string& files) {
   const auto shares = [&](const std::string& options) {
     const Ended ended = run("replay --json --data " + files + " " + options);
@@ -162,7 +163,7 @@ void expect_that_auto_beats_random(const std::string& files) {
   EXPECT_GT(warm.at(10), .96);
 }
 
-// A short form of bench/RESULTS.md's table: few seeds, wide margins.
+// A short form of the table in bench/RESULTS.md: few seeds, wide margins.
 TEST(SearchOfConvolutions, FindsInAHundredEvaluationsWhatRandomDoesNotFindInTwoHundred) {
   const std::filesystem::path folder =
       std::filesystem::path(SMEMTUNE_SOURCE_DIR) / "../shared/data/convolution";
@@ -197,7 +198,8 @@ TEST_F(SearchCommands, SayWhatASpaceIsMadeOf) {
   }
   const std::string text = run("space " + gemm + " --device h200").out;
   EXPECT_THAT(text, HasSubstr("satisfy the constraints"));
-  EXPECT_EQ(text, run("space gemm --device h200").out);  // As it comes with smemtune.
+  // Finds the space that comes with smemtune.
+  EXPECT_EQ(text, run("space gemm --device h200").out);
 }
 
 }  // namespace

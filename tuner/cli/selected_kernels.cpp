@@ -64,7 +64,7 @@ std::vector<Problem> chosen_problems(const Space& space, const std::vector<std::
 
 namespace {
 
-/// For the first name that no kernel has as a parameter: what was meant, or what there is.
+/// Returns a suggestion for the first name that is no kernel's parameter, or else the known names.
 std::string suggested_parameter(const Space& space, const Configuration& given) {
   std::vector<std::string> known;
   for (const KernelTemplate& kernel : space.kernels) {
@@ -97,7 +97,7 @@ ChosenConfiguration chosen_configuration(const Space& space, const std::string& 
                        (given.contains(kCompilerParameter) ? compiler_hint(kCompilerParameter)
                                                            : suggested_parameter(space, given)));
     }
-    // A kernel all of whose parameters are given comes before one with defaults left to fill in.
+    // A kernel whose parameters are all given is preferred to one that needs default values.
     const auto complete = [&given](const KernelTemplate* kernel) {
       return kernel->parameters.size() == given.size();
     };

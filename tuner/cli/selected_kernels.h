@@ -8,21 +8,21 @@
 
 namespace smemtune::cli {
 
-/// The kernel of `--kernel NAME`. Throws InputError naming those that the space has.
+/// Returns the kernel of `--kernel NAME`. Throws InputError naming the kernels of the space.
 const KernelTemplate& chosen_kernel(const Space& space, const std::string& name);
 
-/// Those of `--kernel NAME`, all where none is named.
+/// Returns the kernels of `--kernel NAME`, all if none is named.
 std::vector<const KernelTemplate*> chosen_kernels(const Space& space,
                                                   const std::vector<std::string>& names);
 
-/// Those of `--problem KEY`; where none is given the file's, for the CPU device its smaller ones.
-/// Throws InputError.
+/// Returns the problems of `--problem KEY`; if none is given, those of the file, or its smaller
+/// ones for the CPU device. Throws InputError.
 std::vector<Problem> chosen_problems(const Space& space, const std::vector<std::string>& texts,
                                      DeviceKind kind);
 
-/// The kernel and the whole configuration that `--kernel NAME --config KEY` mean. Parameters that
-/// the key leaves out have their default values; without a name it is the only kernel that has the
-/// key's parameters. Throws InputError.
+/// The kernel and the complete configuration that `--kernel NAME --config KEY` mean. Parameters
+/// that the key leaves out have their default values; without a name, the kernel is the only one
+/// that has the key's parameters. chosen_configuration() throws InputError if there is none.
 struct ChosenConfiguration {
   const KernelTemplate* kernel = nullptr;
   Configuration configuration;

@@ -19,7 +19,7 @@ void warn(const std::string& line) {
   write_error("smemtune: shared results: " + printable(line) + "\n");
 }
 
-/// nullopt: there is none.
+/// Returns the folder of shipped results; nullopt if there is none.
 std::optional<std::filesystem::path> shipped_folder() {
   try {
     return share_folder() / "db" / "shipped";

@@ -10,24 +10,24 @@
 
 namespace smemtune::cli {
 
-/// A query's source: what is measured here and, below it, what others share.
+/// The source of a query for results measured here and, below them, shared ones.
 inline constexpr const char* kOwnAndShared = "own,shared";
 
-/// Adds --no-shipped, and --source for commands that read shared results as well.
+/// Adds --no-shipped, and --source for commands that also read shared results.
 void add_shared(CLI::App& app, bool& no_shipped);
 void add_layered_source(CLI::App& app, std::string& source);
 
-/// What lies below one's own database: `$SMEMTUNE_SHARED_DB`, and what comes with smemtune, unless
-/// `no_shipped` or `$SMEMTUNE_SHIPPED` is `off`.
+/// Returns the shared files below the user's own database: `$SMEMTUNE_SHARED_DB`, and those that
+/// come with smemtune, unless `no_shipped` is set or `$SMEMTUNE_SHIPPED` is `off`.
 std::vector<db::SharedFile> shared_files(bool no_shipped);
 
-/// One's own database and, where `source` means them, the shared files. Files that cannot be read
-/// are left out, which stderr says, as it does where a newer smemtune wrote the database, or where
-/// there is none and the shared files answer. Throws StoreError.
+/// Opens the user's own database and, if `source` asks for them, the shared files. Files that
+/// cannot be read are left out. Reports on stderr which these are, that a newer smemtune wrote the
+/// database, or that there is none and the shared files answer. Throws StoreError.
 db::LayeredStore open_results(const std::filesystem::path& database, const std::string& source,
                               bool no_shipped);
 
-/// Only the shared files.
+/// Opens only the shared files.
 db::LayeredStore open_shared(bool no_shipped);
 
 }  // namespace smemtune::cli

@@ -1,4 +1,4 @@
-// The results that come with smemtune, held against what their GPUs can do at most.
+// Compares the times that come with smemtune with the maximum performance of their GPUs.
 
 #include "db/layered_store.h"
 #include "tuner/config/space_file.h"
@@ -21,7 +21,7 @@ std::vector<db::StoredResult> shipped_results() {
   return store.results({.source = "shared"});
 }
 
-// 33 problems of gemm on an H200 alone; tensor cores, FP8 and int8 among the others.
+// There are 33 problems of gemm on an H200 alone, including tensor cores, FP8 and int8.
 TEST(ShippedTimes, AreAllPossible) {
   std::map<std::string, LoadedSpace> spaces;
   std::size_t judged = 0;

@@ -19,24 +19,25 @@
 namespace smemtune::cli {
 namespace {
 
-/// A file with the name of a space: `given`, or one that smemtune brings along.
+/// Returns a space file with this name: `given`, or one that comes with smemtune.
 std::optional<std::filesystem::path> space_file_of(const std::string& given) {
   if (!given.ends_with(".json")) return std::nullopt;
   try {
     return find_space(given);
   } catch (const InputError&) {
-    return std::nullopt;  // An imported space may be called as a file is.
+    return std::nullopt;  // An imported space may have a name like a file.
   }
 }
 
-/// As the file says, also where it is no space.
+/// Returns the name in the file, even if it is not a valid space.
 std::string name_in(const std::filesystem::path& file, const std::string& otherwise) {
   const Json space = Json::parse(read_text(file, kMaxFileBytes), nullptr, false);
   const auto name = space.is_object() ? space.find("name") : space.end();
   return name != space.end() && name->is_string() ? name->get<std::string>() : otherwise;
 }
 
-/// The same space with the compiler as a parameter, as a run that chose among several had it.
+/// Returns the space with the compiler as a parameter, as in a run that chose among several
+/// compilers.
 LoadedSpace with_compilers(LoadedSpace loaded) {
   choose_among(loaded.space, std::array<std::int64_t, 1>{1});
   return loaded;
@@ -53,15 +54,16 @@ void add_versions(const LoadedSpace& loaded, std::vector<std::string>& versions)
   }
 }
 
-/// What of a kernel's version differs between two states of its space file. Each part of the newer
-/// one is put in the older one's place by itself, and the hash says whether that matters.
+/// Returns the parts of a kernel's version that differ between two states of its space file. Puts
+/// each part of the older state into the newer one separately; a different hash means that the part
+/// matters.
 std::vector<std::string> changed_parts(const LoadedSpace& now, const LoadedSpace& then,
                                        const std::string& name, const std::string& hash_then) {
   const KernelTemplate& kernel = *now.space.kernel(name);
   const KernelTemplate& before = *then.space.kernel(name);
   const std::string hash = hash_in(now, now.space, kernel);
   std::vector<std::string> parts;
-  // Both states are read with the source files as they are now.
+  // Both states are read with the current source files.
   if (hash_in(then, then.space, before) != hash_then) parts.emplace_back("source");
   const auto compare = [&](const char* part,
                            const std::function<void(Space&, KernelTemplate&)>& put) {
@@ -105,7 +107,7 @@ std::string because(const std::vector<std::string>& parts) {
   return "its " + joined(parts, " and ") + (is_one ? " has" : " have") + " changed since";
 }
 
-/// `text`: of the space file that its run was given.
+/// `text`: the space file that the result's run was given.
 std::string why_stale(const LoadedSpace& now, const db::StoredResult& stored,
                       const std::string& text) {
   const std::string& name = stored.result.kernel;
@@ -119,7 +121,7 @@ std::string why_stale(const LoadedSpace& now, const db::StoredResult& stored,
     return because(changed_parts(with_compilers(now), with_compilers(std::move(then)), name,
                                  stored.kernel_hash));
   } catch (const InputError&) {
-    return because({});  // What it said then is no space with the files that there are now.
+    return because({});  // The old text is not a valid space with the current files.
   }
 }
 

@@ -11,7 +11,7 @@
 namespace smemtune::cli {
 namespace {
 
-/// Where kernels lie that several space files use.
+/// Folder of kernels that several space files use.
 constexpr const char* kTemplates = "kernel_templates";
 
 class Checkout {
@@ -60,7 +60,7 @@ class Checkout {
     return run(words, otherwise);
   }
 
-  /// What it prints, without the end of the line. `otherwise`: what it means that it fails.
+  /// Returns a command's output without the final newline. `otherwise`: the message if it fails.
   std::string run(const std::vector<std::string>& words, const std::string& otherwise) {
     const cpu::ChildResult result = cpu::run_child(words, folder_->path());
     if (result.status == 0) return trimmed(result.output);

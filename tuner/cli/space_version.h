@@ -8,18 +8,20 @@
 
 namespace smemtune::cli {
 
-/// A version of a space: its file and the kernels beside it, as they are or as they were.
+/// A version of a space: its file and the kernels beside it, in the working tree or in a git
+/// revision.
 struct SpaceVersion {
-  std::string name;  ///< As it was asked for.
+  std::string name;  ///< The name that was asked for.
   LoadedSpace loaded;
-  std::unique_ptr<cpu::TemporaryFolder> folder;  ///< Holds what came out of git; null: a file.
+  /// Holds the files from git; nullptr if the space was read from a file.
+  std::unique_ptr<cpu::TemporaryFolder> folder;
 };
 
-/// `given` is a space file or the name of one that comes along, else `REV:path`: the file as it was
-/// in a revision of the git repository that is here. The path counts from the repository's root, or
-/// with `./` from this folder. What lies in the file's folder,
-/// and in kernel_templates/ where the revision has that, comes from the revision too. Throws
-/// InputError with what git says.
+/// Loads a version of a space. `given`: a space file, the name of one that comes with smemtune, or
+/// `REV:path`, the file in a revision of the git repository here. The path is relative to the
+/// repository's root, or with `./` to the working directory. The other files in the file's folder,
+/// and kernel_templates/ if the revision has it, also come from the revision. Throws InputError
+/// with git's message.
 SpaceVersion load_version(const std::string& given);
 
 }  // namespace smemtune::cli

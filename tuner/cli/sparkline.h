@@ -7,14 +7,16 @@
 
 namespace smemtune::cli {
 
-/// How the best time of a search fell, in a few characters: `▇▅▃▁▁`, or `@+=..` where the terminal
-/// takes no UTF-8.
+/// The course of a search's best time in a few characters: `▇▅▃▁▁`, or `@+=..` if the terminal does
+/// not support UTF-8.
 class Sparkline {
  public:
-  /// After so many configurations. A new search (fewer than before) begins anew.
+  /// Adds the best time after `done` configurations. A smaller number than before starts a new
+  /// search.
   void add(std::uint64_t done, double best_ms);
 
-  /// At most `columns` of them; empty until there are two configurations. Logarithmic.
+  /// Returns at most `columns` characters on a logarithmic scale; empty until there are two
+  /// configurations.
   std::string text(std::size_t columns, bool utf8) const;
 
  private:
@@ -24,11 +26,11 @@ class Sparkline {
   };
   double best_at(std::uint64_t done) const;
 
-  std::vector<Step> steps_;  ///< Where it became better.
+  std::vector<Step> steps_;  ///< Points where the best time improved.
   std::uint64_t done_ = 0;
 };
 
-/// Whether the locale's letters are UTF-8.
+/// Returns true if the locale's encoding is UTF-8.
 bool is_utf8_locale();
 
 }  // namespace smemtune::cli

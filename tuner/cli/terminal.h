@@ -3,37 +3,37 @@
 #include <cstddef>
 #include <string>
 
-// All that is printed goes through here. What files, compilers, devices and options bring along
-// steers no terminal: printable_lines().
+// All output goes through these functions. They keep text from files, compilers, devices and
+// options from controlling the terminal (printable_lines()).
 
 namespace smemtune::cli {
 
 /// Exit status of a command that was asked to stop.
 constexpr int kInterrupted = 130;
 
-/// Exit status of commands that find what was fast to have become slower.
+/// Exit status of commands that find a loss of speed.
 constexpr int kLostGround = 1;
 
-/// Text for people, on stdout.
+/// Prints text for people on stdout.
 void write_out(const std::string& text);
 
-/// A document for programs, on stdout and as it is.
+/// Prints a document for programs on stdout, unchanged.
 void write_document(const std::string& document);
 
-/// Text for people, on stderr.
+/// Prints text for people on stderr.
 void write_error(const std::string& text);
 
-/// A line on stderr, unless it is empty.
+/// Prints a line on stderr, unless it is empty.
 void say(const std::string& line);
 
-/// How wide the terminal is that `descriptor` is: $COLUMNS, else what it says itself, else 80. 0
-/// where it is none.
+/// Returns the width of the terminal at `descriptor`: $COLUMNS, otherwise the terminal's own width,
+/// otherwise 80; 0 if it is not a terminal.
 std::size_t terminal_columns(int descriptor);
 
-/// Whether `descriptor` is a terminal where a line can be drawn over (TERM is not dumb).
+/// Returns true if `descriptor` is a terminal on which a line can be redrawn (TERM is not dumb).
 bool can_redraw(int descriptor);
 
-/// Whether that is one that should show colors, too (NO_COLOR is empty).
+/// Returns true if such a terminal should also show colors (NO_COLOR is empty).
 bool colors(int descriptor);
 
 }  // namespace smemtune::cli

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-// What `smemtune --space FILE` says of its runs.
+// The output of `smemtune --space FILE` about its runs.
 
 namespace smemtune::cli {
 
@@ -20,10 +20,10 @@ void say_unless_quiet(const TuneOptions& options, const std::string& line);
 
 Verbosity verbosity(const TuneOptions& options);
 
-/// What the run is at is what the command is at.
+/// Makes the observer also report the run's activities to `late`.
 void follow(Observer& observer, LateEnd& late);
 
-/// Prints the summary of a run, and returns its exit status.
+/// Prints the summary of a run and returns its exit status.
 int finish(const TuneOptions& options, const Space& space, const TuningSummary& summary,
            const Device& device, const std::vector<AlsoFits>& also_fits = {});
 

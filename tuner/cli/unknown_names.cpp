@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::set<std::string>;
 
-/// The names that the problems of verified results have.
+/// Returns the names in the problems of verified results.
 Names names_of_problems(const db::LayeredStore& store, db::Query query) {
   query.problem.clear();
   Names names;
@@ -30,7 +30,7 @@ Names names_of_problems(const db::LayeredStore& store, db::Query query) {
 void refuse_unknown(const std::filesystem::path& database, const db::Query& asked,
                     const db::LayeredStore& store) {
   const db::Query query = store.exact(asked);
-  // An imported space may be called as a file is.
+  // An imported space may have a name like a file.
   if (query.space.ends_with(".json") && !std::filesystem::exists(query.space) &&
       store.runs({.space = query.space, .source = "all"}).empty()) {
     throw InputError("--space: " + quote(query.space) +

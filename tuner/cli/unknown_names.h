@@ -6,12 +6,11 @@
 
 namespace smemtune::cli {
 
-/// Of a run's id.
+/// Number of characters of a run's id that are shown.
 inline constexpr std::size_t kShownIdCharacters = 8;
 
-/// To be called where nothing matches `asked`: throws InputError where it names a space, a device,
-/// a run, a kernel or a size of a problem that is not stored in `database`, with the nearest that
-/// is.
+/// Throws InputError with the nearest stored name if `asked` names a space, device, run, kernel or
+/// size of a problem that is not stored in `database`. REQUIRES: nothing matches `asked`.
 void refuse_unknown(const std::filesystem::path& database, const db::Query& asked,
                     const db::LayeredStore& store);
 

@@ -1,5 +1,5 @@
-// What is said of results follows from what was compared: the built program with real kernels on
-// the CPU device.
+// Tests that verdicts on results follow from what was compared, using the built program with real
+// kernels on the CPU device.
 
 #include "tuner/core/in_shell.h"
 #include "tuner/core/temporary_folder.h"
@@ -18,10 +18,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// A folder with a space of one kernel, `k`, its source and a database.
+/// Provides a folder with a space of one kernel, `k`, its source and a database.
 class Verdict : public testing::Test {
  protected:
-  /// `verify`: members of its object; `problems`: of main problems.
+  /// Writes the space. `verify`: members of its object; `problems`: the main problems.
   void space(const std::string& kernel, const std::string& arguments, const std::string& problems,
              const std::string& verify) const {
     folder_.write("k.cu", kernel);
@@ -54,7 +54,7 @@ constexpr const char* kInOut = R"json(
     { "name": "out", "type": "float", "shape": ["N"], "role": "output" },
     { "name": "n", "type": "int", "value": "N" })json";
 
-/// Writes `value` where it is in range.
+/// Returns a kernel that writes `value` to each element in range.
 std::string elementwise(const std::string& value) {
   return "__global__ void k(const float* in, float* out, int n) {\n"
          "  const int i = blockIdx.x * 64 + threadIdx.x;\n"
@@ -62,7 +62,7 @@ std::string elementwise(const std::string& value) {
          value + ";\n}\n";
 }
 
-// Twice the input, but thrice at odd elements of what is large.
+// Doubles the input, but triples odd elements of large inputs.
 const std::string kWrongWhereLarge = elementwise("(n > 4096 && i % 2 == 1 ? 3.0f : 2.0f) * in[i]");
 
 TEST_F(Verdict, IsWrongByADefinitionThatIsTooExpensiveForAllElements) {

@@ -1,4 +1,5 @@
-// What comparing sees and says of wrong kernels, by the built program on the CPU device.
+// Tests what comparisons detect and report about wrong kernels, using the built program on the CPU
+// device.
 
 #include "tuner/core/in_shell.h"
 
@@ -59,7 +60,7 @@ __global__ void half(const float* in, float* out, int n) {
 }
 )cuda";
 
-/// A space of one of these kernels, of KIND 0 and 1.
+/// Returns a space with one of these kernels, with KIND 0 and 1.
 std::string space(const std::string& entry, const std::string& arguments,
                   const std::string& verify = "{}", const std::string& more = "") {
   return R"json({ "name": "weak", "problems": [{ "N": 512 }], "arguments": [)json" + arguments +
@@ -87,7 +88,7 @@ class WeakComparisons : public testing::Test {
                     words);
   }
 
-  /// What `smemtune run` says of a KIND.
+  /// Returns what `smemtune run` reports about a KIND.
   std::string said_of(const std::string& json, int kind) const {
     const Ended ended =
         smemtune(json, "run --space weak.json --device cpu --config KIND=" + std::to_string(kind));
@@ -119,7 +120,7 @@ TEST_F(WeakComparisons, HoldWideIntegersAgainstDefinitionsExactly) {
               HasSubstr("in double precision, which does not hold such integers"));
 }
 
-/// A .npy file of 64-bit integers.
+/// Returns a .npy file of 64-bit integers.
 std::string npy(const std::vector<std::uint64_t>& elements) {
   std::string header = "{'descr': '<u8', 'fortran_order': False, 'shape': (" +
                        std::to_string(elements.size()) + ",), }";
@@ -145,7 +146,7 @@ TEST_F(WeakComparisons, HoldWideIntegersAgainstFilesExactly) {
                                           "4611686018427388005"));
 }
 
-/// Five steps with two buffers of these roles, so that `b` has the answer.
+/// Returns a space with five steps between two buffers of these roles; the result is in `b`.
 std::string steps(const std::string& a, const std::string& b) {
   return space(
       "step", a + ", " + b + R"json(, { "name": "t", "type": "int", "value": "i" })json", "{}",

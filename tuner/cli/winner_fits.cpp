@@ -21,7 +21,7 @@ std::vector<Result> compile_for(const TuningRequest& request, const std::vector<
   return check_fit(*request.space, request.sources, questions, device, *pool);
 }
 
-/// By what it takes where it was tuned.
+/// Judges a winner by the resources that it uses on the device where it was tuned.
 Result judge_by_resources(const TuningRequest& request, const Result& winner,
                           const Device& device) {
   std::vector<Resources> resources;

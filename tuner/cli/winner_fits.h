@@ -9,7 +9,7 @@
 
 namespace smemtune::cli {
 
-/// Compiles the winners of all problems for each device and judges them there.
+/// Compiles the winners of all problems for each device and checks whether they fit there.
 std::vector<AlsoFits> check_also_fits(const TuningRequest& request, const TuningSummary& summary,
                                       DeviceKind tuned_on, const std::vector<Device>& devices,
                                       const DeviceChoice& choice);

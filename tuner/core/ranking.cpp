@@ -55,7 +55,7 @@ bool is_better(const Timed& one, const Timed& other) {
 }
 
 /// What the finals of one run said of the configurations in question.
-struct Verdict {
+struct FinalsVerdict {
   Timed winner;
   bool chose = false;  ///< The run chose one of them; else its best was another kernel's.
   std::int64_t newest_id = 0;
@@ -63,11 +63,11 @@ struct Verdict {
 };
 
 /// Returns the verdicts of all runs, the newest first.
-std::vector<Verdict> verdicts(const Standings& standings) {
-  std::map<std::int64_t, Verdict> by_run;
+std::vector<FinalsVerdict> verdicts(const Standings& standings) {
+  std::map<std::int64_t, FinalsVerdict> by_run;
   for (const Timed& final : standings.finals) {
     const auto [place, is_first] = by_run.try_emplace(final.run_id);
-    Verdict& verdict = place->second;
+    FinalsVerdict& verdict = place->second;
     const bool wins =
         is_first ||
         (final.chosen != verdict.winner.chosen ? final.chosen : is_better(final, verdict.winner));
@@ -84,9 +84,9 @@ std::vector<Verdict> verdicts(const Standings& standings) {
       its->second.losers.push_back(earlier.configuration_id);
     }
   }
-  std::vector<Verdict> all;
+  std::vector<FinalsVerdict> all;
   for (auto& [run, verdict] : by_run) all.push_back(std::move(verdict));
-  std::ranges::sort(all, std::greater(), &Verdict::newest_id);
+  std::ranges::sort(all, std::greater(), &FinalsVerdict::newest_id);
   return all;
 }
 
@@ -189,7 +189,7 @@ std::optional<std::size_t> best_of(const Standings& standings) {
   const std::vector<Timed>& newest = standings.newest;
   Defeats defeats;
   std::int64_t newest_final = -1;
-  for (const Verdict& verdict : verdicts(standings)) {
+  for (const FinalsVerdict& verdict : verdicts(standings)) {
     if (verdict.chose) newest_final = std::max(newest_final, verdict.newest_id);
     for (const std::int64_t loser : verdict.losers) {
       const std::int64_t winner = verdict.winner.configuration_id;
