@@ -3,6 +3,7 @@
 #include "db/result_sql.h"
 #include "db/result_store.h"
 #include "db/standings.h"
+#include "db/stored_names.h"
 
 #include <algorithm>
 #include <iterator>

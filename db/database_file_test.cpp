@@ -521,7 +521,8 @@ TEST(Migrations, NeverChange) {
       "9df4e74ea739e9b4a41ea0a8269f89e19d5872c0a974c84be4e62c632a853a8f",
       "d83866a7ae41015e54250c65dd822cce3ca0b1eb74bd6bf4716c2f7ea23fcd71",
       "7fa7d2812638f4356707e9ffbb3ebbef21c6e251770637363476ce6fe8a2d91d",
-      "77d99503e9919c584d0bdcd663bd7acfb66e2095a83dfa449a773fb550aa5663"};
+      "77d99503e9919c584d0bdcd663bd7acfb66e2095a83dfa449a773fb550aa5663",
+      "72e3baff82729a352775cfd9be5fcbee1d4c6086dcaba07c77f5df783530b179"};
   ASSERT_EQ(std::size(digests), migrations().size());
   for (std::size_t i = 0; i < migrations().size(); ++i) {
     EXPECT_EQ(sha256(migrations()[i].sql), digests[i]);

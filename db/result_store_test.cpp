@@ -119,6 +119,11 @@ Result on_h200(Result result) {
   return result;
 }
 
+Result chosen(Result result) {
+  result.chosen = true;
+  return result;
+}
+
 Result of_kernel(const std::string& kernel, Result result) {
   result.kernel = kernel;
   return result;
@@ -370,7 +375,7 @@ TEST_F(ResultStoreBest, IsTheFastestVerified) {
 TEST_F(ResultStoreBest, OfARunIsThatOfItsOwnResults) {
   const auto first = store.begin_run(run_on(h200(), "run-1"));
   first->record(kHash, timed(tile(16), 1.0));
-  first->record(kHash, timed(tile(32), 1.1, Stage::final));
+  first->record(kHash, chosen(timed(tile(32), 1.1, Stage::final)));
   first->record(kHash, timed(tile(64), 1.2, Stage::final));
   const auto second = store.begin_run(run_on(h200(), "run-2"));
   second->record(kHash, timed(tile(16), 3));
@@ -386,9 +391,19 @@ TEST_F(ResultStoreBest, IsOfTheFinalsWhereTheRunHadSome) {
   log->record(kHash, timed(tile(32), 1.01));
   log->record(kHash, timed(tile(64), 1.02));
   log->record(kHash, timed(tile(32), 1.05, Stage::final));
-  log->record(kHash, timed(tile(64), 1.04, Stage::final));
+  log->record(kHash, chosen(timed(tile(64), 1.04, Stage::final)));
   EXPECT_EQ(best_ms(), 1.04);
   EXPECT_EQ(store.best({}, false).at(0).result.stage, Stage::final);
+}
+
+TEST_F(ResultStoreBest, OfAKernelIsNotItsDefaultJustBecauseOnlyThatWasInFinals) {
+  const auto log = store.begin_run(run_on(h200(), "run-1"));
+  log->record(kHash, timed(tile(16), 3.0));
+  log->record(kHash, timed(tile(32), 2.8));
+  log->record("naive-hash", chosen(of_kernel("naive", timed(tile(16), 1.0, Stage::final))));
+  log->record(kHash, timed(tile(16), 3.1, Stage::final));
+  EXPECT_THAT(times(store.best({}, true)), ElementsAre(1.0, 2.8));
+  EXPECT_THAT(times(store.best({}, false)), ElementsAre(1.0));
 }
 
 TEST_F(ResultStoreBest, IsWhatTheFinalsChoseAmongTies) {
@@ -412,7 +427,7 @@ TEST_F(ResultStoreBest, IsWhatTheFinalsChoseAmongTies) {
 TEST_F(ResultStoreBest, IsOfTheFinalsOfARunThatResumed) {
   store.begin_run(run_on(h200(), "run-1"))->record(kHash, timed(tile(16), 1.00));
   const auto log = store.begin_run(run_on(h200(), "run-2"));
-  log->record(kHash, timed(tile(32), 1.04, Stage::final));
+  log->record(kHash, chosen(timed(tile(32), 1.04, Stage::final)));
   EXPECT_EQ(best_ms(), 1.04);
 }
 
@@ -465,7 +480,7 @@ TEST_F(ResultStoreBest, OfAllKernelsIsAFinalToo) {
   const auto log = store.begin_run(run_on(h200(), "run-1"));
   log->record("naive-hash", of_kernel("naive", timed(tile(16), 1.02)));
   log->record(kHash, timed(tile(16), 1.01));
-  log->record(kHash, timed(tile(16), 1.03, Stage::final));
+  log->record(kHash, chosen(timed(tile(16), 1.03, Stage::final)));
   EXPECT_THAT(times(store.best({}, false)), ElementsAre(1.03));
   EXPECT_THAT(times(store.best({}, true)), ElementsAre(1.02, 1.03));
 }

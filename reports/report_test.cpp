@@ -22,9 +22,12 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(ReportFindings, SayWhoWonOverItsDefaultComparedWithWhatAndWhatFailed) {
-  const ReportSource source =
-      source_of({timed(16, 4), timed(32, 2, Stage::final), timed(64, 2.01, Stage::final),
-                 timed(8, 3, Stage::final), failed(48, Status::constraints, "shared_bytes")});
+  StoredResult best = timed(32, 2, Stage::final);
+  best.result.chosen = true;
+  StoredResult tied = timed(64, 2.01, Stage::final);
+  tied.result.tied = true;
+  const ReportSource source = source_of({timed(16, 4), best, tied, timed(8, 3, Stage::final),
+                                         failed(48, Status::constraints, "shared_bytes")});
   EXPECT_THAT(findings(source, source.sections[0]),
               ElementsAre("tiled with TILE=32 takes 2.000 ms on NVIDIA H200.",
                           "That is 2.00x the speed of its default (TILE=16, 4.000 ms).",

@@ -95,6 +95,7 @@ ProblemSummary problem() {
   problem.results = {timed("naive", 8, 4), timed("naive", 16, 2), timed("tiled", 8, 1),
                      timed("tiled", 32, 0.5)};
   problem.best = problem.results.back();
+  problem.kernel_bests = {problem.results[3], problem.results[1]};
   return problem;
 }
 

@@ -45,6 +45,17 @@ class Cheats : public testing::Test {
     return loaded->handle;
   }
 
+  /// Whether it takes much less time than the honest kernel, again and again: on a busy machine
+  /// either may be slow for a while.
+  bool gains(const std::string& name, Fate fate, Fate honest) {
+    for (int i = 0; i < 4; ++i) {
+      if (fate.median_ms > 0.6 * honest.median_ms) return false;
+      honest = fate_of(launcher_, reference_, load("honest"), 12);
+      fate = fate_of(launcher_, reference_, load(name), 12);
+    }
+    return true;
+  }
+
   static CompiledKernel compiled_;
   CpuLauncher launcher_{test_limits()};
   KernelHandle reference_ = 0;
@@ -61,7 +72,7 @@ TEST_F(Cheats, AreFoundInTimedLaunchesOrGainNothing) {
     const bool must_be_found = cheat.is_wrong && std::string(cheat.name) != "leaves_work";
     EXPECT_EQ(must_be_found, fate.reason != "") << cheat.name << " " << fate.reason;
     if (!fate.reason.empty()) continue;
-    EXPECT_GT(fate.median_ms, 0.6 * honest.median_ms) << cheat.name;
+    EXPECT_FALSE(gains(cheat.name, fate, honest)) << cheat.name;
   }
 }
 
