@@ -1,4 +1,4 @@
-// What a report's page takes in Chromium: until what is in view is drawn, until all of it is, and for what people do with it
+// Measures a report's page in Chromium: until what is in view is drawn, until all of it is, and for what people do with it
 // then; and what it weighs. In brackets what the page's thread computed: that does not depend on what else the machine does.
 //
 //   node bench/page_times.mjs CHROMIUM build/release/reports/report_example_pages FOLDER   # planted pages of many sizes

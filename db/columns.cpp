@@ -127,6 +127,18 @@ void read_column(const Statement& row, const std::string& column,
   }
 }
 
+void read_column(const Statement& row, const std::string& column, FinalsFacts& value) {
+  value = {};
+  if (row.text(column).empty()) return;
+  try {
+    value = finals_from(Json::parse(row.text(column)));
+  } catch (const Json::exception& error) {
+    throw row.damaged(column, error.what());
+  } catch (const InputError& error) {
+    throw row.damaged(column, error.what());
+  }
+}
+
 std::string to_json(const Bindings& bindings) {
   std::array<char, 24> digits{};
   std::string text = "{";
@@ -181,6 +193,10 @@ std::string to_json(const std::vector<ComparedOutput>& compared) {
         {bindings_json(one.problem), one.output, to_text(one.with), one.compared, one.of}));
   }
   return column_text(array);
+}
+
+std::string to_json(const FinalsFacts& facts) {
+  return facts == FinalsFacts() ? "" : column_text(finals_json(facts));
 }
 
 std::string to_json(const std::map<std::string, double>& metrics) {

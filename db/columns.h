@@ -50,6 +50,7 @@ void read_column(const Statement& row, const std::string& column, Stage& value);
 void read_column(const Statement& row, const std::string& column, ComparedWith& value);
 void read_column(const Statement& row, const std::string& column,
                  std::vector<ComparedOutput>& value);
+void read_column(const Statement& row, const std::string& column, FinalsFacts& value);
 
 /// Returns text like `{"M":4096,"T":"float"}`. Unlike key(), distinguishes the word `1` from the
 /// number 1.
@@ -61,6 +62,7 @@ std::vector<LaunchResult> launches_from_json(const Statement& row, const char* c
 
 /// Returns text like `[[{"N":4096},"out","definition",4096,4096]]`; empty for an empty list.
 std::string to_json(const std::vector<ComparedOutput>& compared);
+std::string to_json(const FinalsFacts& facts);
 
 std::string to_json(const std::map<std::string, double>& metrics);
 std::map<std::string, double> metrics_from_json(const Statement& row, const char* column);

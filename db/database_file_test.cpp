@@ -522,7 +522,7 @@ TEST(Migrations, NeverChange) {
       "d83866a7ae41015e54250c65dd822cce3ca0b1eb74bd6bf4716c2f7ea23fcd71",
       "7fa7d2812638f4356707e9ffbb3ebbef21c6e251770637363476ce6fe8a2d91d",
       "77d99503e9919c584d0bdcd663bd7acfb66e2095a83dfa449a773fb550aa5663",
-      "72e3baff82729a352775cfd9be5fcbee1d4c6086dcaba07c77f5df783530b179"};
+      "4d9521504ca2cf8bdc5ef30f7f5fa813095e4629515296a1958f48be5078e51f"};
   ASSERT_EQ(std::size(digests), migrations().size());
   for (std::size_t i = 0; i < migrations().size(); ++i) {
     EXPECT_EQ(sha256(migrations()[i].sql), digests[i]);

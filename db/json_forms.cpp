@@ -39,6 +39,7 @@ Json value_json(const std::vector<ComparedOutput>& compared) {
   }
   return array;
 }
+Json value_json(const FinalsFacts& facts) { return finals_json(facts); }
 template <typename T>
 Json value_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
@@ -104,6 +105,39 @@ ComparedWith parse_word(const std::string& word, ComparedWith) {
   return parse_compared_with(word.substr(0, word.find(" (")));
 }
 
+Json cpu_check_json(const CpuCheck& check) {
+  Json json = {{"kernel", check.kernel},
+               {"configuration", bindings_json(check.configuration)},
+               {"problem", bindings_json(check.problem)}};
+  if (!check.not_run.empty()) {
+    json["not_run"] = check.not_run;
+  } else if (check.found) {
+    json["found"] = {{"status", to_text(check.found->status)},
+                     {"reason", check.found->reason},
+                     {"detail", check.found->detail}};
+  } else {
+    json["blocks"] = check.blocks;
+    json["of_blocks"] = check.of;
+  }
+  return json;
+}
+
+CpuCheck cpu_check_from(const Json& json) {
+  CpuCheck check;
+  check.kernel = json.at("kernel").get<std::string>();
+  check.configuration = bindings_from(json.at("configuration"));
+  check.problem = bindings_from(json.at("problem"));
+  check.not_run = json.value("not_run", "");
+  check.blocks = json.value("blocks", std::uint64_t{0});
+  check.of = json.value("of_blocks", std::uint64_t{0});
+  if (const auto found = json.find("found"); found != json.end()) {
+    check.found = Failure{.status = parse_status(found->at("status").get<std::string>()),
+                          .reason = found->at("reason").get<std::string>(),
+                          .detail = found->at("detail").get<std::string>()};
+  }
+  return check;
+}
+
 std::vector<ComparedOutput> compared_from(const Json& array) {
   std::vector<ComparedOutput> compared;
   for (const Json& one : array) {
@@ -141,6 +175,8 @@ void read_fields(const Json& object, T& value) {
       member = parse_word(found->template get<std::string>(), Member());
     } else if constexpr (std::is_same_v<Member, std::vector<ComparedOutput>>) {
       member = compared_from(*found);
+    } else if constexpr (std::is_same_v<Member, FinalsFacts>) {
+      member = finals_from(*found);
     } else {
       member = found->template get<Member>();
     }
@@ -266,6 +302,39 @@ Json utc(double unix_seconds) {
 }
 
 }  // namespace
+
+Json finals_json(const FinalsFacts& facts) {
+  if (facts == FinalsFacts()) return nullptr;
+  Json json = {{"noise_percent", value_json(facts.noise_percent)},
+               {"default_slower", nullptr},
+               {"cpu_checks", Json::array()}};
+  if (const auto& slower = facts.default_slower) {
+    json["default_slower"] = {{"percent", number_json(slower->percent)},
+                              {"low_percent", number_json(slower->low_percent)},
+                              {"high_percent", number_json(slower->high_percent)}};
+  }
+  for (const CpuCheck& check : facts.cpu_checks) {
+    json["cpu_checks"].push_back(cpu_check_json(check));
+  }
+  return json;
+}
+
+FinalsFacts finals_from(const Json& json) {
+  FinalsFacts facts;
+  const auto number = [](const Json& value) {
+    return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+  };
+  if (!json.at("noise_percent").is_null()) {
+    facts.noise_percent = json.at("noise_percent").get<double>();
+  }
+  if (const Json& slower = json.at("default_slower"); !slower.is_null()) {
+    facts.default_slower = {.percent = number(slower.at("percent")),
+                            .low_percent = number(slower.at("low_percent")),
+                            .high_percent = number(slower.at("high_percent"))};
+  }
+  for (const Json& check : json.at("cpu_checks")) facts.cpu_checks.push_back(cpu_check_from(check));
+  return facts;
+}
 
 Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 

@@ -107,10 +107,13 @@ std::span<const Migration> migrations() {
       // How many elements of each output were compared with what; empty for results whose
       // `compared_with` followed from the contents of the space file.
       {.version = 8, .sql = "ALTER TABLE result ADD COLUMN compared TEXT NOT NULL DEFAULT ''"},
-      // Whether the finals could tell it from the one that they chose; 0 for older results, of
-      // which that is not known. And a run's finals say less of kernels of which it chose none.
+      // Whether the finals could tell it from the one that they chose (0 for older results, of
+      // which that is not known), and what they knew of the one that they chose. And a run's finals
+      // say less of kernels of which it chose none.
       {.version = 9,
-       .sql = "ALTER TABLE result ADD COLUMN tied INTEGER NOT NULL DEFAULT 0",
+       .sql = R"sql(
+        ALTER TABLE result ADD COLUMN tied INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE result ADD COLUMN finals TEXT NOT NULL DEFAULT '')sql",
        .changes_ranking = true}};
   return list;
 }

@@ -25,10 +25,10 @@ struct StoredSection;
 /// A file that results were imported from.
 struct Origin {
   std::string format;  ///< `kernel-tuner`, `t4`, `ktt`, `smemtune-best`, `smemtune-database`.
-  std::string file;    ///< As it was named.
+  std::string file;    ///< Its path, as it was given.
   std::string file_sha256;
-  std::string tool;    ///< What wrote it, with its version where the file says one.
-  std::string device;  ///< As the file names it, or as it was named at the import.
+  std::string tool;    ///< The tool that wrote it, with its version if known.
+  std::string device;  ///< Name in the file, or given at the import.
   double imported_unix = 0;
 
   bool operator==(const Origin&) const = default;
@@ -38,27 +38,27 @@ struct Origin {
 struct StoredResult {
   std::string space;
   std::string kernel_hash;
-  Result result;  ///< Its samples only where they were stored.
+  Result result;  ///< With samples only if they were stored.
   Device device;  ///< The one it was measured on.
   std::string run_id;
   std::string compiler;
   std::string tool_version;
   std::string host;
   double at_unix = 0;
-  std::int64_t model_id = 0;  ///< The device model's, within its database.
-  /// Its kernel's version is not the one that counts now: one of Query::versions, else the one that
-  /// the device was given last.
+  std::int64_t model_id = 0;  ///< Id of the device model within its database.
+  /// Whether its kernel's version is not the one that counts now: one of Query::versions, else the
+  /// one that the device was given last.
   bool stale = false;
-  std::string stale_because = {};  ///< What has changed since; empty: not known, or not stale.
-  std::optional<Origin> origin;    ///< nullopt: a run of ours measured it.
-  std::string shared_from = {};    ///< The shared file that it lies in; empty: one's own database.
+  std::string stale_because = {};  ///< The change since; empty if not known, or not stale.
+  std::optional<Origin> origin;    ///< nullopt if a run of ours measured it.
+  std::string shared_from = {};    ///< The shared file it is from; empty: one's own database.
 };
 
-/// Whether a tool other than smemtune measured it, which tells less of it than we do.
+/// Returns true if a tool other than smemtune measured it, which tells less than we do.
 bool is_of_another_tuner(const StoredResult& stored);
 
-/// Makes unknown what such a tool does not tell: how far its results were off. Earlier releases stored
-/// 0.
+/// Makes unknown what such a tool does not tell: the errors of its results, for which earlier
+/// releases stored 0.
 void forget_untold(StoredResult& stored);
 
 /// A run with all its results, as it passes from one database to another.
@@ -78,11 +78,11 @@ struct RunRecord {
   bool goes_on = false;  ///< More of its entries come in a further record of the same run.
 };
 
-/// What became of results that were added.
+/// Numbers of results that were added, or not.
 struct Added {
   std::uint64_t added = 0;
   std::uint64_t known = 0;
-  std::uint64_t conflicting = 0;  ///< Stored as well, beside another of the same name.
+  std::uint64_t conflicting = 0;  ///< Stored too, beside another of the same name.
 
   Added& operator+=(const Added& other) {
     added += other.added;
@@ -92,12 +92,12 @@ struct Added {
   }
 };
 
-/// What is stored at once of many results. Meanwhile other processes can read and not write; they
-/// wait for 30 s.
+/// Limits of one transaction that adds many results. Other processes can read and not write
+/// meanwhile; they wait for 30 s.
 struct AddLimits {
   std::uint64_t results = 250'000;  ///< Their pages fit in memory until they are written.
   std::chrono::milliseconds time{4000};
-  std::chrono::milliseconds pause{100};  ///< After that others get their turn: they ask so often.
+  std::chrono::milliseconds pause{100};  ///< Pause in which others get their turn.
 };
 
 /// The values that a kernel's space file gives as its default, as they were when last measured.
@@ -180,14 +180,14 @@ class ResultStore {
   /// the log.
   std::unique_ptr<ResultLog> begin_run(const Run& run);
 
-  /// That a run goes on, for other machines: kSignInterval_s apart at most. `hosts_state`: which of
-  /// its hosts it waits for or does without, for people; empty: none.
+  /// Notes for other machines that the run goes on; to be called every kSignInterval_s at least.
+  /// `hosts_state`: hosts that it waits for or does without, for people; empty: none.
   void note_alive(const std::string& run_id, const std::string& hosts_state);
 
   /// `outcome`: see StoredRun.
   void end_run(const std::string& run_id, const std::string& outcome);
 
-  /// Everything of a run, by its whole id. Throws StoreError where there is none.
+  /// Returns everything of a run, by its whole id. Throws StoreError where there is none.
   RunRecord record_of(const std::string& run_id) const;
 
   /// Adds what is not known of a run. With an origin its results are imported ones: never among our
@@ -219,11 +219,11 @@ class ResultStore {
   void each_result(const Query& asked, std::size_t limit,
                    const std::function<void(StoredResult&&)>& take) const;
 
-  /// The same, all of them in memory.
+  /// Returns those results.
   std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;
 
-  /// What a report is made of (sections.h): of each problem on a device model at most about `most`
-  /// results.
+  /// Returns the sections of a report (sections.h), with at most about `most` results for each
+  /// problem on a device model.
   std::vector<StoredSection> sections(const Query& asked, std::size_t most) const;
 
   /// For strategies that look elsewhere: read_findings() in findings.h. `in_log_too`: of a database

@@ -87,7 +87,7 @@ Run run_on(const Device& device, const std::string& id, const std::string& space
 const Problem kProblem = {{"N", std::int64_t{4096}}, {"T", "float"}};
 const std::string kHash = "hash-1";
 
-/// Of runs at once, in the test of which result is the best.
+/// Number of random histories in the test of the best.
 constexpr int kInterleavings = repetitions(2000);
 
 Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
@@ -113,7 +113,7 @@ Result timed(const Configuration& configuration, double ms, Stage stage = Stage:
   return result;
 }
 
-/// As it is read back from a run there.
+/// Returns it as it is read back from a run there.
 Result on_h200(Result result) {
   result.unit = h200().uuid;
   return result;

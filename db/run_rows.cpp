@@ -68,6 +68,7 @@ std::string stored_form(Status value) { return to_text(value); }
 std::string stored_form(Stage value) { return to_text(value); }
 std::string stored_form(ComparedWith value) { return to_text(value); }
 std::string stored_form(const std::vector<ComparedOutput>& value) { return to_json(value); }
+std::string stored_form(const FinalsFacts& value) { return to_json(value); }
 template <typename T>
 const T& stored_form(const T& value) {
   return value;

@@ -22,7 +22,7 @@ namespace {
 /// A result as the index knows it.
 struct Entry {
   std::int64_t id = 0;
-  std::int64_t first_id = 0;  ///< Of the first result of its configuration.
+  std::int64_t first_id = 0;  ///< Id of the first result of its configuration.
   Result result;              ///< Status, reason, stage, and whether it was chosen.
 };
 
@@ -236,7 +236,7 @@ class WorkClock {
   const MeantRuns& runs_;
   Statement at_;
   Statement before_;
-  std::map<std::int64_t, AtWork> at_work_;  ///< By run.
+  std::map<std::int64_t, AtWork> at_work_;  ///< Keys are runs.
 };
 
 std::vector<StoredSection::Step> read_convergence(const Connection& connection,

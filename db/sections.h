@@ -14,7 +14,7 @@ namespace smemtune::db {
 
 class Connection;
 
-/// What is stored of a problem on a device model: kernels as they are now, edited ones left out.
+/// The stored results of a problem on a device model, without those of edited kernels.
 struct StoredSection {
   struct Failure {
     std::string kernel;
@@ -23,34 +23,34 @@ struct StoredSection {
 
     auto operator<=>(const Failure&) const = default;
   };
-  /// Where the best time so far became better.
+  /// A gain of the best time so far.
   struct Step {
     std::uint64_t evaluations = 0;
-    double seconds = 0;  ///< That runs were at work on the problem until then; NaN: not known.
+    double seconds = 0;  ///< Time that runs had worked on the problem; NaN: not known.
     double best_ms = 0;
   };
 
   std::int64_t model_id = 0;  ///< Within its database.
   Device device;
   Problem problem;
-  /// The one result of each configuration that counts: the newest, where a failure that may pass
-  /// counts only if there is no other. In the order in which the configurations were first met; of
-  /// many some, drawn by lot, with all that were in finals and all defaults.
+  /// The result of each configuration that counts: the newest, transient failures only if there is
+  /// no other. In the order in which the configurations were first met. Of many a random sample,
+  /// with all that were in finals and all defaults.
   std::vector<StoredResult> results;
-  std::vector<StoredResult> best;  ///< Of each kernel; the best of all first, then by time.
-  // Of all configurations, those too that were not chosen.
+  std::vector<StoredResult> best;  ///< One for each kernel; the best of all first, then by time.
+  // Counts of all configurations, not only of the sample.
   std::uint64_t configurations = 0;
   std::uint64_t timed = 0;
   ChosenBy chosen_by = ChosenBy::search;
   std::map<Failure, std::uint64_t> failures;
-  std::vector<Step> convergence;  ///< Ends with where the search is now. Finals are left out.
+  std::vector<Step> convergence;  ///< Ends with the present state. Without finals.
 };
 
-/// Whether `later`, of the same configuration, counts in the place of `earlier`.
+/// Returns true if `later`, of the same configuration, counts instead of `earlier`.
 bool supersedes(const Result& later, const Result& earlier);
 
-/// By device name, then problem. Of a section at most `most` results, apart from those that are
-/// always among them, are read; of the others the index, whatever their number.
+/// Returns sections ordered by device name, then problem. Reads at most `most` results of a section
+/// besides those that are always in it; of the others only the index, whatever their number.
 std::vector<StoredSection> read_sections(const Connection& connection, const Query& query,
                                          std::size_t most);
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-// What several reports say of results.
+// Texts and lookups that several reports share.
 
 namespace smemtune {
 
@@ -33,14 +33,14 @@ std::string rates(const Result& result);
 /// The device's name; `(CPU)` behind it where it is one.
 std::string device_label(const Device& device);
 
-/// Of one kernel, or of all.
+/// Returns the timed results of one kernel, or of all.
 std::vector<const Result*> timed_results(const ProblemSummary& problem,
                                          const std::string& kernel = "");
 
-/// The result of the kernel's default configuration; null when it was not timed.
+/// Returns the result of the kernel's default configuration; null if it was not timed.
 const Result* default_result(const ProblemSummary& problem, const std::string& kernel);
 
-/// Null when none was timed.
+/// Returns the kernel's best; null if none was timed.
 const Result* kernel_best(const ProblemSummary& problem, const std::string& kernel);
 
 }  // namespace smemtune

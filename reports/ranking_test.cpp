@@ -119,7 +119,7 @@ class History {
   std::vector<std::unique_ptr<ResultLog>> logs_;
 };
 
-/// What `list --results --json` prints, read again as a report does.
+/// Prints as `list --results --json` does, and reads that as a report does.
 db::StoredSection listed(const db::ResultStore& store) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   store.each_result({}, 0, [&](db::StoredResult&& one) { list.push_back(db::stored_json(one)); });
@@ -127,7 +127,7 @@ db::StoredSection listed(const db::ResultStore& store) {
   return std::get<ReportSource>(read_document("results.json", text)).sections.at(0);
 }
 
-/// What a run prints with --json, read again as a report does.
+/// Prints as a run with --json does, and reads that as a report does.
 db::StoredSection printed(const ProblemSummary& problem) {
   Space space;
   space.name = "gemm";

@@ -86,7 +86,7 @@ void complete(ReportSource& source) {
   }
 }
 
-/// What `list --results --json` printed, of one space.
+/// Reads what `list --results --json` printed of one space.
 ReportSource results_from(const std::string& name, const Json& document) {
   ReportSource source;
   const Json& results = read_at(name, [&]() -> const Json& { return document.at("results"); });

@@ -9,9 +9,9 @@
 
 namespace smemtune {
 
-/// What a document that smemtune wrote says: of a run or a dry run (`--json`), of stored results
+/// Reads a document that smemtune wrote: of a run or a dry run (`--json`), of stored results
 /// (`list --results --json`), or of two versions (`diff --json`). `name` is the file's, for errors.
-/// Throws InputError naming it and the place.
+/// Throws InputError with it and the place.
 std::variant<ReportSource, VersionDiff> read_document(const std::string& name,
                                                       std::string_view text);
 

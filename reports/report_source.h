@@ -10,35 +10,36 @@
 
 namespace smemtune {
 
-/// What a report is made from: what is stored of one space, or what a document says of it.
+/// The source of a report: stored results of one space, or a document of it.
 struct ReportSource {
   std::string space;
   std::vector<db::StoredSection> sections;
   std::vector<db::KernelDefaults> defaults;
   std::vector<db::StoredRun> runs;
-  std::optional<db::Comparison> devices = {};  ///< Where there are several.
+  std::optional<db::Comparison> devices = {};  ///< Set if there are several.
 };
 
-/// What is stored of the query's space, in a ResultStore or a LayeredStore; of each device and
-/// problem about `most` results at most.
+/// Reads the query's space from a ResultStore or a LayeredStore, at most about `most` results for
+/// each device and problem.
 template <typename Store>
 ReportSource stored_source(const Store& store, const db::Query& query, std::size_t most);
 
-/// Leaves what the query's device, problem and kernel mean, as a store's answer would.
+/// Keeps what the query's device, problem and kernel mean, as a store's answer would.
 void narrow(ReportSource& source, const db::Query& asked);
 
-/// The result of the kernel's default configuration; null when it was not timed.
+/// Returns the result of the kernel's default configuration; null if it was not timed.
 const db::StoredResult* default_of(const ReportSource& source, const db::StoredSection& section,
                                    const std::string& kernel);
 
-/// What the finals that chose the best could not tell from it. None where that was not stored.
+/// Returns the results that the finals which chose the best could not tell from it; none if that was
+/// not stored.
 std::vector<const db::StoredResult*> ties(const db::StoredSection& section);
 
-/// What was timed, of one kernel or (empty) of all, the fastest first.
+/// Returns the timed results of one kernel or (empty) of all, the fastest first.
 std::vector<const db::StoredResult*> by_time(const db::StoredSection& section,
                                              const std::string& kernel = "");
 
-/// Whether what is known of it is only what compiling tells: a dry run.
+/// Returns true if a dry run is all that is known of it.
 bool is_dry(const db::StoredSection& section);
 
 }  // namespace smemtune

@@ -14,7 +14,7 @@
 namespace smemtune {
 namespace {
 
-/// What the space says is to be seen, and whether it was.
+/// Says what the space expects to be seen, and whether it was.
 std::string expectations_text(const Space& space, const ProblemSummary& problem,
                               const Device& device) {
   const bool expects = std::ranges::any_of(

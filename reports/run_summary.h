@@ -9,7 +9,7 @@
 
 namespace smemtune {
 
-/// What a run found, for people: per problem each kernel's best and default side by side, which
+/// Tells people what a run found: per problem each kernel's best and default side by side, which
 /// configuration won, why, what it is tied with, and what was rejected for which reason; where
 /// `columns` of a terminal are enough, with bars for the values of parameters.
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device,

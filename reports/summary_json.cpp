@@ -27,23 +27,6 @@ Json derived_json(const DerivedTolerance& derived) {
           {"data_sets", derived.data_sets}};
 }
 
-Json cpu_check_json(const CpuCheck& check) {
-  Json json = {{"kernel", check.kernel},
-               {"configuration", db::bindings_json(check.configuration)},
-               {"problem", db::bindings_json(check.problem)}};
-  if (!check.not_run.empty()) {
-    json["not_run"] = check.not_run;
-  } else if (check.found) {
-    json["found"] = {{"status", to_text(check.found->status)},
-                     {"reason", check.found->reason},
-                     {"detail", check.found->detail}};
-  } else {
-    json["blocks"] = check.blocks;
-    json["of_blocks"] = check.of;
-  }
-  return json;
-}
-
 Json problem_json(const Space& space, const ProblemSummary& problem, const Device& device) {
   Json entry = {{"problem", db::bindings_json(problem.problem)},
                 {"cartesian", problem.cartesian},
@@ -67,7 +50,6 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
                            {"evaluations", problem.unfinished->evaluations},
                            {"last_gain", problem.unfinished->last_gain}};
   }
-  if (problem.noise_percent) entry["noise_percent"] = *problem.noise_percent;
   const std::vector<Curve> predicted = curves(space, problem, device);
   if (!predicted.empty()) entry["expectations"] = curves_json(predicted);
   if (problem.transfers) {
@@ -81,13 +63,11 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
   for (const DerivedTolerance& derived : problem.derived) {
     entry["derived_tolerances"].push_back(derived_json(derived));
   }
-  if (const auto& slower = problem.default_slower) {
-    entry["default_slower"] = {{"percent", slower->percent},
-                               {"low_percent", slower->low_percent},
-                               {"high_percent", slower->high_percent}};
-  }
-  for (const CpuCheck& check : problem.cpu_checks) {
-    entry["cpu_checks"].push_back(cpu_check_json(check));
+  if (problem.best) {
+    const Json facts = db::finals_json(problem.best->finals);
+    for (const char* const fact : {"noise_percent", "default_slower", "cpu_checks"}) {
+      if (facts.is_object() && !facts[fact].empty()) entry[fact] = facts[fact];
+    }
   }
   for (const Result& best : problem.kernel_bests) {
     entry["kernel_bests"].push_back(db::result_json(best));

@@ -36,7 +36,7 @@ bool is_tied(const ProblemSummary& problem, const Result& result) {
   });
 }
 
-/// What changing a single parameter of the best costs: where its lead comes from.
+/// Says what a change of a single parameter of the best costs, so where its lead comes from.
 std::string one_step_away(const ProblemSummary& problem) {
   const Result& best = *problem.best;
   std::string text;
@@ -89,7 +89,7 @@ std::string over_default_text(const ProblemSummary& problem, const Device& devic
   } else {
     double factor = by_default->measurement.median_ms / best.measurement.median_ms;
     std::string margin;
-    if (const auto& paired = problem.default_slower) {
+    if (const auto& paired = best.finals.default_slower) {
       factor = 1 + paired->percent / 100;
       const double half = (paired->high_percent - paired->low_percent) / 2 / factor;
       if (std::isfinite(half)) margin = " (+-" + decimal(half, 1) + " %)";
@@ -114,7 +114,7 @@ std::string over_default_text(const ProblemSummary& problem, const Device& devic
   return text;
 }
 
-/// What the kernel's results were found equal to: "its definition", "another kernel, naive".
+/// Names what the kernel's results were found equal to: "its definition", "another kernel, naive".
 std::string truth_text(const Space& space, ComparedWith with) {
   switch (with) {
     case ComparedWith::definition:
@@ -160,10 +160,11 @@ std::string compared_with_text(const Space& space, const Result& result) {
 /// on the CPU device itself.
 std::string cpu_check_text(const ProblemSummary& problem) {
   const Result& best = *problem.best;
-  const auto found = std::ranges::find_if(problem.cpu_checks, [&](const CpuCheck& check) {
+  const std::vector<CpuCheck>& checks = best.finals.cpu_checks;
+  const auto found = std::ranges::find_if(checks, [&](const CpuCheck& check) {
     return check.kernel == best.kernel && check.configuration == best.configuration;
   });
-  if (found == problem.cpu_checks.end()) return "";
+  if (found == checks.end()) return "";
   const CpuCheck& check = *found;
   const std::string where = check.problem == problem.problem ? "" : " on " + key(check.problem);
   if (!check.not_run.empty()) {
@@ -232,9 +233,9 @@ std::string why_best(const Space& space, const ProblemSummary& problem, const De
             format_count(problem.unfinished->last_gain) + " of " +
             format_count(problem.unfinished->evaluations) + " evaluations)\n";
   }
-  if (problem.noise_percent) {
+  if (const auto noise_percent = best.finals.noise_percent) {
     text += "    noise: measured twice in the finals, the best differs from itself by " +
-            decimal(*problem.noise_percent, 2) + " %\n";
+            decimal(*noise_percent, 2) + " %\n";
   }
   return text;
 }

@@ -84,7 +84,7 @@ export class Browser {
     await this.call('Input.dispatchKeyEvent', {type: 'keyUp', ...event});
   }
 
-  // Of what was opened since, the messages and the requests for anything but the page itself.
+  // Returns the messages since opening, and the requests for anything but the page itself.
   complaints() {
     return this.events.flatMap(({method, params}) => {
       if (method === 'Runtime.exceptionThrown') return [params.exceptionDetails.exception?.description ?? params.exceptionDetails.text];
@@ -95,7 +95,7 @@ export class Browser {
     });
   }
 
-  // Of the whole page, as in a window that holds it.
+  // Takes the whole page, as in a window that holds it.
   async screenshot() {
     const {cssContentSize: {width, height}} = await this.call('Page.getLayoutMetrics');
     await this.call('Emulation.setDeviceMetricsOverride', {width, height: Math.min(height, 16000), deviceScaleFactor: 1, mobile: width < 500});

@@ -131,7 +131,7 @@ const points = (list, x, y, xAxis, yAxis) => {
       return !taken[spot] && (taken[spot] = 1);
     });
   }
-  return shown.map(i => ({x: x(i), y: y(i), i})).sort((a, b) => a.x - b.x);  // As `parsing: false` asks.
+  return shown.map(i => ({x: x(i), y: y(i), i})).sort((a, b) => a.x - b.x);  // `parsing: false` requires this order.
 };
 
 const tooltip = (rows, extra) => ({callbacks: {label: context => {

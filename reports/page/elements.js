@@ -1,4 +1,4 @@
-// What the page is made of: elements whose text is only ever text, colors, and how numbers read.
+// Elements of the page, whose text is only ever text; colors; formats of numbers.
 'use strict';
 const element = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
@@ -33,7 +33,7 @@ const extent = values => {
   return [low, high];
 };
 
-// What somebody chose is kept where a part of the page is drawn anew.
+// Choices outlive the redrawing of a part of the page.
 const choices = new Map();
 const choice = (name, options, preset, onchange) => {
   const kept = choices.get(name);

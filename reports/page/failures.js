@@ -1,4 +1,4 @@
-// What failed: by reason (which limit rejects most), and by a parameter's value.
+// Failures by reason (which limit rejects most), and by a parameter's value.
 const failures = (section, rows) => {
   if (!section.failures.length) return null;
   const sorted = [...section.failures].sort((a, b) => b[2] - a[2]);

@@ -18,7 +18,7 @@ const csv = section => {
   return [header, ...lines].map(line => line.map(quoted).join(',')).join('\r\n') + '\r\n';
 };
 
-// Of a device that another tuner named, no more is known.
+// A device that another tuner named has no more known properties.
 const deviceProperties = device => Object.entries(device).filter(([name, value]) => value !== null && (device.kind === 'cpu' || device.sm_count > 0 || name === 'name'))
   .map(([name, value]) => [name.replaceAll('_', ' '), String(value)]).filter(([, text]) => !/^[0.,]*$/.test(text));
 

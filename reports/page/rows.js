@@ -46,7 +46,7 @@ const varied = (rows, list) => data.parameters.map((_, p) => p).filter(p => {
   });
 });
 
-// Of fewer times nothing is said of how much a parameter matters, as tuner/core/main_effects.h has it.
+// Fewer times do not tell how much a parameter matters (tuner/core/main_effects.h).
 const fewestTimes = 12;
 
 // Parameters with their values among rows that were timed, and with the share of the variance of log time that each

@@ -167,8 +167,9 @@ class Diff {
     const Measurement& old_time = pair.old_result->measurement;
     const Measurement& new_time = pair.new_result->measurement;
     if (!pair.old_result->timed() || !pair.new_result->timed()) return;
-    const double noise = summary.problems.front().noise_percent.value_or(0);
-    pair.same_percent = std::max(pair.same_percent, noise);
+    for (const std::optional<Result>& result : {pair.old_result, pair.new_result}) {
+      pair.same_percent = std::max(pair.same_percent, result->finals.noise_percent.value_or(0));
+    }
     pair.slower = slowdown(new_time, old_time);
     const bool in_turn =
         pair.old_result->stage == Stage::final && pair.new_result->stage == Stage::final;

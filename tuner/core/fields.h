@@ -116,6 +116,7 @@ void visit_fields(Is<Result> auto& v, auto&& visit) {
   visit("cubin_sha256", v.cubin_sha256);
   visit("chosen", v.chosen);
   visit("tied", v.tied);
+  visit("finals", v.finals);
   visit("is_default", v.is_default);
   visit("is_reference", v.is_reference);
   visit("compared_with", v.compared_with);

@@ -54,7 +54,7 @@ bool is_better(const Timed& one, const Timed& other) {
   return one.result_id < other.result_id;
 }
 
-/// What the finals of one run said of the configurations in question.
+/// The verdict of one run's finals on the configurations in question.
 struct FinalsVerdict {
   Timed winner;
   bool chose = false;  ///< The run chose one of them; else its best was another kernel's.

@@ -25,8 +25,8 @@ struct Timed {
   double median_ms = 0;
 };
 
-/// What is known of the configurations of one kernel, or of several, for a problem on a device
-/// model.
+/// The times and failures of the configurations of one kernel, or of several, for a problem on a
+/// device model.
 struct Standings {
   std::vector<Timed> newest;  ///< The newest time of each configuration that stands.
   std::vector<Timed> finals;  ///< Every final time of configurations that stand.
@@ -41,7 +41,7 @@ struct RankedRow {
   Timed timed;
 };
 
-/// Adds what is known of one configuration. `rows`: its results in their order, without those that
+/// Adds one configuration. `rows`: its results in their order, without those that
 /// are correct and not timed. `is_transient`: whether a failure says nothing lasting; it is asked
 /// only where that matters.
 void add_configuration(Standings& standings, const std::vector<RankedRow>& rows,

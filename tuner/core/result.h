@@ -23,29 +23,56 @@ struct KernelConfiguration {
   bool operator==(const KernelConfiguration&) const = default;
 };
 
-/// How far a measurement was taken. A best comes from finals only where finals were run. The words
-/// are stored: never rename one.
+/// How far a measurement was taken. The words are stored: never rename one.
 enum class Stage { none, screen, race, final };
 
 std::string to_text(Stage stage);
 Stage parse_stage(const std::string& word);  ///< Throws InputError.
 
-/// What is known of one launch of a configuration.
+/// One launch of a configuration: its shape, resources and occupancy.
 struct LaunchResult {
   LaunchShape shape;
   Resources resources;
   Occupancy occupancy;
-  double time_ms = 0;  ///< By itself, all its repetitions together; 0: not known.
+  double time_ms = 0;  ///< Time of all its repetitions, measured alone; 0: not known.
 
   bool operator==(const LaunchResult&) const = default;
 
-  /// Of a block, static and dynamic.
+  /// Returns the shared memory of a block, static and dynamic.
   std::int64_t shared_bytes() const {
     return resources.static_shared_bytes + shape.dynamic_shared_bytes;
   }
 };
 
-/// What became of one configuration of one kernel on one problem.
+/// The run of a finalist of a GPU on the CPU device, which watches every access to shared memory, so
+/// that it finds two threads that race for an element whatever came of it.
+struct CpuCheck {
+  std::string kernel;
+  Configuration configuration;
+  Problem problem;           ///< The problem that it was run on.
+  std::uint64_t blocks = 0;  ///< Blocks that were run...
+  std::uint64_t of = 0;      ///< ... of this many. Both are 0 if it was not run to its end.
+  std::optional<Failure> found = std::nullopt;
+  std::string not_run = {};  ///< Why it was not run; empty if it was.
+
+  bool has_race() const { return found && found->reason == "race"; }
+  bool operator==(const CpuCheck&) const = default;
+};
+
+/// Facts of a run's finals, kept with the configuration that they chose.
+struct FinalsFacts {
+  /// Distance between the leader's two series (A/A), in per cent.
+  std::optional<double> noise_percent;
+  /// How much slower its kernel's default was in the same rounds; nullopt if it is the default, or
+  /// the default was not in the finals.
+  std::optional<PairedDifference> default_slower;
+  /// Finalists that the CPU device ran, in the order in which they would have won.
+  std::vector<CpuCheck> cpu_checks;
+
+  bool operator==(const FinalsFacts&) const = default;
+};
+
+/// The outcome of one configuration of one kernel on one problem.
 struct Result {
   std::string kernel;
   Problem problem;
@@ -53,44 +80,46 @@ struct Result {
   Status status = Status::correct;
   std::string reason;  ///< Empty for `correct`.
   std::string detail;
-  std::vector<LaunchResult> launches;  ///< Empty when it was rejected before compiling.
+  std::vector<LaunchResult> launches;  ///< Empty if it was rejected before compiling.
   Stage stage = Stage::none;
   Measurement measurement;                ///< Only with status `correct` and a stage.
   std::map<std::string, double> metrics;  ///< Work per evaluation: `flops`, `bytes`, ...
-  // Of one that is timed, where its results were compared here; NaN: not known.
+  // Largest errors of a timed result; NaN if another tuner compared it.
   double max_absolute_error = 0;
   double max_relative_error = 0;
-  // 0: it was not done, or how long it took is not known.
+  // Durations; 0 if it was not done, or is not known.
   double compile_ms = 0;
   double verify_ms = 0;
-  double first_launch_ms = 0;  ///< Of the whole kernel, when it was verified.
+  double first_launch_ms = 0;  ///< Time of the whole kernel when it was first verified.
   std::string cubin_sha256;
-  std::string unit;           ///< UUID of the board it ran on last; empty when it ran on none.
-  bool chosen = false;        ///< The finals of its run chose it as the best.
-  bool tied = false;          ///< Those finals could not tell it from the one that they chose.
-  bool is_default = false;    ///< The kernel's default configuration.
-  bool is_reference = false;  ///< Of the kernel that the others were compared with.
-  ComparedWith compared_with = ComparedWith::unknown;  ///< What `compared` amounts to.
-  /// The tuned problem first. Empty where it was not found correct, and in what was stored when
-  /// `compared_with` followed from what the space file contained.
+  std::string unit;           ///< UUID of the board it ran on last; empty if it ran on none.
+  bool chosen = false;        ///< Whether the finals of its run chose it as the best.
+  bool tied = false;          ///< Whether those finals could not tell it from the chosen one.
+  FinalsFacts finals;         ///< Empty unless it was chosen.
+  bool is_default = false;    ///< Whether it is the kernel's default configuration.
+  bool is_reference = false;  ///< Whether its kernel is the reference.
+  ComparedWith compared_with = ComparedWith::unknown;  ///< The verdict that `compared` amounts to.
+  /// Comparisons, the tuned problem first. Empty if it was not found correct, and in results stored
+  /// when `compared_with` followed from the contents of the space file.
   std::vector<ComparedOutput> compared;
 
   bool operator==(const Result&) const = default;
 
   Coverage coverage() const { return coverage_of(compared_with, compared); }
 
-  /// Dry runs find out no more than that it fits.
+  /// Returns true if it is known not to work; a dry run only finds out that it fits.
   bool failed() const { return status != Status::correct && status != Status::fits; }
 
   bool timed() const { return status == Status::correct && stage != Stage::none; }
 
-  /// Given up after a first launch that showed that it cannot win. Not known to be correct.
+  /// Returns true if it was given up after a first launch that showed that it cannot win; it is not
+  /// known to be correct.
   bool behind() const;
 
-  /// How long it takes: the median, or what that first launch took; nullopt: not known.
+  /// Returns the median, or the time of that first launch; nullopt if neither is known.
   std::optional<double> time_ms() const;
 
-  /// Of a block of the launch that has most.
+  /// Returns the shared memory of a block, of the launch that has most.
   std::int64_t shared_bytes() const;
 };
 

@@ -37,8 +37,8 @@ TEST(CpuCheck, LooksAtTheBestThatUsesSharedMemory) {
   const FakeSpace fake = space_with_shared_memory();
   RunWithCpu run(fake);
   const ProblemSummary summary = run.run().problems.front();
-  ASSERT_EQ(1u, summary.cpu_checks.size());
-  const CpuCheck& check = summary.cpu_checks.front();
+  ASSERT_EQ(1u, summary.best->finals.cpu_checks.size());
+  const CpuCheck& check = summary.best->finals.cpu_checks.front();
   EXPECT_EQ(summary.best->configuration, check.configuration);
   EXPECT_EQ(16u, check.blocks);
   EXPECT_EQ(16u, check.of);
@@ -50,7 +50,7 @@ TEST(CpuCheck, LooksAtTheBestThatUsesSharedMemory) {
 TEST(CpuCheck, IsNotForWhatUsesNone) {
   const FakeSpace fake;
   RunWithCpu run(fake);
-  EXPECT_THAT(run.run().problems.front().cpu_checks, IsEmpty());
+  EXPECT_THAT(run.run().problems.front().best->finals.cpu_checks, IsEmpty());
   EXPECT_EQ(0, run.started);
 }
 
@@ -70,8 +70,8 @@ TEST(CpuCheck, ARaceLosesToTheNextFinalistWithoutOne) {
   ASSERT_NE(nullptr, recorded);
   EXPECT_EQ("race", recorded->reason);
   EXPECT_TRUE(run.own_log.open.empty());
-  EXPECT_FALSE(summary.cpu_checks.back().found);
-  EXPECT_EQ(summary.best->configuration, summary.cpu_checks.back().configuration);
+  EXPECT_FALSE(summary.best->finals.cpu_checks.back().found);
+  EXPECT_EQ(summary.best->configuration, summary.best->finals.cpu_checks.back().configuration);
 }
 
 TEST(CpuCheck, ARaceOfAllIsSaidAndIsNoFailureOfTheRun) {
@@ -85,8 +85,8 @@ TEST(CpuCheck, ARaceOfAllIsSaidAndIsNoFailureOfTheRun) {
   EXPECT_EQ(parse_key("TILE=8,ITEMS=2"), summary.best->configuration);
   EXPECT_EQ(Status::correct, summary.best->status);
   EXPECT_THAT(summary.best->detail, HasSubstr("reads what another wrote"));
-  EXPECT_GE(summary.cpu_checks.size(), 2u);
-  EXPECT_TRUE(std::ranges::all_of(summary.cpu_checks, &CpuCheck::has_race));
+  EXPECT_GE(summary.best->finals.cpu_checks.size(), 2u);
+  EXPECT_TRUE(std::ranges::all_of(summary.best->finals.cpu_checks, &CpuCheck::has_race));
   EXPECT_THAT(run.notes, ElementsAre(HasSubstr("*** the best has a race, and so ha")));
 }
 
@@ -96,9 +96,9 @@ TEST(CpuCheck, SaysThatItsWorkerWasLost) {
   RunWithCpu run(fake);
   const ProblemSummary summary = run.run().problems.front();
   ASSERT_TRUE(summary.best);
-  ASSERT_EQ(1u, summary.cpu_checks.size());
-  EXPECT_THAT(summary.cpu_checks.front().not_run, HasSubstr("its worker was lost"));
-  EXPECT_FALSE(summary.cpu_checks.front().found);
+  ASSERT_EQ(1u, summary.best->finals.cpu_checks.size());
+  EXPECT_THAT(summary.best->finals.cpu_checks.front().not_run, HasSubstr("its worker was lost"));
+  EXPECT_FALSE(summary.best->finals.cpu_checks.front().found);
 }
 
 TEST(CpuCheck, SaysWhatTheHostLacks) {
@@ -109,8 +109,8 @@ TEST(CpuCheck, SaysWhatTheHostLacks) {
   };
   const ProblemSummary summary = run.run().problems.front();
   ASSERT_TRUE(summary.best);
-  ASSERT_EQ(1u, summary.cpu_checks.size());
-  EXPECT_EQ("no C++ compiler works here", summary.cpu_checks.front().not_run);
+  ASSERT_EQ(1u, summary.best->finals.cpu_checks.size());
+  EXPECT_EQ("no C++ compiler works here", summary.best->finals.cpu_checks.front().not_run);
 }
 
 TEST(CpuCheck, TakesASmallerProblemWhereTheTunedOneIsTooLarge) {
@@ -123,14 +123,15 @@ TEST(CpuCheck, TakesASmallerProblemWhereTheTunedOneIsTooLarge) {
   fake.kernel("tiled").arguments.push_back(scratch);
   RunWithCpu without(fake);
   const ProblemSummary refused = without.run().problems.front();
-  ASSERT_EQ(1u, refused.cpu_checks.size());
-  EXPECT_THAT(refused.cpu_checks.front().not_run, HasSubstr("its buffers have 762 MB"));
+  ASSERT_EQ(1u, refused.best->finals.cpu_checks.size());
+  EXPECT_THAT(refused.best->finals.cpu_checks.front().not_run,
+              HasSubstr("its buffers have 762 MB"));
   fake.space.cpu_problems = {{{"N", std::int64_t{128}}}};
   RunWithCpu with(fake);
   const ProblemSummary looked = with.run().problems.front();
-  ASSERT_EQ(1u, looked.cpu_checks.size());
-  EXPECT_EQ(fake.space.cpu_problems.front(), looked.cpu_checks.front().problem);
-  EXPECT_EQ(2u, looked.cpu_checks.front().of);
+  ASSERT_EQ(1u, looked.best->finals.cpu_checks.size());
+  EXPECT_EQ(fake.space.cpu_problems.front(), looked.best->finals.cpu_checks.front().problem);
+  EXPECT_EQ(2u, looked.best->finals.cpu_checks.front().of);
 }
 
 TEST(CpuCheck, HasItsPartOfABudgetOfTime) {

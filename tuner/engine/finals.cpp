@@ -149,18 +149,20 @@ class Finals {
     return leader == contenders_.end() ? "" : result(*leader).kernel;
   }
 
-  /// Round by round, so that a drift of the clock moves both.
-  void compare_with_default(const std::vector<Race::Standing>& finalists) {
-    const Race::Standing* best = nullptr;
+  /// Returns how much slower the default of the best's kernel was, round by round, so that a drift
+  /// of the clock moves both.
+  std::optional<PairedDifference> default_slower(const std::vector<Race::Standing>& finalists,
+                                                 const Result& best) const {
+    const Race::Standing* winner = nullptr;
     const Race::Standing* users = nullptr;
     for (const Race::Standing& standing : finalists) {
       const Contender& contender = contenders_[standing.variant];
-      if (holds(state_, contender, *state_.summary.best)) best = &standing;
-      const bool same_kernel = result(contender).kernel == state_.summary.best->kernel;
+      if (holds(state_, contender, best)) winner = &standing;
+      const bool same_kernel = result(contender).kernel == best.kernel;
       if (same_kernel && holds_default(state_, contender)) users = &standing;
     }
-    if (best == nullptr || users == nullptr || best == users) return;
-    state_.summary.default_slower = paired_difference(users->samples_ms, best->samples_ms);
+    if (winner == nullptr || users == nullptr || winner == users) return std::nullopt;
+    return paired_difference(users->samples_ms, winner->samples_ms);
   }
 
   /// Whether an earlier run has held the finals over the same results: then none that was only
@@ -275,7 +277,7 @@ class Finals {
     tuning_.log->begin_attempt(key_of(kernel(contender).hash, result(contender)));
   }
 
-  /// As it was when it was screened.
+  /// Repeats its screening by itself; forgives its lost attempts if it does no harm.
   void try_alone(Contender& contender) {
     begin_attempt(contender);
     if (!device_.verify(contender, /*screen=*/true)) return;
@@ -296,7 +298,6 @@ class Finals {
 
   /// Makes the times of the race results, and marks the one that is chosen and its ties.
   void settle(Race& race) {
-    state_.summary.noise_percent = race.noise_percent();
     std::vector<const Contender*> measured;
     for (const Race::Standing& standing : race.standings()) {
       Contender& contender = contenders_[standing.variant];
@@ -314,13 +315,18 @@ class Finals {
     const std::vector<const Result*> equals = equals_of(finalists);
     const Result* const best = equals.empty() ? nullptr : &preferred(equals, options().tie_percent);
     for (Entry& entry : state_.entries) {
-      entry.result.chosen = &entry.result == best;
-      entry.result.tied =
-          !entry.result.chosen && std::ranges::find(equals, &entry.result) != equals.end();
+      Result& result = entry.result;
+      result.chosen = &result == best;
+      result.tied = !result.chosen && std::ranges::find(equals, &result) != equals.end();
+      result.finals = {};
+      if (result.chosen) {
+        result.finals = {.noise_percent = race.noise_percent(),
+                         .default_slower = default_slower(finalists, result),
+                         .cpu_checks = cpu_checks_};
+      }
     }
     record(measured);
     read_bests();
-    if (state_.summary.best) compare_with_default(finalists);
   }
 
   static std::vector<Race::Standing> finalists_of(const Race& race) {
@@ -348,7 +354,7 @@ class Finals {
   /// that its author counts on, and the best is said to have it.
   void leave_out_races(Race& race) {
     Race left = race;
-    std::vector<std::pair<std::size_t, Failure>> found;  // By variant.
+    std::vector<std::pair<std::size_t, Failure>> found;  // Race variants.
     std::vector<Race::Standing> finalists = finalists_of(left);
     while (!finalists.empty() && found.size() < kMostRaces) {
       const Result& best = preferred(equals_of(finalists), options().tie_percent);
@@ -376,7 +382,7 @@ class Finals {
     }
   }
 
-  /// What the CPU device says of it where it sees a race.
+  /// Runs it on the CPU device; returns the data race that it sees there.
   std::optional<Failure> race_in(const Result& best) {
     if (!cpu_.applies_to(best) || tuning_.must_end()) return std::nullopt;
     const auto kernel = std::ranges::find_if(state_.kernels, [&](const KernelOnProblems& one) {
@@ -391,7 +397,7 @@ class Finals {
       race->detail = "on the CPU device: " + race->detail;
       race->context_lost = false;
     }
-    state_.summary.cpu_checks.push_back(std::move(check));
+    cpu_checks_.push_back(std::move(check));
     return race;
   }
 
@@ -441,6 +447,7 @@ class Finals {
   std::vector<Contender> contenders_;
   FinalsDevice device_;
   CpuChecker cpu_;
+  std::vector<CpuCheck> cpu_checks_;
 };
 
 }  // namespace

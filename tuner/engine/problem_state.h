@@ -23,17 +23,17 @@
 
 namespace smemtune {
 
-/// What the parts of one run share.
+/// The state that the parts of one run share.
 struct Tuning {
   const TuningRequest& request;
-  const Device& device;  ///< The first unit: of what is decided by its model.
+  const Device& device;  ///< The first unit; its model decides what is valid.
   WorkerPool& pool;
   CompileQueue& queue;
   ResultLog* log = nullptr;  ///< Null in a dry run, which has no device either.
   const Observer& observer;
   const std::atomic<bool>& stop;
   TuningSummary& summary;
-  std::vector<Findings> findings = {};  ///< Of the problems that are done, and of the request.
+  std::vector<Findings> findings = {};  ///< From the problems that are done, and the request.
   std::chrono::steady_clock::time_point start =
       request.begun.value_or(std::chrono::steady_clock::now());
 
@@ -41,55 +41,56 @@ struct Tuning {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
-  /// Whether whatever is waited for has to be given up: stop is asked for, or the time was up a
-  /// moment ago.
+  /// Returns true if every wait has to be given up: a stop is requested, or the time budget ran out
+  /// `grace_s` ago.
   bool must_end() const {
     const double most_s = request.options.budget.max_seconds;
     return stop || (most_s > 0 && elapsed_s() > most_s + request.options.grace_s);
   }
 };
 
-/// A result and where it comes from.
+/// A result and its origin.
 struct Entry {
   Candidate candidate;
   Result result;
-  bool known = false;             ///< From the log.
-  std::string identity = {};      ///< See identity(); empty when it is known from the log.
+  bool known = false;             ///< Read from the log.
+  std::string identity = {};      ///< See identity(); empty if it is known from the log.
   bool shared = false;            ///< Measured by another entry, which has the same identity.
-  std::string output_class = {};  ///< Equal for those that differ from the reference and agree.
-  bool hopeless = false;          ///< Static rejects would have kept it from being timed.
+  std::string output_class = {};  ///< Equal for wrong outputs that agree with each other.
+  bool hopeless = false;          ///< A static reject, timed all the same on request.
 };
 
-/// How fast the best of a kernel so far went, from which it is told how long others may take.
+/// The pace of a kernel's best so far, which sets the deadline of its other configurations.
 struct Pace {
   double median_ms = 0;
-  double launches = 0;      ///< Of the whole kernel, in one evaluation.
-  double evaluation_s = 0;  ///< All of it: loading, verifying, sampling.
+  double launches = 0;      ///< Number of launches of the whole kernel in one evaluation.
+  double evaluation_s = 0;  ///< Duration of loading, verifying and sampling together.
 };
 
 /// One problem: its kernels, the devices prepared for it, and what has been found so far.
 struct ProblemState {
   ProblemSet set;
-  std::vector<KernelOnProblems> kernels;  ///< Those searched, numbered as a Candidate does.
+  std::vector<KernelOnProblems>
+      kernels;  ///< The kernels searched; Candidate::kernel is an index here.
   KernelOnProblems reference;
-  std::optional<KernelOnProblems> witness;  ///< Which answers for the further problems.
-  std::string reference_name;               ///< How to call it in messages.
-  /// One for each unit that was left or came later; none in a dry run.
+  std::optional<KernelOnProblems> witness;  ///< The kernel that answers for the further problems.
+  std::string reference_name;               ///< Its name in messages.
+  /// One session for each unit that is left or came later; none in a dry run.
   std::deque<DeviceSession> devices;
-  std::size_t units_seen = 0;  ///< Of the pool's.
+  std::size_t units_seen = 0;  ///< Units of the pool that have been looked at.
   std::shared_ptr<ReferenceRecord> reference_record;
   std::shared_ptr<const Preparation>
-      preparation;                         ///< Of the devices, once the reference is compiled.
-  std::vector<Entry> entries;              ///< In the order told.
-  std::vector<std::optional<Pace>> paces;  ///< By kernel; nullopt until one came through.
-  double slowest_s = 0;                    ///< The longest evaluation that came through.
+      preparation;             ///< Shared by the devices, once the reference is compiled.
+  std::vector<Entry> entries;  ///< In the order in which results came in.
+  std::vector<std::optional<Pace>> paces;  ///< One for each kernel; nullopt until one is timed.
+  double slowest_s = 0;                    ///< Duration of the longest evaluation that succeeded.
   /// Metrics that declare more work than must be done; nullopt until that is known (too_fast.h).
   std::optional<std::set<std::string>> overdeclared;
   Progress progress;
   ProblemSummary summary;
   std::optional<Variant> reference_variant;      ///< While the reference is being compiled...
   std::vector<std::uint64_t> reference_numbers;  ///< ... under these numbers.
-  /// The same of the reference in double precision, where tolerances are derived from it.
+  /// The reference in double precision, if tolerances are derived from it, and its numbers.
   std::unique_ptr<ReferenceInDouble> reference_in_double;
   std::vector<std::uint64_t> double_numbers;
 };
@@ -101,14 +102,14 @@ KernelOnProblems bind(const Tuning& tuning, const ProblemSet& set, const KernelT
 /// InputError, and Cancelled when the run must end before that is done.
 ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number);
 
-/// How often it is looked whether the run must end.
+/// Interval between looks at whether the run must end.
 inline constexpr double kWait_s = 0.2;
 
-/// A configuration may be at work as often when its host is lost: as often as something else may
-/// kill a device worker, for a lost host is seldom the fault of what it measured.
+/// Number of lost hosts after which a configuration that was being measured there fails. It equals
+/// that of device workers killed by something else: a lost host is seldom the configuration's fault.
 inline constexpr int kMaxLostHosts = 2;
 
-/// Lets workers work until something has happened, at most so long.
+/// Lets workers work until something has happened, at most `timeout_s`.
 void work(Tuning& tuning, ProblemState& state, double timeout_s = kWait_s);
 
 /// How long the device may take for an evaluation (TuningOptions::min_deadline_s). `pace`: of its
@@ -116,7 +117,7 @@ void work(Tuning& tuning, ProblemState& state, double timeout_s = kWait_s);
 /// that is slow for all of them is given three times as long whatever the options say.
 double deadline_s(const TuningOptions& options, const std::optional<Pace>& pace, double slowest_s);
 
-/// Whether nothing of its kernel was faster.
+/// Returns true if it is its kernel's fastest so far.
 bool is_fastest(const ProblemState& state, std::size_t kernel, const Result& result);
 
 /// Keeps the pace of the fastest of each kernel. `evaluation_s`: what evaluating `result` took.

@@ -92,7 +92,7 @@ bool is_above(std::vector<double> differences, double bound, std::optional<std::
 
 double center(const std::vector<double>& values) { return median(pair_averages(values)); }
 
-/// By round, how much longer one took than the other, as a logarithm.
+/// Returns log(time / other) for each round.
 std::vector<double> log_ratios(std::span<const double> times, std::span<const double> others) {
   std::vector<double> ratios(std::min(times.size(), others.size()));
   for (std::size_t i = 0; i < ratios.size(); ++i) ratios[i] = std::log(times[i] / others[i]);
@@ -145,7 +145,7 @@ std::vector<std::size_t> Race::next_round() {
 }
 
 void Race::add_round(std::span<const double> times_ms) {
-  std::optional<double> first_ms;  // Of the one that comes twice.
+  std::optional<double> first_ms;  // First time of the variant that is measured twice.
   for (std::size_t i = 0; i < round_.size(); ++i) {
     Variant& variant = variants_[round_[i]];
     const double time_ms = times_ms[i];

@@ -14,29 +14,30 @@ namespace smemtune {
 /// Options of a race; the numbers are those that a simulation of drifting clocks and outliers found
 /// good (a fixed number of samples cannot cure drift, interleaving does).
 struct RaceOptions {
-  double keep_within_percent = 12;  ///< Of the best screen median...
+  double keep_within_percent = 12;  ///< Distance from the best screen median...
   std::size_t keep_at_least = 48;   ///< ... and so many by rank at least...
   std::size_t keep_at_most = 128;   ///< ... and at most.
-  /// Nobody is raced whose screen median is so many times that of the middle finalist by rank.
+  /// Variants whose screen median is this many times that of the middle finalist are not raced.
   double hopeless_times = 2;
-  std::size_t first_rounds = 8;  ///< Before anyone may be dropped.
+  std::size_t first_rounds = 8;  ///< Rounds before any variant may be dropped.
   std::size_t check_every = 4;   ///< Rounds between decisions.
   std::size_t max_rounds = 60;
   double drop_confidence = 0.99;  ///< One-sided, Bonferroni over those still in.
   double tie_percent = 0.5;
   std::size_t finalists = 8;
-  std::size_t final_rounds = 60;  ///< Per block, two blocks.
+  std::size_t final_rounds = 60;  ///< Rounds of each of the two blocks.
 };
 
-/// Nullopt when they have no round in common.
+/// Returns how much slower the first is, round by round; nullopt if no round has both.
 std::optional<PairedDifference> paired_difference(const std::vector<double>& slower_ms,
                                                   const std::vector<double>& faster_ms);
 
-/// Finds the fastest of several variants when the machine drifts: rounds that measure everyone
-/// still in once, in random order, compared pairwise within rounds (Wilcoxon's signed ranks); then
-/// finals in two blocks with the leader measured against itself. Pure: the caller measures.
+/// Finds the fastest of several variants on a machine that drifts. Each round measures every variant
+/// still in the race once, in random order; times are compared pairwise within rounds (Wilcoxon's
+/// signed ranks). Finals follow in two blocks, with the leader measured against itself. Pure: the
+/// caller measures.
 ///
-/// What it does depends on the variants' times, not on their numbers (but for equal screen times).
+/// Decisions depend on the variants' times, not on their numbers (but for equal screen times).
 class Race {
  public:
   /// `screen_ms[i]`: the screen's median of variant i. `always`: variants that reach the finals
@@ -44,18 +45,18 @@ class Race {
   Race(std::vector<double> screen_ms, std::vector<std::size_t> always, const RaceOptions& options,
        std::uint64_t seed);
 
-  /// Variants to measure now, in this order, once each; empty when the race is over. In finals the
-  /// winner may come twice: the second is its A/A twin.
+  /// Returns the variants to measure now, in this order, once each; none when the race is over. In
+  /// finals the leader may come twice: the second time is its A/A twin's.
   std::vector<std::size_t> next_round();
 
-  /// Times of what next_round() gave, in its order; a variant that failed meanwhile has NaN and is
-  /// out.
+  /// Takes the times of the variants that next_round() returned, in its order; NaN means that the
+  /// variant failed and is out.
   void add_round(std::span<const double> times_ms);
 
-  /// Rounds of each block of the finals from now on. REQUIRES: no finals have been measured.
+  /// Sets the rounds of each block of the finals. REQUIRES: no finals have been measured.
   void set_final_rounds(std::size_t rounds);
 
-  /// Goes on to the finals with who is ahead now.
+  /// Begins the finals with the variants that are ahead now.
   void start_finals();
 
   /// Takes a variant out of the standings: its result was found wrong, though it has times.
@@ -67,39 +68,40 @@ class Race {
 
   bool in_finals() const;
   std::size_t rounds() const;
-  std::size_t contenders() const;    ///< Still in.
-  std::size_t final_rounds() const;  ///< Measured so far.
-  /// Samples that are still needed, for an estimate of the time, where the next decision leaves
-  /// only finalists: a race that is close takes some rounds more.
+  std::size_t contenders() const;    ///< Variants still in the race.
+  std::size_t final_rounds() const;  ///< Rounds of the finals measured so far.
+  /// Estimates the samples still needed, assuming that the next decision leaves only finalists; a
+  /// close race takes some rounds more.
   std::size_t samples_left() const;
 
   struct Standing {
     std::size_t variant = 0;
-    std::vector<double> samples_ms;  ///< Of its last stage.
-    bool final = false;              ///< Reached the finals.
-    bool tied = false;               ///< A contender that is statistically tied with the winner.
+    std::vector<double> samples_ms;  ///< The samples of its last stage.
+    bool final = false;              ///< Whether it reached the finals.
+    bool tied = false;               ///< Whether it is statistically tied with the winner.
     double slower_percent = 0;       ///< Center of the paired differences to the winner...
     double slower_low_percent = 0;   ///< ... and its 95 % confidence interval.
     double slower_high_percent = 0;
   };
-  /// All that were raced and did not fail, fastest first: the winner (tied with itself), ties in
-  /// the order of their medians, the others. A variant is ranked below the winner only where it is
+  /// Returns all variants that were raced and did not fail, fastest first: the winner (tied with
+  /// itself), its ties in the order of their medians, the others. A variant is ranked below the winner only where it is
   /// slower by tie_percent (or the noise, if larger), with drop_confidence over all pairs, and in
   /// each of the two blocks of the finals.
   std::vector<Standing> standings() const;
 
-  /// How far the leader's two series of the finals lie apart, in per cent; nullopt before finals.
+  /// Returns how far the leader's two series of the finals lie apart, in per cent; nullopt before
+  /// the finals.
   std::optional<double> noise_percent() const;
 
  private:
   struct Variant {
     double screen_ms = 0;
     bool failed = false;
-    std::vector<double> race_ms;   ///< By race round, as long as it was in.
-    std::vector<double> final_ms;  ///< By final round, both blocks.
+    std::vector<double> race_ms;   ///< Times of the rounds before the finals.
+    std::vector<double> final_ms;  ///< Times of the rounds of the finals, both blocks.
   };
 
-  /// Drops who is slower than the leader. True when all others are tied with it.
+  /// Drops variants that are slower than the leader. Returns true if all others are tied with it.
   bool drop_slower();
   /// REQUIRES: all have times of the same rounds.
   void sort_by_center(std::vector<std::size_t>& variants,
@@ -112,11 +114,11 @@ class Race {
   std::mt19937_64 random_;
   std::vector<std::size_t> contenders_;
   std::vector<std::size_t> always_;  ///< Join the contenders in the finals.
-  std::vector<std::size_t> round_;   ///< What next_round() gave last.
+  std::vector<std::size_t> round_;   ///< The variants that next_round() returned last.
   std::size_t race_rounds_ = 0;
   std::size_t final_rounds_ = 0;
   bool in_finals_ = false;
-  std::optional<std::size_t> twin_of_;    ///< Whom the A/A twin repeats.
+  std::optional<std::size_t> twin_of_;    ///< The variant that is measured twice (A/A).
   std::vector<double> twin_differences_;  ///< log(second / first) by final round.
 };
 

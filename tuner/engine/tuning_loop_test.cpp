@@ -497,14 +497,16 @@ TEST(TuningLoop, SaysHowMuchSlowerTheDefaultIsAndHowSurely) {
   FakeRun run(fake);
   const ProblemSummary summary = run.run().problems.front();
   ASSERT_EQ(best_key(summary), "tiled ITEMS=2,TILE=8");
-  ASSERT_TRUE(summary.default_slower);
+  ASSERT_TRUE(summary.best->finals.default_slower);
   const double best_ms = summary.best->measurement.median_ms;
   const Result& yours = result_of(summary, "tiled", "TILE=1,ITEMS=1");
   EXPECT_EQ(yours.stage, Stage::final);
   const double percent = 100 * (yours.measurement.median_ms / best_ms - 1);
-  EXPECT_NEAR(summary.default_slower->percent, percent, 0.05 * percent);
-  EXPECT_LE(summary.default_slower->low_percent, summary.default_slower->percent);
-  EXPECT_GE(summary.default_slower->high_percent, summary.default_slower->percent);
+  EXPECT_NEAR(summary.best->finals.default_slower->percent, percent, 0.05 * percent);
+  EXPECT_LE(summary.best->finals.default_slower->low_percent,
+            summary.best->finals.default_slower->percent);
+  EXPECT_GE(summary.best->finals.default_slower->high_percent,
+            summary.best->finals.default_slower->percent);
 }
 
 TEST(TuningLoop, ABudgetThatIsJustEnoughIsNotExceeded) {

@@ -193,6 +193,7 @@ void set_failure(Result& result, const Failure& failure) {
   result.stage = Stage::none;
   result.measurement = Measurement{};
   result.chosen = result.tied = false;
+  result.finals = {};
 }
 
 void take_measurement(Result& result, const Result& twin) {
@@ -210,6 +211,7 @@ void take_measurement(Result& result, const Result& twin) {
   result.verify_ms = own.verify_ms;
   result.cubin_sha256 = own.cubin_sha256;
   result.chosen = result.tied = false;
+  result.finals = {};
   result.is_default = own.is_default;
   result.is_reference = own.is_reference;
   result.detail = "measured once with " + twin.kernel + " " + key(twin.configuration) +

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a compiled kernel and the process that runs it know of each other. Included here, and
+// The interface between a compiled kernel and the process that runs it. Included here, and
 // compiled into every kernel; so it includes nothing, and is C++17.
 
 namespace smemtune::abi {
@@ -35,7 +35,7 @@ enum class Access : int { read, write, atomic };
 /// How a barrier's predicates are combined.
 enum class Vote : int { none, count, all, any };
 
-/// What the running process does for a kernel.
+/// Services of the running process for a kernel.
 struct Services {
   int (*barrier)(Thread& thread, Vote vote, int predicate);
 
@@ -49,7 +49,7 @@ struct Services {
 
   void (*reserve)(Thread& thread, Slot& slot);
 
-  /// Of memory within `shared` or `buffers`, by the code at `place`.
+  /// Reports an access to memory within `shared` or `buffers` by the code at `place`.
   void (*access)(Thread& thread, const void* address, unsigned long bytes, Access kind,
                  const void* place);
 
@@ -59,11 +59,11 @@ struct Services {
   int (*print)(const char* format, __builtin_va_list arguments);
 };
 
-/// What a cudaTextureObject_t is the address of.
+/// A texture; a cudaTextureObject_t is its address.
 struct Texture {
   const unsigned char* texels = nullptr;
   unsigned long count = 0;
-  unsigned long bytes = 0;  ///< Of a texel.
+  unsigned long bytes = 0;  ///< Size of a texel.
 };
 
 struct Range {
@@ -77,7 +77,7 @@ struct Block {
   unsigned grid[3] = {};
   unsigned dimensions[3] = {};
   Range shared;   ///< Dynamic shared memory lies at its start.
-  Range buffers;  ///< Of the workload, with their guard zones.
+  Range buffers;  ///< The workload's, with their guard zones.
   const Services* services = nullptr;
 };
 

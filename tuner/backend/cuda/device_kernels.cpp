@@ -69,7 +69,7 @@ __device__ u64 unmasked(u64 bits, i64 i, int size, u64 mask) {
   return bits ^ (size == 8 ? stream : stream & ((1ull << 8 * size) - 1));
 }
 
-// As a float whose exponent is too small by 120; all ones, but for the sign, are NaN.
+// Returns a float whose exponent is too small by 120; all ones, but for the sign, are NaN.
 __device__ float float8(u32 bits) {
   const u32 sign = (bits & 0x80u) << 24;
   if ((bits & 0x7Fu) == 0x7Fu) return __uint_as_float(sign | 0x7FFFFFFFu);
@@ -94,7 +94,7 @@ __device__ double number(u64 bits, Type type) {
   }
 }
 
-// Of 64-bit integers, which doubles do not tell apart, exactly; 0 for equal ones only.
+// Exact for 64-bit integers, which doubles do not tell apart: 0 for equal ones only.
 __device__ double distance(u64 a, u64 b, Type type) {
   if (type == uint64) return static_cast<double>(a > b ? a - b : b - a);
   if (type == int64) {
@@ -188,7 +188,7 @@ __device__ i64 guard_offset(i64 i, i64 bytes, i64 before) {
   return i < before ? i - before : bytes + (i - before);
 }
 
-// What is unrolled here takes longer to compile than it ever saves.
+// Unrolling here takes longer to compile than it ever saves.
 
 // smemtune::noise_bits.
 __device__ u32 noise_bits(u32 noise, u32 i) {

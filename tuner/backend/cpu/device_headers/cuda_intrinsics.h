@@ -328,7 +328,7 @@ enum class Rounding { nearest, zero, down, up };
 SMEMTUNE_INLINE float next_to(float x, float to) { return __builtin_nextafterf(x, to); }
 SMEMTUNE_INLINE double next_to(double x, double to) { return __builtin_nextafter(x, to); }
 
-/// What is rounded in that direction where it was rounded to the nearest and what that left over has
+/// Rounds in that direction a number that was rounded to the nearest, which left over something of
 /// the sign of `rest`.
 template <Rounding direction, typename T>
 SMEMTUNE_INLINE T rounded(T nearest, T rest) {
@@ -336,7 +336,7 @@ SMEMTUNE_INLINE T rounded(T nearest, T rest) {
   if (direction == Rounding::nearest) return nearest;
   const bool down = direction == Rounding::down || (direction == Rounding::zero && nearest > 0);
   if (nearest == infinity || nearest == -infinity) {
-    // Of finite operands, which `rest` tells: it is no number where they are infinite.
+    // Finite operands overflowed if `rest` is a number; with infinite ones it is none.
     return rest != rest || (nearest > 0) != down ? nearest : next_to(nearest, T(0));
   }
   if (down && rest < 0) return next_to(nearest, -infinity);
@@ -344,7 +344,7 @@ SMEMTUNE_INLINE T rounded(T nearest, T rest) {
   return nearest;
 }
 
-/// As -ffast-math and the contraction of products and sums must not take it.
+/// Keeps -ffast-math and the contraction of products and sums from changing it.
 template <typename T>
 SMEMTUNE_INLINE T as_computed(T x) {
   volatile T kept = x;
@@ -366,7 +366,7 @@ SMEMTUNE_INLINE T no_number() {
   return static_cast<T>(__builtin_nan(""));
 }
 
-/// What the sum of two numbers, rounded to the nearest, leaves over.
+/// Returns what the sum of two numbers, rounded to the nearest, leaves over.
 template <typename T>
 SMEMTUNE_INLINE T rest_of_sum(T a, T b, T sum) {
   const T second = as_computed(sum - a);

@@ -47,7 +47,7 @@
 #define SMEMTUNE_INLINE inline __attribute__((always_inline))
 #endif
 
-// Of those that report it: the place that is told is the one that they return to.
+// Functions that report an access give as its place the one that they return to.
 #ifdef SMEMTUNE_CHECKED
 #define SMEMTUNE_TOUCHES inline __attribute__((noinline, SMEMTUNE_UNCHECKED))
 #else
@@ -465,7 +465,7 @@ SMEMTUNE_WHOLE(unsigned long long)
 #undef SMEMTUNE_WHOLE
 }  // namespace smemtune
 
-// Of integers and of different types the result is a double, as in C++.
+// The result for integers and for different types is a double, as in C++.
 #define SMEMTUNE_MATH1(name)                                              \
   extern "C" float name##f(float) noexcept;                               \
   extern "C" double name(double) noexcept;                                \
@@ -774,7 +774,7 @@ SMEMTUNE_HOOK __attribute__((no_builtin)) void* memset(void* to, int value, size
 }
 #endif
 
-// What -fsanitize=bounds and =alignment tell: the place, and the type as the source spells it.
+// Reports of -fsanitize=bounds and =alignment: the place, and the type as the source spells it.
 namespace smemtune {
 
 struct SourcePlace {
