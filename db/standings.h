@@ -38,7 +38,8 @@ Standings read_standings(const Connection& connection, std::int64_t model_id,
                          std::int64_t kernel_id, std::int64_t problem_id,
                          const StandingsOf& of = {});
 
-/// The query of read(). The index `result_by_configuration` holds all that it reads of most results.
+/// The query of read(). The index `result_by_configuration` holds all that it reads of most
+/// results.
 std::string standings_sql(const StandingsOf& of = {});
 
 /// Reads a row that has the columns of `result` that a time has.

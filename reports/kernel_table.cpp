@@ -140,7 +140,7 @@ std::string speed_table(const std::vector<KernelRow>& rows, const ProblemSummary
   return table.text("  ");
 }
 
-/// Returns the resources of a launch; its entry stands beside the kernel's name if that has several.
+/// Returns the resources of a launch, with its entry if the kernel has several.
 std::vector<std::string> resource_row(const KernelRow& kernel, const LaunchResult& launch,
                                       bool on_gpu, bool with_times) {
   const std::vector<LaunchResult>& all = kernel.best->launches;

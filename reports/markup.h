@@ -5,7 +5,7 @@
 
 namespace smemtune {
 
-/// Returns one printable line without any markup of HTML, SVG or XML; safe in attributes, too.
+/// Returns one printable line without any markup of HTML; safe in attributes, too.
 std::string for_html(std::string_view text);
 
 }  // namespace smemtune

@@ -31,8 +31,8 @@ void narrow(ReportSource& source, const db::Query& asked);
 const db::StoredResult* default_of(const ReportSource& source, const db::StoredSection& section,
                                    const std::string& kernel);
 
-/// Returns the results that the finals which chose the best could not tell from it; none if that was
-/// not stored.
+/// Returns the results that the finals which chose the best could not tell from it; none if that
+/// was not stored.
 std::vector<const db::StoredResult*> ties(const db::StoredSection& section);
 
 /// Returns the timed results of one kernel or (empty) of all, the fastest first.

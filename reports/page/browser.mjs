@@ -7,8 +7,8 @@ import { join, resolve } from 'node:path';
 export class Browser {
   constructor(executable) {
     this.profile = mkdtempSync(join(tmpdir(), 'smemtune_browser_'));
-    this.process = spawn(executable, ['--headless', '--no-sandbox', '--disable-gpu', '--remote-debugging-pipe',
-      '--hide-scrollbars', `--user-data-dir=${this.profile}`], {stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']});
+    this.process = spawn(executable, ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking',
+      '--remote-debugging-pipe', '--hide-scrollbars', `--user-data-dir=${this.profile}`], {stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']});
     this.waiting = new Map();
     this.events = [];
     this.number = 0;
@@ -95,12 +95,13 @@ export class Browser {
     });
   }
 
-  // Takes the whole page, as in a window that holds it.
-  async screenshot() {
+  // Returns a PNG of the page from `top` to `bottom`, in pixels, else of all of it, as in a window that holds it whole.
+  async screenshot({top = 0, bottom} = {}) {
     const {cssContentSize: {width, height}} = await this.call('Page.getLayoutMetrics');
     await this.call('Emulation.setDeviceMetricsOverride', {width, height: Math.min(height, 16000), deviceScaleFactor: 1, mobile: width < 500});
     await this.until('document.documentElement.dataset.drawn');
-    const {data} = await this.call('Page.captureScreenshot');
+    const clip = bottom && {x: 0, y: top, width, height: bottom - top, scale: 1};
+    const {data} = await this.call('Page.captureScreenshot', {clip});
     return Buffer.from(data, 'base64');
   }
 

@@ -1,7 +1,6 @@
 #include "tuner/cli/command_replay.h"
 
 #include "db/recording.h"
-#include "reports/figures/replays.h"
 #include "reports/replay_report.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
@@ -11,7 +10,6 @@
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/launch_cost.h"
-#include "tuner/core/whole_file.h"
 #include "tuner/search/replay.h"
 #include "tuner/search/strategy.h"
 
@@ -212,8 +210,6 @@ void add_replay_options(CLI::App& app, ReplayCommandOptions& options) {
   add_count(app, "--compilers", options.compilers, 1, 10'000,
             "Compilers at work, for the seconds to each share of the optimum [1]");
   app.add_flag("--json", options.json, "Print as JSON");
-  app.add_option("--plot", options.plot, "Also draw the means over the evaluations, as SVG")
-      ->type_name("FILE");
 }
 
 int run_replay(const ReplayCommandOptions& options) {
@@ -243,7 +239,6 @@ int run_replay(const ReplayCommandOptions& options) {
                                    .evaluations = options.evaluations,
                                    .in_flight = options.in_flight,
                                    .compilers = options.compilers};
-  if (!options.plot.empty()) write_whole_file(options.plot, replays_figure(recordings));
   write_document(options.json ? replay_json(recordings, settings)
                               : replay_text(recordings, settings));
   return 0;

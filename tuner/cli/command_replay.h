@@ -22,7 +22,6 @@ struct ReplayCommandOptions {
   std::uint64_t in_flight = 1;
   std::uint64_t compilers = 1;
   bool json = false;
-  std::filesystem::path plot;  ///< An SVG file; empty: none.
 };
 
 void add_replay_options(CLI::App& app, ReplayCommandOptions& options);

@@ -2,7 +2,6 @@
 
 #include "db/json_forms.h"
 #include "db/recording.h"
-#include "reports/figures/figures.h"
 #include "reports/report_documents.h"
 #include "reports/report_json.h"
 #include "reports/report_markdown.h"
@@ -66,7 +65,8 @@ ReportSource stored(const ReportOptions& options) {
 }
 
 /// Returns the contents of the document, restricted to the requested devices, problems and kernels.
-Reported documented(const ReportOptions& options, const std::string& file) {
+Reported documented(const ReportOptions& options) {
+  const std::string& file = options.document;
   if (!options.query.space.empty() || !options.query.run.empty() ||
       options.query.source != kOwnAndShared) {
     throw InputError(
@@ -87,31 +87,7 @@ Reported documented(const ReportOptions& options, const std::string& file) {
   return reported;
 }
 
-/// The document and, with the format svg, the figure that `options.of` names.
-struct Named {
-  std::string document;
-  std::string figure;
-};
-
-Named named(const ReportOptions& options) {
-  std::vector<std::string> words = options.of;
-  Named named;
-  if (options.format == "svg") {
-    if (words.empty()) {
-      throw InputError("--format svg: which figure? One of " + joined(figure_names(), ", "));
-    }
-    named.figure = words.back();
-    words.pop_back();
-  }
-  if (words.size() > 1) throw InputError("unexpected argument " + quote(words[1]));
-  if (!words.empty()) named.document = words.front();
-  return named;
-}
-
-std::string text_of(const ReportOptions& options, const Named& named, const Reported& reported) {
-  if (options.format == "svg") {
-    return std::visit([&](const auto& of) { return figure(named.figure, of); }, reported);
-  }
+std::string text_of(const ReportOptions& options, const Reported& reported) {
   if (const auto* diff = std::get_if<VersionDiff>(&reported)) {
     if (options.format == "md") return version_diff_text(*diff, Markup::markdown);
     const auto view = version_diff_view(*diff);
@@ -125,31 +101,26 @@ std::string text_of(const ReportOptions& options, const Named& named, const Repo
   return report_page(data, source.space + " - smemtune", embedded_charts());
 }
 
-std::string figures_text() {
-  std::string text =
-      "A document to report on, of a run, a dry run, list --results or diff, each with --json "
-      "[what is stored]; with --format svg, then a figure:";
-  for (const FigureInfo& one : figures()) text += "\n  " + one.name + ": " + one.description;
-  return text;
-}
-
 }  // namespace
 
 void add_report_options(CLI::App& app, ReportOptions& options) {
-  app.add_option("DOCUMENT", options.of, figures_text())->type_name("")->expected(0, 2);
+  app.add_option("DOCUMENT", options.document,
+                 "A document to report on, of a run, a dry run, list --results or diff, each with "
+                 "--json [what is stored]")
+      ->type_name("");
   add_database(app, options.database);
   add_selection(app, options.query);
   options.query.source = kOwnAndShared;
   add_layered_source(app, options.query.source);
   add_shared(app, options.no_shipped);
   app.add_option("--format", options.format,
-                 "html: one page that needs no network; md: Markdown for pull requests; svg: one "
-                 "figure, by its name; json: what the page draws")
+                 "html: one page that needs no network; md: Markdown for pull requests; json: what "
+                 "the page draws")
       ->type_name("WORD")
-      ->check(CLI::IsMember({"html", "md", "svg", "json"}))
+      ->check(CLI::IsMember({"html", "md", "json"}))
       ->capture_default_str();
   app.add_option("-o,--output", options.output,
-                 "File to write, - for stdout [report.html; - for md, svg and json]")
+                 "File to write, - for stdout [report.html; - for md and json]")
       ->type_name("FILE");
   app.add_flag("--live", options.live,
                "Serve the page of the run in progress to browsers on this machine, updated until "
@@ -163,19 +134,18 @@ void add_report_options(CLI::App& app, ReportOptions& options) {
 
 int run_report(const ReportOptions& options, const std::atomic<bool>& stop) {
   if (options.live) {
-    if (!options.of.empty() || options.format != "html" || !options.output.empty()) {
+    if (!options.document.empty() || options.format != "html" || !options.output.empty()) {
       throw InputError(
           "--live serves the page of a run in progress: it takes no document, --format or "
           "--output");
     }
     return follow_run(options, stop);
   }
-  const Named of = named(options);
   std::filesystem::path output = options.output;
   if (output.empty()) output = options.format == "html" ? "report.html" : "-";
   const Reported reported =
-      of.document.empty() ? Reported(stored(options)) : documented(options, of.document);
-  const std::string text = text_of(options, of, reported);
+      options.document.empty() ? Reported(stored(options)) : documented(options);
+  const std::string text = text_of(options, reported);
   write_whole_file(output, text);
   if (output != "-") write_error("wrote " + output.string() + "\n");
   return 0;

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 namespace smemtune::cli {
 
@@ -16,10 +15,9 @@ struct ReportOptions {
   std::filesystem::path database;
   db::Query query;
   bool no_shipped = false;
-  /// A document of a run or of `diff`; without one, the report covers stored results. With the
-  /// format svg, the name of a figure comes last.
-  std::vector<std::string> of;
-  std::string format = "html";     ///< One of html, md, json and svg.
+  /// A document of a run or of `diff`; empty: the report covers stored results.
+  std::string document;
+  std::string format = "html";     ///< One of html, md and json.
   std::filesystem::path output;    ///< Empty: report.html for html, stdout for the other formats.
   std::uint64_t max_rows = 30000;  ///< Maximum for each device and problem.
   bool live = false;

@@ -202,6 +202,13 @@ TEST_F(ComparingCommands, NamesThatAMessageListsStayOnItsLine) {
   }
 }
 
+TEST_F(ComparingCommands, AReportOfAnUnknownFormatIsRefusedWithThoseThatThereAre) {
+  const Ended ended = smemtune("report --format svg");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("--format"), HasSubstr("svg"), HasSubstr("html"),
+                               HasSubstr("md"), HasSubstr("json")));
+}
+
 class DiffCommand : public ComparingCommands {
  protected:
   /// Writes a space with a kernel that repeats its work `times` times.

@@ -44,8 +44,8 @@ struct LaunchResult {
   }
 };
 
-/// The run of a finalist of a GPU on the CPU device, which watches every access to shared memory, so
-/// that it finds two threads that race for an element whatever came of it.
+/// The run of a finalist of a GPU on the CPU device, which watches every access to shared memory,
+/// so that it finds two threads that race for an element whatever came of it.
 struct CpuCheck {
   std::string kernel;
   Configuration configuration;

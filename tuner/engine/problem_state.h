@@ -106,7 +106,7 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
 inline constexpr double kWait_s = 0.2;
 
 /// Number of lost hosts after which a configuration that was being measured there fails. It equals
-/// that of device workers killed by something else: a lost host is seldom the configuration's fault.
+/// that of device workers killed by something else: what was measured is seldom at fault.
 inline constexpr int kMaxLostHosts = 2;
 
 /// Lets workers work until something has happened, at most `timeout_s`.

@@ -32,10 +32,10 @@ struct RaceOptions {
 std::optional<PairedDifference> paired_difference(const std::vector<double>& slower_ms,
                                                   const std::vector<double>& faster_ms);
 
-/// Finds the fastest of several variants on a machine that drifts. Each round measures every variant
-/// still in the race once, in random order; times are compared pairwise within rounds (Wilcoxon's
-/// signed ranks). Finals follow in two blocks, with the leader measured against itself. Pure: the
-/// caller measures.
+/// Finds the fastest of several variants on a machine that drifts. Each round measures every
+/// variant still in the race once, in random order; times are compared pairwise within rounds
+/// (Wilcoxon's signed ranks). Finals follow in two blocks, with the leader measured against itself.
+/// Pure: the caller measures.
 ///
 /// Decisions depend on the variants' times, not on their numbers (but for equal screen times).
 class Race {
@@ -84,9 +84,9 @@ class Race {
     double slower_high_percent = 0;
   };
   /// Returns all variants that were raced and did not fail, fastest first: the winner (tied with
-  /// itself), its ties in the order of their medians, the others. A variant is ranked below the winner only where it is
-  /// slower by tie_percent (or the noise, if larger), with drop_confidence over all pairs, and in
-  /// each of the two blocks of the finals.
+  /// itself), its ties in the order of their medians, the others. A variant is ranked below the
+  /// winner only where it is slower by tie_percent (or the noise, if larger), with drop_confidence
+  /// over all pairs, and in each of the two blocks of the finals.
   std::vector<Standing> standings() const;
 
   /// Returns how far the leader's two series of the finals lie apart, in per cent; nullopt before

@@ -185,13 +185,6 @@ ReplayStatistics summarize_replays(std::span<const std::vector<Replayed>> runs,
   statistics.qualities.push_back(quality(runs, evaluations));
   statistics.sure = sure(runs, statistics.qualities);
   for (const double share : kShares) statistics.efforts.push_back(effort(runs, share));
-  for (std::uint64_t i = 1; i <= evaluations; ++i) {
-    double sum = 0;
-    for (const std::vector<Replayed>& run : runs) {
-      if (!run.empty()) sum += run[std::min<std::size_t>(run.size(), i) - 1].share;
-    }
-    statistics.curve.push_back(sum / static_cast<double>(runs.size()));
-  }
   return statistics;
 }
 

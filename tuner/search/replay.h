@@ -87,8 +87,6 @@ struct ReplayStatistics {
   Sure sure = {};
   std::vector<Quality> qualities = {};
   std::vector<Effort> efforts = {};  ///< For 95 and 99 %.
-  /// Mean share after each evaluation.
-  std::vector<double> curve = {};
 };
 
 /// Summarizes the runs after `evaluations` evaluations, and after 20, 50, 100, 200 and 500 where

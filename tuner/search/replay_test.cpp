@@ -316,7 +316,6 @@ TEST(Replay, SaysWhatManyRunsCameTo) {
   EXPECT_EQ(30, statistics.efforts[0].seconds);
   EXPECT_EQ(1u, statistics.efforts[1].reached);
   EXPECT_EQ(std::nullopt, statistics.efforts[1].evaluations);
-  EXPECT_NEAR(.6, statistics.curve[0], 1e-12);
 }
 
 TEST(Replay, RefusesAStrategyThatIsNotKnown) {
