@@ -15,23 +15,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
 namespace smemtune::db {
-
-bool is_of_another_tuner(const StoredResult& stored) {
-  return stored.origin && !stored.origin->format.starts_with("smemtune-");
-}
-
-void forget_untold(StoredResult& stored) {
-  if (!is_of_another_tuner(stored)) return;
-  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  stored.result.max_absolute_error = stored.result.max_relative_error = kUnknown;
-}
 
 ResultStore::ResultStore(const std::filesystem::path& file, Mode mode, int busy_timeout_ms)
     : connection_(std::make_unique<Connection>(
