@@ -1,5 +1,6 @@
 #pragma once
 
+#include "db/result_reader.h"
 #include "db/rows.h"
 #include "tuner/core/device.h"
 #include "tuner/core/findings.h"
@@ -18,13 +19,10 @@
 namespace smemtune::db {
 
 class Connection;
-struct Comparison;
-struct StoredPortfolio;
-struct StoredSection;
 
 /// The results database: one SQLite file, one writer process at a time, every acknowledged result
 /// on disk (journal_mode=TRUNCATE, synchronous=FULL). ":memory:" for tests.
-class ResultStore {
+class ResultStore final : public ResultReader {
  public:
   enum class Mode { read_write_create, read_only };
 
@@ -33,9 +31,7 @@ class ResultStore {
   /// written. The file is untouched then.
   explicit ResultStore(const std::filesystem::path& file, Mode mode = Mode::read_write_create,
                        int busy_timeout_ms = 30000);
-  ~ResultStore();
-  ResultStore(const ResultStore&) = delete;
-  ResultStore& operator=(const ResultStore&) = delete;
+  ~ResultStore() override;
   ResultStore(ResultStore&&) noexcept;
   ResultStore& operator=(ResultStore&&) noexcept;
 
@@ -65,33 +61,19 @@ class ResultStore {
   Added add(RunRecord record, const std::function<void(RunRecord&)>& next = {},
             const AddLimits& limits = {});
 
-  /// Per device model and problem, the fastest verified configuration of each kernel (ordered by
-  /// device, space, problem, time), or of all kernels together with `per_kernel` false. CPU and GPU
-  /// are different devices and never compete.
-  std::vector<StoredResult> best(const Query& asked, bool per_kernel) const;
-
-  /// The devices' bests for each problem, and how each GPU does with the others' (comparison.h).
-  Comparison compare(const Query& query) const;
-
-  /// For each space and device model, or each kernel of it, the `most` configurations that together
-  /// lose least over all problems (stored_portfolio.h).
+  // The functions of ResultReader.
+  std::vector<StoredResult> best(const Query& asked, bool per_kernel) const override;
+  Comparison compare(const Query& query) const override;
   std::vector<StoredPortfolio> portfolios(const Query& query, std::size_t most,
-                                          bool per_kernel = false) const;
-
-  /// The default values of each kernel that was right with them somewhere. Of the query, space,
-  /// kernel and source count.
-  std::vector<KernelDefaults> defaults(const Query& asked) const;
-
-  /// Gives `take` each result in the order they were recorded; only the newest `limit`, 0 is all.
+                                          bool per_kernel) const override;
+  std::vector<KernelDefaults> defaults(const Query& asked) const override;
   void each_result(const Query& asked, std::size_t limit,
-                   const std::function<void(StoredResult&&)>& take) const;
-
-  /// The same, all of them in memory.
-  std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;
-
-  /// What a report is made of (sections.h): of each problem on a device model at most about `most`
-  /// results.
-  std::vector<StoredSection> sections(const Query& asked, std::size_t most) const;
+                   const std::function<void(StoredResult&&)>& take) const override;
+  std::vector<StoredSection> sections(const Query& asked, std::size_t most) const override;
+  std::vector<StoredRun> runs(const Query& asked) const override;
+  std::vector<std::string> kernels() const override;
+  Query exact(const Query& asked) const override;
+  std::string space_text(const StoredResult& stored) const override;
 
   /// For strategies that look elsewhere: read_findings() in findings.h. `in_log_too`: of a database
   /// that the run does not write.
@@ -99,23 +81,16 @@ class ResultStore {
                                  const std::vector<Problem>& problems,
                                  bool in_log_too = false) const;
 
-  /// Names of the kernels that results are stored of, each once.
-  std::vector<std::string> kernels() const;
-
-  /// The text of the space file that a run was given; empty: not known.
-  std::string space_text(const std::string& run_id) const;
-
-  /// In the order they began. Of the query, space, device, run and source count.
-  std::vector<StoredRun> runs(const Query& asked) const;
-
   /// Differs from what it was before where another process has written since.
   std::int64_t data_version() const;
 
   /// Device models that a run of ours was begun on, sorted by name; without board or driver.
   std::vector<Device> devices() const;
 
+  /// The connection, for what reads the database by SQL of its own.
+  const Connection& connection() const { return *connection_; }
+
  private:
-  friend class LayeredStore;
   std::vector<StoredResult> results_of(const std::vector<std::int64_t>& ids,
                                        const Query& query) const;
   void each_of(const std::vector<std::int64_t>& ids, const Query& query,

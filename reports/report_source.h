@@ -1,6 +1,7 @@
 #pragma once
 
 #include "db/comparison.h"
+#include "db/result_reader.h"
 #include "db/sections.h"
 
 #include <cstddef>
@@ -19,10 +20,9 @@ struct ReportSource {
   std::optional<db::Comparison> devices = {};  ///< Where there are several.
 };
 
-/// What is stored of the query's space, in a ResultStore or a LayeredStore; of each device and
-/// problem about `most` results at most.
-template <typename Store>
-ReportSource stored_source(const Store& store, const db::Query& query, std::size_t most);
+/// Returns what is stored of the query's space; of each device and problem about `most` results at
+/// most.
+ReportSource stored_source(const db::ResultReader& store, const db::Query& query, std::size_t most);
 
 /// Leaves what the query's device, problem and kernel mean, as a store's answer would.
 void narrow(ReportSource& source, const db::Query& asked);

@@ -61,7 +61,7 @@ std::string remarks(const db::StoredResult& stored) {
 }
 
 std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
-                                            const db::LayeredStore& store, bool per_kernel) {
+                                            const db::ResultReader& store, bool per_kernel) {
   std::vector<db::StoredResult> best = store.best(options.query, per_kernel);
   if (best.empty()) {
     refuse_unknown(options.database, options.query, store);
@@ -73,7 +73,7 @@ std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
 }
 
 std::vector<db::StoredResult> all_or_throw(const ResultsOptions& options,
-                                           const db::LayeredStore& store) {
+                                           const db::ResultReader& store) {
   std::vector<db::StoredResult> results = store.results(options.query);
   // Throws with the reason.
   if (results.empty()) best_or_throw(options, store, /*per_kernel=*/true);
@@ -101,11 +101,11 @@ void refuse_several(const std::string& format, const std::vector<db::StoredResul
 /// Returns the results of a portfolio of the requested size for each problem; `reports` receives
 /// its cost.
 std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
-                                                 const db::LayeredStore& store,
+                                                 const db::ResultReader& store,
                                                  std::vector<PortfolioReport>& reports) {
   const auto most = static_cast<std::size_t>(options.portfolio);
   std::vector<db::StoredResult> chosen;
-  for (db::StoredPortfolio& stored : store.portfolios(options.query, most)) {
+  for (db::StoredPortfolio& stored : store.portfolios(options.query, most, /*per_kernel=*/false)) {
     reports.push_back(portfolio_report(stored));
     if (!stored.portfolio) {
       throw InputError(options.database.string() + ": no choice of " +
@@ -118,7 +118,7 @@ std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
   return chosen;
 }
 
-std::string export_text(const ResultsOptions& options, const db::LayeredStore& store) {
+std::string export_text(const ResultsOptions& options, const db::ResultReader& store) {
   using Takes = db::ExportFormat::Takes;
   const db::ExportFormat& format = db::export_format(options.format);
   if (format.takes == Takes::all_results) {
@@ -153,7 +153,7 @@ std::string export_formats_help() {
   return text;
 }
 
-int show_one(const ResultsOptions& options, const db::LayeredStore& store) {
+int show_one(const ResultsOptions& options, const db::ResultReader& store) {
   std::string text;
   Json json = Json::array();
   for (const auto& stored : store.portfolios(options.query, 1, options.per_kernel)) {
@@ -227,7 +227,7 @@ class Listing {
   std::uint64_t count_ = 0;
 };
 
-int list_results(const ResultsOptions& options, const db::LayeredStore& store) {
+int list_results(const ResultsOptions& options, const db::ResultReader& store) {
   const bool on_terminal = isatty(STDOUT_FILENO) == 1;
   Listing listing(
       options, "results",
@@ -247,7 +247,7 @@ int list_results(const ResultsOptions& options, const db::LayeredStore& store) {
   return 0;
 }
 
-int list_runs(const ResultsOptions& options, const db::LayeredStore& store) {
+int list_runs(const ResultsOptions& options, const db::ResultReader& store) {
   Listing listing(options, "runs",
                   {"run", "started", "space", "device", "strategy", ">seed", ">results", ">correct",
                    "outcome", "compiler", "host"});
