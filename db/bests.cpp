@@ -1,7 +1,7 @@
 #include "db/bests.h"
 
 #include "db/result_sql.h"
-#include "db/result_store.h"
+#include "db/rows.h"
 #include "db/standings.h"
 #include "db/stored_names.h"
 

@@ -1,6 +1,7 @@
 #include "db/comparison.h"
 
 #include "db/columns.h"
+#include "db/result_store.h"
 #include "db/sqlite.h"
 #include "db/stored_times.h"
 #include "tuner/core/fields.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "db/result_store.h"
+#include "db/rows.h"
 #include "tuner/core/main_effects.h"
 #include "tuner/core/verdict.h"
 
@@ -12,6 +12,8 @@
 #include <vector>
 
 namespace smemtune::db {
+
+class Connection;
 
 /// The largest difference between times of different sessions, in per cent, that is ignored:
 /// boards, clocks and temperatures alone cause as much.

@@ -3,6 +3,7 @@
 #include "db/import.h"
 #include "db/planted_results.h"
 #include "db/recording.h"
+#include "db/result_store.h"
 #include "tuner/core/planted_recordings.h"
 #include "tuner/core/temporary_folder.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "db/result_store.h"
+#include "db/rows.h"
 
 #include <string>
 #include <vector>

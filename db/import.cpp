@@ -3,6 +3,7 @@
 #include "db/contradictions.h"
 #include "db/json_entries.h"
 #include "db/recording_json.h"
+#include "db/result_store.h"
 #include "db/run_log.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"

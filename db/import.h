@@ -1,7 +1,7 @@
 #pragma once
 
 #include "db/recording.h"
-#include "db/result_store.h"
+#include "db/rows.h"
 
 #include <filesystem>
 #include <functional>

@@ -6,6 +6,7 @@
 #include "db/json_forms.h"
 #include "db/maintenance.h"
 #include "db/recording.h"
+#include "db/result_store.h"
 #include "db/run_log.h"
 #include "db/sqlite.h"
 #include "db/test_folder.h"

@@ -1,8 +1,10 @@
 #include "db/layered_store.h"
 
+#include "db/comparison.h"
 #include "db/device_model.h"
 #include "db/import.h"
 #include "db/recording.h"
+#include "db/sections.h"
 #include "db/stored_names.h"
 #include "db/stored_portfolio.h"
 #include "tuner/core/error.h"
@@ -166,7 +168,7 @@ Query LayeredStore::exact(const Query& query) const {
     Query its = query;
     its.source = sources.file.empty() ? source_in(layer.name, sources) : sources.file;
     if (its.source.empty()) continue;
-    names.add(*layer.store.connection_, its);
+    names.add(layer.store.connection(), its);
     if (!layer.name.empty()) names.files.push_back(layer.name);
   }
   Query its = query;
@@ -223,7 +225,7 @@ Comparison LayeredStore::compare(const Query& asked) const {
   return db::compare(
       best(query, /*per_kernel=*/false), best(query, /*per_kernel=*/true), query.run,
       [this](const StoredResult& stored) -> const Connection& {
-        return *std::ranges::find(layers_, stored.shared_from, &Layer::name)->store.connection_;
+        return std::ranges::find(layers_, stored.shared_from, &Layer::name)->store.connection();
       });
 }
 
@@ -254,12 +256,6 @@ void LayeredStore::each_result(const Query& query, std::size_t limit,
     });
     answered.end_layer();
   });
-}
-
-std::vector<StoredResult> LayeredStore::results(const Query& query, std::size_t limit) const {
-  std::vector<StoredResult> all;
-  each_result(query, limit, [&](StoredResult&& one) { all.push_back(std::move(one)); });
-  return all;
 }
 
 std::vector<StoredSection> LayeredStore::sections(const Query& query, std::size_t most) const {
@@ -295,7 +291,7 @@ std::vector<StoredRun> LayeredStore::runs(const Query& query) const {
 
 std::string LayeredStore::space_text(const StoredResult& stored) const {
   const auto layer = std::ranges::find(layers_, stored.shared_from, &Layer::name);
-  return layer == layers_.end() ? "" : layer->store.space_text(stored.run_id);
+  return layer == layers_.end() ? "" : layer->store.space_text(stored);
 }
 
 std::vector<std::string> LayeredStore::kernels() const {

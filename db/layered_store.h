@@ -1,8 +1,7 @@
 #pragma once
 
-#include "db/comparison.h"
+#include "db/result_reader.h"
 #include "db/result_store.h"
-#include "db/sections.h"
 
 #include <filesystem>
 #include <functional>
@@ -36,36 +35,30 @@ bool means_shared(const std::string& source);
 /// A query's source is a word or several words separated by commas: `own`, `shared`, and `imported`
 /// (imported results of the layers asked, or of the own database); or `all`; or the name of an
 /// imported or shared file, or a unique part of that name.
-class LayeredStore {
+class LayeredStore final : public ResultReader {
  public:
   /// `own`: nullopt if the user has no database. Files that cannot be read are left out and
   /// reported to `warn`.
   LayeredStore(std::optional<ResultStore> own, const std::vector<SharedFile>& shared,
                const std::function<void(const std::string&)>& warn);
 
-  /// The same functions as those of ResultStore.
-  std::vector<StoredResult> best(const Query& query, bool per_kernel) const;
-  Comparison compare(const Query& asked) const;
-  std::vector<KernelDefaults> defaults(const Query& query) const;
-  void each_result(const Query& query, std::size_t limit,
-                   const std::function<void(StoredResult&&)>& take) const;
-  std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;
-  std::vector<StoredSection> sections(const Query& query, std::size_t most) const;
-  std::vector<StoredRun> runs(const Query& query) const;
-  std::vector<std::string> kernels() const;
-
-  /// Returns `query` with its names replaced by the stored names that they mean, taken from the
-  /// databases that its source asks (exact_query()). The functions above query with the result.
-  Query exact(const Query& query) const;
-
-  /// Returns the text of the space file that the result's run was given; empty if unknown.
-  std::string space_text(const StoredResult& stored) const;
-
+  // The functions of ResultReader. exact() replaces names by those of the databases that the
+  // query's source asks.
+  std::vector<StoredResult> best(const Query& query, bool per_kernel) const override;
+  Comparison compare(const Query& asked) const override;
   /// Returns each portfolio from the first database that has one, because a portfolio needs the
   /// times of all its problems. Shared files that hold only winners have no portfolio; they are
   /// used only if no other database answers.
   std::vector<StoredPortfolio> portfolios(const Query& query, std::size_t most,
-                                          bool per_kernel = false) const;
+                                          bool per_kernel) const override;
+  std::vector<KernelDefaults> defaults(const Query& query) const override;
+  void each_result(const Query& query, std::size_t limit,
+                   const std::function<void(StoredResult&&)>& take) const override;
+  std::vector<StoredSection> sections(const Query& query, std::size_t most) const override;
+  std::vector<StoredRun> runs(const Query& query) const override;
+  std::vector<std::string> kernels() const override;
+  Query exact(const Query& query) const override;
+  std::string space_text(const StoredResult& stored) const override;
 
   /// Findings of the shared files for a run that the user's own database logs, and the names of
   /// these files.

@@ -1,5 +1,6 @@
 #include "db/layered_store.h"
 
+#include "db/comparison.h"
 #include "db/device_model.h"
 #include "db/export_json.h"
 #include "db/planted_results.h"
@@ -145,7 +146,7 @@ TEST_F(LayeredStoreOf, ChoosesAPortfolioFromTheFirstThatHasTheTimes) {
   const LayeredStore results = layered(own, {winners, team, other});
   const auto chosen = [&](const std::string& source) {
     std::vector<std::string> texts;
-    for (const StoredPortfolio& one : results.portfolios({.source = source}, 1)) {
+    for (const StoredPortfolio& one : results.portfolios({.source = source}, 1, false)) {
       std::ranges::move(answers(one.chosen), std::back_inserter(texts));
     }
     return texts;
@@ -158,7 +159,7 @@ TEST_F(LayeredStoreOf, ChoosesAPortfolioFromTheFirstThatHasTheTimes) {
               ElementsAre("A N=4096 TILE=2 from team.sqlite", "A N=64 TILE=2 from team.sqlite"));
   // No other database answers, so the caller learns that these winners do not run each other's
   // problems.
-  const std::vector<StoredPortfolio> none = results.portfolios({.source = "winners"}, 1);
+  const std::vector<StoredPortfolio> none = results.portfolios({.source = "winners"}, 1, false);
   ASSERT_THAT(none, SizeIs(1));
   EXPECT_FALSE(none[0].portfolio);
 }

@@ -307,7 +307,7 @@ std::vector<Pruned::OfRun> runs_of_collected(const Connection& connection,
 }
 
 /// Summarizes the collected results and the `runs` that are left without results.
-Pruned summarize(const Connection& connection, const std::vector<std::int64_t>& runs) {
+Pruned summarize_pruned(const Connection& connection, const std::vector<std::int64_t>& runs) {
   Pruned pruned = {.results = count(connection, "SELECT count(*) FROM gone"),
                    .runs = runs.size(),
                    .parts = parts_of_collected(connection),
@@ -389,7 +389,7 @@ Pruned remove(const std::filesystem::path& file, const PruneRule& rule,
   collect(connection, rule);
   std::vector<std::int64_t> runs = emptied_runs(connection, rule);
   if (!backup.empty()) keep_newer_than(backup, connection, runs);
-  Pruned pruned = summarize(connection, runs);
+  Pruned pruned = summarize_pruned(connection, runs);
   pruned.backup = backup;
   remove_collected(connection, runs);
   if (Statement(connection, "PRAGMA foreign_key_check").step()) {
@@ -494,7 +494,7 @@ Pruned would_prune(const std::filesystem::path& file, const PruneRule& rule) {
   // Allows a temporary table; the file itself is open for reading only.
   connection.execute("PRAGMA query_only = OFF; BEGIN");
   collect(connection, rule);
-  return summarize(connection, emptied_runs(connection, rule));
+  return summarize_pruned(connection, emptied_runs(connection, rule));
 }
 
 Pruned prune(const std::filesystem::path& file, const PruneRule& rule, PruneBackup backup) {

@@ -2,6 +2,7 @@
 
 #include "db/database_file.h"
 #include "db/import.h"
+#include "db/result_store.h"
 #include "db/run_log.h"
 #include "db/test_folder.h"
 #include "tuner/core/error.h"

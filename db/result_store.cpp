@@ -15,23 +15,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
 namespace smemtune::db {
-
-bool is_of_another_tuner(const StoredResult& stored) {
-  return stored.origin && !stored.origin->format.starts_with("smemtune-");
-}
-
-void forget_untold(StoredResult& stored) {
-  if (!is_of_another_tuner(stored)) return;
-  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  stored.result.max_absolute_error = stored.result.max_relative_error = kUnknown;
-}
 
 ResultStore::ResultStore(const std::filesystem::path& file, Mode mode, int busy_timeout_ms)
     : connection_(std::make_unique<Connection>(
@@ -86,7 +75,7 @@ Added ResultStore::add(RunRecord record, const std::function<void(RunRecord&)>& 
 }
 
 std::vector<StoredResult> ResultStore::best(const Query& asked, bool per_kernel) const {
-  const Query query = exact_query(*connection_, asked);
+  const Query query = exact(asked);
   std::vector<KernelBest> bests = best_of_kernels(*connection_, query);
   if (!per_kernel) bests = best_of_problems(*connection_, std::move(bests));
 
@@ -96,7 +85,7 @@ std::vector<StoredResult> ResultStore::best(const Query& asked, bool per_kernel)
 }
 
 std::vector<KernelDefaults> ResultStore::defaults(const Query& asked) const {
-  const Query query = exact_query(*connection_, asked);
+  const Query query = exact(asked);
   Statement statement(*connection_, defaults_sql());
   statement.bind(":space", query.space).bind(":kernel", query.kernel).bind(":source", query.source);
   std::vector<KernelDefaults> defaults;
@@ -110,7 +99,7 @@ std::vector<KernelDefaults> ResultStore::defaults(const Query& asked) const {
 
 void ResultStore::each_result(const Query& asked, std::size_t limit,
                               const std::function<void(StoredResult&&)>& take) const {
-  const Query query = exact_query(*connection_, asked);
+  const Query query = exact(asked);
   Statement statement(*connection_, ids_sql(query));
   bind_query(statement, *connection_, query);
   statement.bind(":limit", limit == 0 ? std::int64_t{-1} : static_cast<std::int64_t>(limit));
@@ -120,14 +109,8 @@ void ResultStore::each_result(const Query& asked, std::size_t limit,
   each_of(ids, query, take);
 }
 
-std::vector<StoredResult> ResultStore::results(const Query& query, std::size_t limit) const {
-  std::vector<StoredResult> all;
-  each_result(query, limit, [&](StoredResult&& one) { all.push_back(std::move(one)); });
-  return all;
-}
-
 std::vector<StoredSection> ResultStore::sections(const Query& asked, std::size_t most) const {
-  const Query query = exact_query(*connection_, asked);
+  const Query query = exact(asked);
   std::vector<StoredSection> sections = read_sections(*connection_, query, most);
   const auto section_of = [&](const StoredResult& stored) {
     return std::ranges::find_if(sections, [&](const StoredSection& section) {
@@ -176,13 +159,15 @@ void ResultStore::each_of(const std::vector<std::int64_t>& ids, const Query& que
   }
 }
 
-std::string ResultStore::space_text(const std::string& run_id) const {
+Query ResultStore::exact(const Query& asked) const { return exact_query(*connection_, asked); }
+
+std::string ResultStore::space_text(const StoredResult& stored) const {
   Statement select(*connection_, "SELECT space_json FROM run WHERE uid = :uid");
-  return select.bind(":uid", run_id).step() ? select.text("space_json") : std::string();
+  return select.bind(":uid", stored.run_id).step() ? select.text("space_json") : std::string();
 }
 
 std::vector<StoredRun> ResultStore::runs(const Query& asked) const {
-  const Query query = exact_query(*connection_, asked);
+  const Query query = exact(asked);
   Statement statement(*connection_, runs_sql());
   statement.bind(":space", query.space)
       .bind(":device", query.device)

@@ -205,7 +205,7 @@ class OnDisk : public TestFolder {
     return Connection(file(), OpenMode::read_only, 0).integer(sql);
   }
 
-  /// What of it is stored when it comes back: all that was running ended with it.
+  /// The stored process of a machine that comes back: all that was running ended with it.
   void take_machine_down() const {
     const Connection connection(file(), OpenMode::read_write, 0);
     connection.execute("UPDATE run SET process = 'another-boot/1/1'");
@@ -561,7 +561,7 @@ TEST_F(ResultStoreBest, IsWhatBothOfTwoRunsAtOnceChose) {
   two->record(kHash, timed(tile(16), 17.90, Stage::final));
   EXPECT_EQ(best_ms(), 17.40);
 
-  // Of another kernel as well.
+  // The same with another kernel.
   one->record("naive-hash", of_kernel("naive", timed(tile(8), 17.30, Stage::final)));
   EXPECT_THAT(times(store.best({}, true)), ElementsAre(17.30, 17.40));
   EXPECT_EQ(best_ms(), 17.40);
@@ -585,7 +585,7 @@ TEST_F(ResultStoreBest, IsNotLostByAFailureThatMayPass) {
 }
 
 TEST_F(ResultStoreBest, IsWhatTheRuleSaysWhateverTheOrderOfRuns) {
-  // Of two to four runs at once, in any order; the table is kept up step by step.
+  // Two to four runs at once, in any order; the table is kept up step by step.
   std::mt19937_64 random(7);
   const auto below = [&](std::uint64_t end) { return random() % end; };
   std::optional<ResultStore> fresh;
@@ -1156,7 +1156,7 @@ TEST_F(ResultStoreOnDisk, LosesNothingAcknowledgedWhenItsProcessIsKilled) {
     usleep(static_cast<useconds_t>(random() % 4000));  // Somewhere within the next transaction.
     ASSERT_EQ(kill(child, SIGKILL), 0);
     ASSERT_EQ(waitpid(child, nullptr, 0), child);
-    // What it still said before it died counts as well.
+    // Acknowledgements sent before it died count as well.
     while (read(channel[0], &acknowledged, sizeof acknowledged) > 0) {
     }
     close(channel[0]);
@@ -1261,7 +1261,7 @@ TEST_F(ResultStoreOnDisk, FindsABestAmong100000ResultsWithoutReadingThem) {
   Statement find_plan(connection, "EXPLAIN QUERY PLAN " + find_sql());
   while (find_plan.step()) {
     if (find_plan.text("detail").starts_with("SCAN json_each"))
-      continue;  // Of the question's list.
+      continue;  // The scan of the query's own list.
     EXPECT_THAT(find_plan.text("detail"), testing::Not(testing::StartsWith("SCAN")));
   }
 }

@@ -4,7 +4,7 @@
 #include "db/columns.h"
 #include "db/process_name.h"
 #include "db/result_sql.h"
-#include "db/result_store.h"
+#include "db/rows.h"
 #include "db/run_rows.h"
 #include "db/standings.h"
 #include "tuner/core/fields.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "db/result_store.h"
+#include "db/rows.h"
 #include "db/sqlite.h"
 #include "tuner/core/result.h"
 #include "tuner/core/result_log.h"

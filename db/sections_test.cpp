@@ -1,6 +1,7 @@
 #include "db/sections.h"
 
 #include "db/planted_results.h"
+#include "db/result_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 #include "db/stored_portfolio.h"
 
+#include "db/result_store.h"
 #include "db/stored_times.h"
 #include "tuner/core/size_ratio.h"
 

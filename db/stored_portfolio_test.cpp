@@ -1,6 +1,7 @@
 #include "db/stored_portfolio.h"
 
 #include "db/planted_results.h"
+#include "db/result_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,10 +47,10 @@ std::vector<std::string> keys(const std::vector<StoredResult>& results) {
 
 TEST_F(StoredPortfolios, ShareTheProblemsOut) {
   plant({100, 200, 3000, 4000}, 200);
-  const auto one = store_.portfolios({}, 1);
+  const auto one = store_.portfolios({}, 1, false);
   ASSERT_THAT(one, SizeIs(1));
   EXPECT_NEAR(one[0].portfolio.value().mean_percent, 20, 1e-6);
-  const auto two = store_.portfolios({}, 2);
+  const auto two = store_.portfolios({}, 2, false);
   EXPECT_THAT(keys(two.at(0).chosen),
               ElementsAre("N=100,T=float TILE=1", "N=200,T=float TILE=1", "N=3000,T=float TILE=2",
                           "N=4000,T=float TILE=2"));
@@ -59,7 +60,7 @@ TEST_F(StoredPortfolios, ShareTheProblemsOut) {
 
 TEST_F(StoredPortfolios, SayWhatSizesThatAreHeldBackLose) {
   plant({100, 200, 400, 800, 3000, 6000, 12000, 24000}, 800);
-  const std::vector<PortfolioSize> sizes = portfolio_sizes(store_.portfolios({}, 2).at(0));
+  const std::vector<PortfolioSize> sizes = portfolio_sizes(store_.portfolios({}, 2, false).at(0));
   ASSERT_THAT(sizes, SizeIs(9));
   EXPECT_NEAR(sizes[0].portfolio.value().mean_percent, 20, 1e-6);
   EXPECT_NEAR(sizes[1].portfolio.value().mean_percent, 1, 1e-6);
@@ -76,10 +77,10 @@ TEST_F(StoredPortfolios, AreNoneWhereNothingRunsEverywhere) {
   log->record("hash", planted(tile(1), 1, 100));
   log->record("hash", planted_failure(tile(1), 200));
   log->record("hash", planted(tile(2), 1, 200));
-  const StoredPortfolio one = store_.portfolios({}, 1).at(0);
+  const StoredPortfolio one = store_.portfolios({}, 1, false).at(0);
   EXPECT_FALSE(one.portfolio);
   EXPECT_THAT(one.chosen, IsEmpty());
-  EXPECT_EQ(store_.portfolios({}, 2).at(0).portfolio.value().mean_percent, 0);
+  EXPECT_EQ(store_.portfolios({}, 2, false).at(0).portfolio.value().mean_percent, 0);
 }
 
 TEST_F(StoredPortfolios, OfAKernelAreHeldAgainstTheBestOfAll) {

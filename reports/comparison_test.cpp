@@ -1,6 +1,7 @@
 #include "reports/comparison.h"
 
 #include "db/planted_results.h"
+#include "db/result_store.h"
 #include "tuner/core/text.h"
 
 #include <gmock/gmock.h>

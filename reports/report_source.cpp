@@ -1,6 +1,5 @@
 #include "reports/report_source.h"
 
-#include "db/layered_store.h"
 #include "tuner/core/names.h"
 
 #include <algorithm>
@@ -63,8 +62,8 @@ void narrow(ReportSource& source, const db::Query& asked) {
                 [](const StoredSection& section) { return section.results.empty(); });
 }
 
-template <typename Store>
-ReportSource stored_source(const Store& store, const db::Query& query, std::size_t most) {
+ReportSource stored_source(const db::ResultReader& store, const db::Query& query,
+                           std::size_t most) {
   ReportSource source{.space = query.space,
                       .sections = store.sections(query, most),
                       .defaults = store.defaults(query),
@@ -73,9 +72,6 @@ ReportSource stored_source(const Store& store, const db::Query& query, std::size
   if (source.sections.size() > 1) source.devices = store.compare(query);
   return source;
 }
-
-template ReportSource stored_source(const db::ResultStore&, const db::Query&, std::size_t);
-template ReportSource stored_source(const db::LayeredStore&, const db::Query&, std::size_t);
 
 const StoredResult* default_of(const ReportSource& source, const StoredSection& section,
                                const std::string& kernel) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "db/comparison.h"
+#include "db/result_reader.h"
 #include "db/sections.h"
 
 #include <cstddef>
@@ -19,10 +20,9 @@ struct ReportSource {
   std::optional<db::Comparison> devices = {};  ///< Set if there are several.
 };
 
-/// Reads the query's space from a ResultStore or a LayeredStore, at most about `most` results for
-/// each device and problem.
-template <typename Store>
-ReportSource stored_source(const Store& store, const db::Query& query, std::size_t most);
+/// Returns what is stored of the query's space; of each device and problem about `most` results at
+/// most.
+ReportSource stored_source(const db::ResultReader& store, const db::Query& query, std::size_t most);
 
 /// Keeps what the query's device, problem and kernel mean, as a store's answer would.
 void narrow(ReportSource& source, const db::Query& asked);

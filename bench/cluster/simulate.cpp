@@ -44,7 +44,7 @@
 namespace {
 
 using namespace smemtune;  // NOLINT(google-build-using-namespace): a program, not a library.
-using Clock = std::chrono::steady_clock;
+using Clock = WorkerHost::Clock;
 
 constexpr const char* kVersion = "simulated";
 constexpr const char* kFarWord = "__far";

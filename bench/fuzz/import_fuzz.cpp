@@ -4,6 +4,7 @@
 #include "db/export_json.h"
 #include "db/import.h"
 #include "db/maintenance.h"
+#include "db/result_store.h"
 #include "fuzz_folder.h"
 
 #include <cstdlib>

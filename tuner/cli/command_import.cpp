@@ -1,6 +1,7 @@
 #include "tuner/cli/command_import.h"
 
 #include "db/json_forms.h"
+#include "db/result_store.h"
 #include "db/sqlite.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/read_ahead.h"

@@ -28,7 +28,7 @@ using Reported = std::variant<ReportSource, VersionDiff>;
 
 /// Returns the only space that matches the query. Throws InputError naming the spaces if there are
 /// several.
-std::string the_space(const ReportOptions& options, const db::LayeredStore& store) {
+std::string the_space(const ReportOptions& options, const db::ResultReader& store) {
   std::set<std::string> spaces;
   for (const db::StoredRun& run : store.runs(options.query)) {
     if (run.results > 0) spaces.insert(run.space);

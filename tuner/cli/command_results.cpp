@@ -1,10 +1,8 @@
 #include "tuner/cli/command_results.h"
 
 #include "db/device_model.h"
-#include "db/export_code.h"
-#include "db/export_csv.h"
+#include "db/export_formats.h"
 #include "db/export_json.h"
-#include "db/export_tuners.h"
 #include "db/json_forms.h"
 #include "reports/comparison.h"
 #include "reports/failure_lines.h"
@@ -24,6 +22,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
+#include <string_view>
 #include <unistd.h>
 
 namespace smemtune::cli {
@@ -61,7 +61,7 @@ std::string remarks(const db::StoredResult& stored) {
 }
 
 std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
-                                            const db::LayeredStore& store, bool per_kernel) {
+                                            const db::ResultReader& store, bool per_kernel) {
   std::vector<db::StoredResult> best = store.best(options.query, per_kernel);
   if (best.empty()) {
     refuse_unknown(options.database, options.query, store);
@@ -72,27 +72,40 @@ std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
   return best;
 }
 
-/// Returns the only result, which is to be written as #defines.
-const db::StoredResult& only(const std::vector<db::StoredResult>& best) {
-  if (best.size() == 1) return best.front();
+std::vector<db::StoredResult> all_or_throw(const ResultsOptions& options,
+                                           const db::ResultReader& store) {
+  std::vector<db::StoredResult> results = store.results(options.query);
+  // Throws with the reason.
+  if (results.empty()) best_or_throw(options, store, /*per_kernel=*/true);
+  std::erase_if(results, [](const db::StoredResult& stored) { return stored.stale; });
+  if (results.empty()) {
+    throw InputError(options.database.string() +
+                     ": all that matches is of kernels that have been edited since");
+  }
+  return results;
+}
+
+/// Throws InputError unless there is only one result, as the format needs.
+void refuse_several(const std::string& format, const std::vector<db::StoredResult>& best) {
+  if (best.size() == 1) return;
   std::string text;
   for (const db::StoredResult& one : best) {
     text += "\n  " + printable(one.space + "/" + one.result.kernel + " " + key(one.result.problem) +
                                " on " + one.device.name);
   }
   throw InputError(
-      "--format defines writes one configuration, and " + std::to_string(best.size()) +
+      "--format " + format + " writes one configuration, and " + std::to_string(best.size()) +
       " match: --space, --problem, --device and --kernel narrow them down to one:" + text);
 }
 
 /// Returns the results of a portfolio of the requested size for each problem; `reports` receives
 /// its cost.
 std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
-                                                 const db::LayeredStore& store,
+                                                 const db::ResultReader& store,
                                                  std::vector<PortfolioReport>& reports) {
   const auto most = static_cast<std::size_t>(options.portfolio);
   std::vector<db::StoredResult> chosen;
-  for (db::StoredPortfolio& stored : store.portfolios(options.query, most)) {
+  for (db::StoredPortfolio& stored : store.portfolios(options.query, most, /*per_kernel=*/false)) {
     reports.push_back(portfolio_report(stored));
     if (!stored.portfolio) {
       throw InputError(options.database.string() + ": no choice of " +
@@ -105,36 +118,42 @@ std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
   return chosen;
 }
 
-std::string export_text(const ResultsOptions& options, const db::LayeredStore& store) {
-  if (options.format == "kernel-tuner" || options.format == "t4") {
-    std::vector<db::StoredResult> results = store.results(options.query);
-    // Throws with the reason.
-    if (results.empty()) best_or_throw(options, store, /*per_kernel=*/true);
-    std::erase_if(results, [](const db::StoredResult& stored) { return stored.stale; });
-    if (results.empty()) {
-      throw InputError(options.database.string() +
-                       ": all that matches is of kernels that have been edited since");
-    }
-    return options.format == "t4" ? db::export_t4(results) : db::export_kernel_tuner(results);
+std::string export_text(const ResultsOptions& options, const db::ResultReader& store) {
+  using Takes = db::ExportFormat::Takes;
+  const db::ExportFormat& format = db::export_format(options.format);
+  if (format.takes == Takes::all_results) {
+    return format.write({.results = all_or_throw(options, store)});
   }
+  const bool is_one = format.takes == Takes::one_configuration;
   std::vector<PortfolioReport> reports;
-  const bool is_defines = options.format == "defines";
-  const std::vector<db::StoredResult> best =
-      options.portfolio > 0 ? portfolio_or_throw(options, store, reports)
-                            : best_or_throw(options, store, /*per_kernel=*/!is_defines);
-  std::string notes;
-  for (const PortfolioReport& report : reports) notes += portfolio_text(report);
-  write_error(notes);
-  if (is_defines) return db::export_defines(only(best));
-  if (options.format == "csv") return db::export_csv(best);
-  const std::vector<db::KernelDefaults> defaults = store.defaults(options.query);
-  if (options.format == "header") return db::export_header(best, defaults, notes);
-  Json portfolios = Json::array();
-  for (const PortfolioReport& report : reports) portfolios.push_back(portfolio_json(report));
-  return db::export_json(best, defaults, portfolios);
+  db::ExportInput input = {.results = options.portfolio > 0
+                                          ? portfolio_or_throw(options, store, reports)
+                                          : best_or_throw(options, store, /*per_kernel=*/!is_one)};
+  for (const PortfolioReport& report : reports) {
+    input.notes += portfolio_text(report);
+    input.portfolios.push_back(portfolio_json(report));
+  }
+  write_error(input.notes);
+  if (is_one) refuse_several(options.format, input.results);
+  input.defaults = store.defaults(options.query);
+  return format.write(input);
 }
 
-int show_one(const ResultsOptions& options, const db::LayeredStore& store) {
+/// Returns a text like `json; header: a C++17 header; kernel-tuner, t4: for other tuners`.
+std::string export_formats_help() {
+  std::string text;
+  std::string_view help;  // That of the next format.
+  for (const db::ExportFormat& format : db::export_formats() | std::views::reverse) {
+    const bool is_same = !help.empty() && help == format.help;
+    help = format.help;
+    const std::string end = text.empty() ? "" : is_same ? ", " : "; ";
+    const std::string said = help.empty() || is_same ? "" : ": " + std::string(help);
+    text = format.name + said + end + text;
+  }
+  return text;
+}
+
+int show_one(const ResultsOptions& options, const db::ResultReader& store) {
   std::string text;
   Json json = Json::array();
   for (const auto& stored : store.portfolios(options.query, 1, options.per_kernel)) {
@@ -208,7 +227,7 @@ class Listing {
   std::uint64_t count_ = 0;
 };
 
-int list_results(const ResultsOptions& options, const db::LayeredStore& store) {
+int list_results(const ResultsOptions& options, const db::ResultReader& store) {
   const bool on_terminal = isatty(STDOUT_FILENO) == 1;
   Listing listing(
       options, "results",
@@ -228,7 +247,7 @@ int list_results(const ResultsOptions& options, const db::LayeredStore& store) {
   return 0;
 }
 
-int list_runs(const ResultsOptions& options, const db::LayeredStore& store) {
+int list_runs(const ResultsOptions& options, const db::ResultReader& store) {
   Listing listing(options, "runs",
                   {"run", "started", "space", "device", "strategy", ">seed", ">results", ">correct",
                    "outcome", "compiler", "host"});
@@ -314,12 +333,11 @@ void add_list_options(CLI::App& app, ResultsOptions& options) {
 
 void add_export_options(CLI::App& app, ResultsOptions& options) {
   add_query(app, options);
-  app.add_option(
-         "--format", options.format,
-         "json; csv; header: a C++17 header with tables and select(); defines: the #defines "
-         "of one configuration; kernel-tuner, t4: all results of one kernel, for other tuners")
+  std::vector<std::string> names;
+  for (const db::ExportFormat& format : db::export_formats()) names.emplace_back(format.name);
+  app.add_option("--format", options.format, export_formats_help())
       ->type_name("WORD")
-      ->check(CLI::IsMember({"defines", "header", "json", "csv", "kernel-tuner", "t4"}))
+      ->check(CLI::IsMember(names))
       ->capture_default_str();
   add_count(app, "--portfolio", options.portfolio, 1, 64,
             "Write only this many configurations for each space and device: those that together "

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "db/result_store.h"
+#include "db/rows.h"
 
 #include <CLI/CLI.hpp>
 
@@ -20,7 +20,7 @@ struct ResultsOptions {
   bool results = false;     ///< For list: single results instead of runs.
   std::uint64_t limit = 0;  ///< For list: maximum number; 0: all.
   bool json = false;
-  /// For export: defines, header, json or csv; for compare: text, md, ...
+  /// For export: a name in db/export_formats.h; for compare: text, md, ...
   std::string format = "json";
   std::uint64_t portfolio = 0;  ///< For export: number of configurations; 0: each problem's best.
   std::filesystem::path output = "-";

@@ -2,6 +2,7 @@
 // executable.
 
 #include "db/planted_results.h"
+#include "db/result_store.h"
 #include "smemtune/smemtune.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/in_shell.h"

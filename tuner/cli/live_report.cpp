@@ -1,5 +1,6 @@
 #include "tuner/cli/live_report.h"
 
+#include "db/result_store.h"
 #include "reports/report_json.h"
 #include "reports/report_page.h"
 #include "reports/report_source.h"
@@ -50,7 +51,7 @@ db::StoredRun the_run(const ReportOptions& options) {
 }
 
 /// Returns `running`, `gone`, or the outcome of the run.
-std::string state_of(const db::ResultStore& store, const std::string& run_id) {
+std::string state_of(const db::ResultReader& store, const std::string& run_id) {
   const std::vector<db::StoredRun> runs = store.runs({.run = run_id});
   if (runs.empty()) return kGone;
   if (!runs.front().outcome.empty()) return runs.front().outcome;

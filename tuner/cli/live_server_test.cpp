@@ -2,6 +2,7 @@
 
 #include "db/database_file.h"
 #include "db/planted_results.h"
+#include "db/result_store.h"
 #include "tuner/cli/live_report.h"
 #include "tuner/core/error.h"
 

@@ -151,7 +151,7 @@ void ask_for_space(db::Query& query, const std::string& given) {
 }
 
 void explain_stale(std::vector<db::StoredResult>& results, const db::Query& query,
-                   const db::LayeredStore& store) {
+                   const db::ResultReader& store) {
   const auto is_stale = [](const db::StoredResult& stored) { return stored.stale; };
   if (!query.versions || std::ranges::none_of(results, is_stale)) return;
   const LoadedSpace now = load_space(query.space_file, share_folder());

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "db/layered_store.h"
+#include "db/result_reader.h"
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ void ask_for_space(db::Query& query, const std::string& given);
 /// Fills StoredResult::stale_because of the stale ones among `results`, by comparing the space file
 /// that their run was given with Query::space_file as it is now. Does nothing if no file was given.
 void explain_stale(std::vector<db::StoredResult>& results, const db::Query& query,
-                   const db::LayeredStore& store);
+                   const db::ResultReader& store);
 
 /// Returns text like `stale: its tolerance has changed since`; empty if the result is not stale.
 std::string stale_text(const db::StoredResult& stored);

@@ -16,7 +16,7 @@ namespace {
 using Names = std::set<std::string>;
 
 /// Returns the names in the problems of verified results.
-Names names_of_problems(const db::LayeredStore& store, db::Query query) {
+Names names_of_problems(const db::ResultReader& store, db::Query query) {
   query.problem.clear();
   Names names;
   for (const db::StoredResult& best : store.best(query, /*per_kernel=*/false)) {
@@ -28,7 +28,7 @@ Names names_of_problems(const db::LayeredStore& store, db::Query query) {
 }  // namespace
 
 void refuse_unknown(const std::filesystem::path& database, const db::Query& asked,
-                    const db::LayeredStore& store) {
+                    const db::ResultReader& store) {
   const db::Query query = store.exact(asked);
   // An imported space may have a name like a file.
   if (query.space.ends_with(".json") && !std::filesystem::exists(query.space) &&

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "db/layered_store.h"
+#include "db/result_reader.h"
 
 #include <filesystem>
 
@@ -12,6 +12,6 @@ inline constexpr std::size_t kShownIdCharacters = 8;
 /// Throws InputError with the nearest stored name if `asked` names a space, device, run, kernel or
 /// size of a problem that is not stored in `database`. REQUIRES: nothing matches `asked`.
 void refuse_unknown(const std::filesystem::path& database, const db::Query& asked,
-                    const db::LayeredStore& store);
+                    const db::ResultReader& store);
 
 }  // namespace smemtune::cli

@@ -1,0 +1,34 @@
+#include "db/export_formats.h"
+
+#include "db/export_code.h"
+#include "db/export_csv.h"
+#include "db/export_json.h"
+#include "db/export_tuners.h"
+
+#include <algorithm>
+
+namespace smemtune::db {
+
+const std::vector<ExportFormat>& export_formats() {
+  using enum ExportFormat::Takes;
+  static const std::vector<ExportFormat> kFormats = {
+      {"json", "", bests,
+       [](const ExportInput& of) { return export_json(of.results, of.defaults, of.portfolios); }},
+      {"csv", "", bests, [](const ExportInput& of) { return export_csv(of.results); }},
+      {"header", "a C++17 header with tables and select()", bests,
+       [](const ExportInput& of) { return export_header(of.results, of.defaults, of.notes); }},
+      {"defines", "the #defines of one configuration", one_configuration,
+       [](const ExportInput& of) { return export_defines(of.results.front()); }},
+      {"kernel-tuner", "all results of one kernel, for other tuners", all_results,
+       [](const ExportInput& of) { return export_kernel_tuner(of.results); }},
+      {"t4", "all results of one kernel, for other tuners", all_results,
+       [](const ExportInput& of) { return export_t4(of.results); }},
+  };
+  return kFormats;
+}
+
+const ExportFormat& export_format(std::string_view name) {
+  return *std::ranges::find(export_formats(), name, &ExportFormat::name);
+}
+
+}  // namespace smemtune::db

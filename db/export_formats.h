@@ -1,0 +1,42 @@
+#pragma once
+
+#include "db/rows.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smemtune::db {
+
+/// The content of an export.
+struct ExportInput {
+  std::vector<StoredResult> results;  ///< The results that ExportFormat::Takes names.
+  std::vector<KernelDefaults> defaults =
+      {};                  ///< The kernels' defaults, unless it takes all results.
+  std::string notes = {};  ///< Lines for human readers on the portfolios.
+  nlohmann::ordered_json portfolios = nullptr;  ///< An array of their costs, or null.
+};
+
+/// A format of `smemtune export`.
+struct ExportFormat {
+  enum class Takes {
+    bests,              ///< The best of each kernel, or the members of a portfolio.
+    one_configuration,  ///< A single result: the best of all kernels.
+    all_results,        ///< All results of kernels as they are now, failures too.
+  };
+
+  const char* name;
+  const char* help;  ///< Empty if the name says it all.
+  Takes takes;
+  std::string (*write)(const ExportInput& input);
+};
+
+/// Returns all formats, in the order in which the help lists them.
+const std::vector<ExportFormat>& export_formats();
+
+/// Returns the format of this name. REQUIRES: there is one.
+const ExportFormat& export_format(std::string_view name);
+
+}  // namespace smemtune::db
