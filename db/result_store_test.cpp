@@ -205,7 +205,7 @@ class OnDisk : public TestFolder {
     return Connection(file(), OpenMode::read_only, 0).integer(sql);
   }
 
-  /// The stored process of a machine that comes back: all that was running ended with it.
+  /// Stores that the process is of an earlier boot: the machine went down with all that was running.
   void take_machine_down() const {
     const Connection connection(file(), OpenMode::read_write, 0);
     connection.execute("UPDATE run SET process = 'another-boot/1/1'");
