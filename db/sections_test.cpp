@@ -1,6 +1,6 @@
 #include "db/sections.h"
 
-#include "db/planted_results.h"
+#include "db/planted_results_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

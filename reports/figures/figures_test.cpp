@@ -1,7 +1,7 @@
 #include "reports/figures/figures.h"
 
 #include "reports/figures/plot.h"
-#include "reports/report_source_examples.h"
+#include "reports/report_source_examples_test_support.h"
 #include "tuner/core/error.h"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 #include "tuner/engine/worker_process.h"
 
 #include "tuner/core/error.h"
-#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/engine_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include "tuner/backend/cpu/host_compiler.h"
 
 #include "tuner/backend/cpu/child_process.h"
-#include "tuner/backend/cpu/test_kernel.h"
+#include "tuner/backend/cpu/kernel_test_support.h"
 #include "tuner/core/machine_fault.h"
 #include "tuner/core/temporary_folder.h"
 
