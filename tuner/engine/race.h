@@ -66,7 +66,6 @@ class Race {
   void cut_finals();
 
   bool in_finals() const;
-  std::size_t rounds() const;
   std::size_t contenders() const;    ///< Still in.
   std::size_t final_rounds() const;  ///< Measured so far.
   /// Samples that are still needed, for an estimate of the time, where the next decision leaves
