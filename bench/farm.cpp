@@ -22,6 +22,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/measurement.h"
+#include "tuner/core/temporary_folder.h"
 #include "tuner/engine/variant.h"
 
 #include <CLI/CLI.hpp>
@@ -103,27 +104,6 @@ int wait_for(pid_t child, double& cpu_s) {
   }
   return status;
 }
-
-/// A folder that the destructor removes with its contents.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "smemtune-farm-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw_errno("mkdtemp");
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// The requests that smemtune would send to its compile workers.
 class Requests {

@@ -1,10 +1,10 @@
 #include "db/comparison.h"
 
 #include "db/import.h"
-#include "db/planted_results.h"
+#include "db/planted_results_test_support.h"
 #include "db/recording.h"
 #include "db/result_store.h"
-#include "tuner/core/planted_recordings.h"
+#include "tuner/core/planted_recordings_test_support.h"
 #include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>

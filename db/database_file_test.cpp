@@ -1,6 +1,6 @@
 #include "db/database_file.h"
 
-#include "db/test_folder.h"
+#include "db/folder_test_support.h"
 #include "tuner/core/hash.h"
 
 #include <gmock/gmock.h>

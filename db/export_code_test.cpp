@@ -1,6 +1,6 @@
 #include "db/export_code.h"
 
-#include "db/test_folder.h"
+#include "db/folder_test_support.h"
 #include "tuner/core/error.h"
 
 #include <gmock/gmock.h>

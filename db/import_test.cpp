@@ -3,16 +3,16 @@
 #include "db/database_file.h"
 #include "db/export_json.h"
 #include "db/export_tuners.h"
+#include "db/folder_test_support.h"
 #include "db/json_forms.h"
 #include "db/maintenance.h"
 #include "db/recording.h"
 #include "db/result_store.h"
 #include "db/run_log.h"
 #include "db/sqlite.h"
-#include "db/test_folder.h"
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
-#include "tuner/core/planted_recordings.h"
+#include "tuner/core/planted_recordings_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,11 @@
 #include "db/journal.h"
 
+#include "tuner/core/error.h"
+#include "tuner/core/temporary_folder.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -50,32 +52,13 @@ std::string contents(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// A folder in the system's folder for temporary files, accessible only to this user and removed in
-/// the destructor.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "smemtune-db-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw StoreError(
-          name, std::string("a copy of the database cannot be created: ") + std::strerror(errno));
-    }
-    path_ = name;
+TemporaryFolder folder_for_copy() {
+  try {
+    return TemporaryFolder();
+  } catch (const Error& error) {
+    throw StoreError(std::string("a copy of the database cannot be created: ") + error.what());
   }
-  ~TemporaryFolder() {
-    std::error_code ignored;  // Remaining files do no harm.
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  TemporaryFolder(TemporaryFolder&&) = delete;
-  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
+}
 
 void write(const fs::path& file, const char* data, std::size_t size) {
   std::ofstream stream(file, std::ios::binary | std::ios::app);
@@ -132,7 +115,7 @@ std::optional<Connection> rolled_back_copy(const Connection& connection) {
   }
   const std::string rolled_back = contents(journal);
 
-  const TemporaryFolder folder;
+  const TemporaryFolder folder = folder_for_copy();
   const fs::path copy = folder.path() / "copy.sqlite";
   write(copy, "", 0);
   for (std::int64_t offset = 0;; offset += kBytesAtOnce) {

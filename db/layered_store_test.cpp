@@ -3,9 +3,9 @@
 #include "db/comparison.h"
 #include "db/device_model.h"
 #include "db/export_json.h"
-#include "db/planted_results.h"
+#include "db/folder_test_support.h"
+#include "db/planted_results_test_support.h"
 #include "db/stored_portfolio.h"
-#include "db/test_folder.h"
 #include "tuner/core/error.h"
 #include "tuner/core/whole_file.h"
 

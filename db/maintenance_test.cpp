@@ -1,10 +1,10 @@
 #include "db/maintenance.h"
 
 #include "db/database_file.h"
+#include "db/folder_test_support.h"
 #include "db/import.h"
 #include "db/result_store.h"
 #include "db/run_log.h"
-#include "db/test_folder.h"
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
 

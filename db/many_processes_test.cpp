@@ -4,10 +4,10 @@
 // first seed.
 
 #include "db/database_file.h"
-#include "db/plain_model.h"
+#include "db/folder_test_support.h"
+#include "db/plain_model_test_support.h"
 #include "db/result_store.h"
 #include "db/sqlite.h"
-#include "db/test_folder.h"
 #include "tuner/core/h200.h"
 
 #include <gtest/gtest.h>

@@ -3,9 +3,9 @@
 // may be present, missing, or present in part, sector by sector and in any order.
 
 #include "db/database_file.h"
+#include "db/folder_test_support.h"
 #include "db/result_store.h"
 #include "db/sqlite.h"
-#include "db/test_folder.h"
 #include "tuner/core/h200.h"
 
 #include <gtest/gtest.h>

@@ -39,11 +39,6 @@ std::string start_ticks(const std::string& pid) {
 
 std::string boot_id() { return first_line_of_file("/proc/sys/kernel/random/boot_id"); }
 
-std::string host_name() {
-  char name[256] = "";
-  return gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
-
 /// Splits the text at slashes.
 std::vector<std::string> parts_of(const std::string& process) {
   std::vector<std::string> parts;
@@ -66,6 +61,11 @@ constexpr double kSilence_s = 10 * kSignInterval_s;
 constexpr std::size_t kHeard = 4;  // Index of the part with the time of the last sign of life.
 
 }  // namespace
+
+std::string host_name() {
+  char name[256] = "";
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
 
 std::string this_process() {
   const std::string pid = std::to_string(getpid());

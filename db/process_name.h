@@ -4,6 +4,9 @@
 
 namespace smemtune::db {
 
+/// Returns the name of this machine; empty if it has none.
+std::string host_name();
+
 /// Returns a name for this process: the machine's boot id, the process id, its start time and the
 /// host name.
 std::string this_process();

@@ -2,6 +2,7 @@
 
 #include "db/json_entries.h"
 #include "tuner/core/error.h"
+#include "tuner/core/names.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
@@ -287,7 +288,7 @@ void read_cache_head(const Json& head, Recording& recording) {
 /// Returns the milliseconds in a unit of time; nullopt for other words. KTT capitalizes units, and
 /// Kernel Tuner misspells one.
 std::optional<double> unit_ms(std::string unit) {
-  if (!unit.empty() && unit[0] >= 'A' && unit[0] <= 'Z') unit[0] += 'a' - 'A';
+  if (!unit.empty()) unit[0] = lower_case(unit[0]);
   if (unit == "ms" || unit == "milliseconds" || unit == "miliseconds") return 1;
   if (unit == "us" || unit == "microseconds") return 1e-3;
   if (unit == "ns" || unit == "nanoseconds") return 1e-6;

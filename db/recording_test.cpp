@@ -1,9 +1,9 @@
 #include "db/recording.h"
 
+#include "db/folder_test_support.h"
 #include "db/result_store.h"
-#include "db/test_folder.h"
 #include "tuner/core/error.h"
-#include "tuner/core/planted_recordings.h"
+#include "tuner/core/planted_recordings_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

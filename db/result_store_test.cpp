@@ -3,14 +3,14 @@
 #include "db/columns.h"
 #include "db/database_file.h"
 #include "db/device_model.h"
-#include "db/plain_model.h"
+#include "db/folder_test_support.h"
+#include "db/plain_model_test_support.h"
 #include "db/process_name.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
 #include "db/standings.h"
-#include "db/test_folder.h"
 #include "tuner/core/h200.h"
-#include "tuner/core/repetitions.h"
+#include "tuner/core/repetitions_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "db/sections.h"
 
-#include "db/planted_results.h"
+#include "db/planted_results_test_support.h"
 #include "db/result_store.h"
 
 #include <gmock/gmock.h>

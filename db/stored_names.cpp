@@ -21,10 +21,7 @@ void add_names(const Connection& connection, const Query& query, const char* sql
 }
 
 bool same_ignoring_case(std::string_view one, std::string_view other) {
-  return std::ranges::equal(one, other, [](char a, char b) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; };
-    return lower(a) == lower(b);
-  });
+  return lower_case(one) == lower_case(other);
 }
 
 std::string meant_file(const std::string& given, const std::vector<std::string>& files) {

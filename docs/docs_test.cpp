@@ -3,7 +3,7 @@
 
 #include "tuner/core/device.h"
 #include "tuner/core/expression.h"
-#include "tuner/core/in_shell.h"
+#include "tuner/core/in_shell_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

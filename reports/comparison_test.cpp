@@ -1,6 +1,6 @@
 #include "reports/comparison.h"
 
-#include "db/planted_results.h"
+#include "db/planted_results_test_support.h"
 #include "db/result_store.h"
 #include "tuner/core/text.h"
 

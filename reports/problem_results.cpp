@@ -59,6 +59,7 @@ const Result* default_result(const ProblemSummary& problem, const std::string& k
 }
 
 const Result* kernel_best(const ProblemSummary& problem, const std::string& kernel) {
+  if (problem.best && problem.best->kernel == kernel) return &*problem.best;
   const auto its = std::ranges::find(problem.kernel_bests, kernel, &Result::kernel);
   return its == problem.kernel_bests.end() ? nullptr : &*its;
 }

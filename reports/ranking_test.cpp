@@ -1,12 +1,12 @@
 #include "db/export_json.h"
 #include "db/json_forms.h"
-#include "db/planted_results.h"
+#include "db/planted_results_test_support.h"
 #include "db/result_store.h"
 #include "reports/problem_results.h"
 #include "reports/report_documents.h"
 #include "reports/report_source.h"
 #include "reports/summary_json.h"
-#include "tuner/core/repetitions.h"
+#include "tuner/core/repetitions_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include "reports/report_json.h"
 #include "reports/report_markdown.h"
 #include "reports/report_page.h"
-#include "reports/report_source_examples.h"
+#include "reports/report_source_examples_test_support.h"
 #include "tuner/core/error.h"
 
 #include <gmock/gmock.h>

@@ -6,7 +6,7 @@
 
 #include "reports/report_json.h"
 #include "reports/report_page.h"
-#include "reports/report_source_examples.h"
+#include "reports/report_source_examples_test_support.h"
 #include "reports/version_diff.h"
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,5 @@
 #include "tuner/cli/backends.h"
 
-#include "tuner/backend/cpu/child_process.h"
 #include "tuner/backend/cpu/cpu_launcher.h"
 #include "tuner/backend/cpu/host_compiler.h"
 #include "tuner/backend/usable_cores.h"
@@ -9,6 +8,7 @@
 #include "tuner/config/devices_file.h"
 #include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
+#include "tuner/core/temporary_folder.h"
 #include "tuner/engine/cached_compiler.h"
 #include "tuner/engine/compile_worker.h"
 #include "tuner/engine/device_worker.h"
@@ -312,7 +312,7 @@ WorkerCommand compile_workers_for(const DeviceChoice& choice, const Device& devi
 std::shared_ptr<WorkerPool> start_workers(WorkerCommand command, const std::atomic<bool>* stop) {
   return {new WorkerPool(std::move(command), stop), [](WorkerPool* pool) {
             delete pool;
-            cpu::remove_abandoned_folders();
+            remove_abandoned_folders();
           }};
 }
 

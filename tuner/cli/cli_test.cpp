@@ -3,7 +3,7 @@
 
 #include "db/result_store.h"
 #include "db/sqlite.h"
-#include "tuner/core/in_shell.h"
+#include "tuner/core/in_shell_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 // Tests `compare`, `export --portfolio` and `diff` as their users see them: runs the built
 // executable.
 
-#include "db/planted_results.h"
+#include "db/planted_results_test_support.h"
 #include "db/result_store.h"
 #include "smemtune/smemtune.h"
 #include "tuner/config/space_file.h"
-#include "tuner/core/in_shell.h"
+#include "tuner/core/in_shell_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

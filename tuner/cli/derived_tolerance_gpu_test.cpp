@@ -1,6 +1,6 @@
 // Tests tolerances derived from a double-precision run, using the built program on the first GPU.
 
-#include "tuner/cli/derived_tolerance_cases.h"
+#include "tuner/cli/derived_tolerance_cases_test_support.h"
 
 namespace smemtune::cli {
 namespace {

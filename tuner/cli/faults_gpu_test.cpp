@@ -2,7 +2,7 @@
 // built program tunes a space in which every configuration but one has a different fault; each must
 // be recorded with the right status, and the run must go on and find the correct winner.
 
-#include "tuner/backend/cheats.h"
+#include "tuner/backend/cheats_test_support.h"
 #include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>

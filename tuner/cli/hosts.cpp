@@ -2,10 +2,10 @@
 
 #include "db/device_model.h"
 #include "reports/table.h"
-#include "tuner/backend/cpu/child_process.h"
 #include "tuner/backend/usable_cores.h"
 #include "tuner/cli/options.h"
 #include "tuner/core/error.h"
+#include "tuner/core/temporary_folder.h"
 #include "tuner/core/text.h"
 #include "tuner/engine/host_agent.h"
 
@@ -357,7 +357,7 @@ int run_host_agent(const std::vector<std::string>& arguments) {
   if (in < 0 || out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
     throw UnavailableError("no file descriptor is left");
   }
-  const cpu::TemporaryFolder files;
+  const TemporaryFolder files;
   return host_agent_main(SMEMTUNE_VERSION, parse_number("__host", arguments.front(), 0.1, 3600),
                          describe_host, files.path(), in, out);
 }

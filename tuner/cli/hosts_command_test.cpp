@@ -1,7 +1,7 @@
 // Tests `smemtune --hosts` as its users see it: runs the built executable, with a script in place
 // of ssh that starts locally what ssh would start on another host.
 
-#include "tuner/core/in_shell.h"
+#include "tuner/core/in_shell_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include "tuner/core/temporary_folder.h"
 #include "tuner/engine/compile_worker.h"
 #include "tuner/engine/device_worker.h"
-#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/worker_channel.h"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 #include "tuner/cli/live_server.h"
 
 #include "db/database_file.h"
-#include "db/planted_results.h"
+#include "db/planted_results_test_support.h"
 #include "db/result_store.h"
 #include "tuner/cli/live_report.h"
 #include "tuner/core/error.h"

@@ -33,12 +33,6 @@ namespace {
 // How often the hosts that a run waits for are stored for others to see.
 constexpr auto kHostsInterval = std::chrono::seconds(5);
 
-std::string host_name() {
-  char name[256] = "";
-  if (gethostname(name, sizeof name - 1) != 0) return "unknown";
-  return name;
-}
-
 /// Returns an observer whose calls are serialized with those of other runs. If there are several
 /// runs, its notes begin with the label.
 Observer labelled(Observer observer, const std::string& label, Session& session) {
@@ -107,7 +101,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   run.compiler = hello.compiler;
   run.compiler_sha256 = hello.compiler_sha256;
   run.tool_version = SMEMTUNE_VERSION;
-  run.host = hosts.empty() ? host_name() : names_of(hosts);
+  run.host = hosts.empty() ? db::host_name() : names_of(hosts);
   run.strategy = request.options.strategy;
   run.seed = request.options.seed;
   run.command_line = options.command_line;

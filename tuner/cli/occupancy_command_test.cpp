@@ -2,7 +2,7 @@
 // users see them: runs the built executable.
 
 #include "db/result_store.h"
-#include "tuner/core/in_shell.h"
+#include "tuner/core/in_shell_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

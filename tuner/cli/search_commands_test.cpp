@@ -1,12 +1,13 @@
 // Tests `smemtune replay` and `smemtune space` as their users see them: runs the built executable.
 
-#include "tuner/core/in_shell.h"
-#include "tuner/core/planted_recordings.h"
+#include "tuner/core/in_shell_test_support.h"
+#include "tuner/core/planted_recordings_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>

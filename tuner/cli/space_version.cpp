@@ -1,5 +1,6 @@
 #include "tuner/cli/space_version.h"
 
+#include "tuner/backend/cpu/child_process.h"
 #include "tuner/cli/options.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
@@ -17,7 +18,7 @@ constexpr const char* kTemplates = "kernel_templates";
 class Checkout {
  public:
   explicit Checkout(const std::string& given)
-      : given_(given), folder_(std::make_unique<cpu::TemporaryFolder>()) {}
+      : given_(given), folder_(std::make_unique<TemporaryFolder>()) {}
 
   SpaceVersion load() {
     const std::size_t colon = given_.find(':');
@@ -73,7 +74,7 @@ class Checkout {
   }
 
   std::string given_;
-  std::unique_ptr<cpu::TemporaryFolder> folder_;
+  std::unique_ptr<TemporaryFolder> folder_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tuner/backend/cpu/child_process.h"
 #include "tuner/config/space_file.h"
+#include "tuner/core/temporary_folder.h"
 
 #include <memory>
 #include <string>
@@ -14,7 +14,7 @@ struct SpaceVersion {
   std::string name;  ///< The name that was asked for.
   LoadedSpace loaded;
   /// Holds the files from git; nullptr if the space was read from a file.
-  std::unique_ptr<cpu::TemporaryFolder> folder;
+  std::unique_ptr<TemporaryFolder> folder;
 };
 
 /// Loads a version of a space. `given`: a space file, the name of one that comes with smemtune, or

@@ -1,7 +1,7 @@
 // Tests that verdicts on results follow from what was compared, using the built program with real
 // kernels on the CPU device.
 
-#include "tuner/core/in_shell.h"
+#include "tuner/core/in_shell_test_support.h"
 #include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>

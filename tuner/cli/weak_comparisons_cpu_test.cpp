@@ -1,7 +1,7 @@
 // Tests what comparisons detect and report about wrong kernels, using the built program on the CPU
 // device.
 
-#include "tuner/core/in_shell.h"
+#include "tuner/core/in_shell_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

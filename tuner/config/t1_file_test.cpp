@@ -4,7 +4,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
 #include "tuner/core/kernel_binding.h"
-#include "tuner/core/planted_recordings.h"
+#include "tuner/core/planted_recordings_test_support.h"
 #include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>

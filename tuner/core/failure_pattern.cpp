@@ -75,7 +75,6 @@ class PatternSearch {
   std::vector<FailurePattern> run(FailurePattern pattern) {
     std::vector<FailurePattern> found;
     if (failures_ < kLeastExpected || failures_ == results_.size()) return found;
-    pattern.all_failures = failures_;
     std::vector<bool> explained(results_.size(), false);
     while (found.size() < kMostPatterns) {
       std::optional<std::vector<std::size_t>> best = best_of_one(explained);

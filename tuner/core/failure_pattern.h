@@ -32,8 +32,6 @@ struct FailurePattern {
   std::vector<ParameterCondition> conditions;  ///< Conditions that all hold; one or two.
   /// Number of configurations that meet the conditions; all of them failed.
   std::uint64_t failures = 0;
-  /// Number of configurations that failed with this status, with or without them.
-  std::uint64_t all_failures = 0;
   std::map<std::string, std::uint64_t> reasons;  ///< Number of these `failures` by reason.
   std::string hint;                              ///< Likely cause; empty when not known.
 

@@ -1,6 +1,6 @@
 #include "tuner/core/kernel_binding.h"
 
-#include "tuner/core/stencil_space.h"
+#include "tuner/core/stencil_space_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "tuner/core/kernel_hash.h"
 
-#include "tuner/core/stencil_space.h"
+#include "tuner/core/stencil_space_test_support.h"
 
 #include <gtest/gtest.h>
 

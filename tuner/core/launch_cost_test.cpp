@@ -1,7 +1,7 @@
 #include "tuner/core/launch_cost.h"
 
 #include "tuner/core/h200.h"
-#include "tuner/core/stencil_space.h"
+#include "tuner/core/stencil_space_test_support.h"
 
 #include <gtest/gtest.h>
 

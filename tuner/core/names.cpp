@@ -11,14 +11,6 @@ namespace {
 
 constexpr std::size_t kListedCandidates = 20;
 
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 /// Returns whether `part` occurs as neighboring words in `words`.
 bool has_words(const std::vector<std::string>& words, const std::vector<std::string>& part) {
   if (part.empty()) return false;
@@ -33,9 +25,15 @@ void without_duplicates(std::vector<std::string>& names) {
 
 }  // namespace
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = lower_case(c);
+  return lower;
+}
+
 std::vector<std::string> name_words(std::string_view name) {
   std::vector<std::string> words(1);
-  for (const char c : in_lower_case(name)) {
+  for (const char c : lower_case(name)) {
     if (is_digit(c) || (is_letter(c) && c != '_') || static_cast<unsigned char>(c) >= 0x80) {
       words.back() += c;
     } else if (!words.back().empty()) {
@@ -49,12 +47,12 @@ std::vector<std::string> name_words(std::string_view name) {
 }
 
 std::vector<std::string> meant_names(std::string_view given, std::span<const std::string> known) {
-  const std::string lower = in_lower_case(given);
+  const std::string lower = lower_case(given);
   const std::vector<std::string> words = name_words(given);
   const std::string together = joined(words, "");
   const std::function<bool(const std::string&)> rules[] = {
       [&](const std::string& name) { return name == given; },
-      [&](const std::string& name) { return in_lower_case(name) == lower; },
+      [&](const std::string& name) { return lower_case(name) == lower; },
       [&](const std::string& name) {
         return !words.empty() && joined(name_words(name), "") == together;
       },

@@ -7,6 +7,14 @@
 
 namespace smemtune {
 
+// The case of ASCII letters, whatever the locale.
+
+constexpr char lower_case(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+std::string lower_case(std::string_view text);
+
 /// Return the words of a name in lower case, without a GPU's vendor and brand: `rtx`, `4090`.
 std::vector<std::string> name_words(std::string_view name);
 

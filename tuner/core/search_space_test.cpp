@@ -1,7 +1,7 @@
 #include "tuner/core/search_space.h"
 
 #include "tuner/core/error.h"
-#include "tuner/core/planted_recordings.h"
+#include "tuner/core/planted_recordings_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

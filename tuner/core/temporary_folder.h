@@ -1,40 +1,32 @@
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <stdexcept>
-#include <string>
+#include <string_view>
 
 namespace smemtune {
 
-/// A folder for the files of one test. The destructor removes it.
+/// A new folder for temporary files, accessible only to this user and removed with its contents by
+/// the destructor. A lock on the folder shows that its process lives.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = std::filesystem::temp_directory_path() / "smemtune_XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    path_ = std::filesystem::canonical(name);
-  }
+  /// Throws UnavailableError if there is no folder for temporary files, MachineError if the machine
+  /// has no room for it.
+  TemporaryFolder();
+  ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  TemporaryFolder(TemporaryFolder&&) = delete;
-  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
 
   const std::filesystem::path& path() const { return path_; }
 
-  /// Writes a file and creates the folders that it lies in.
-  void write(const std::filesystem::path& name, const std::string& text) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << text;
-  }
+  /// Writes a file and creates the folders that it lies in. Throws MachineError if it cannot.
+  void write(const std::filesystem::path& name, std::string_view text) const;
 
  private:
   std::filesystem::path path_;
+  int lock_ = -1;
 };
+
+/// Removes temporary folders whose processes were killed before they could do so.
+void remove_abandoned_folders();
 
 }  // namespace smemtune

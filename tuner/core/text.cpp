@@ -1,5 +1,7 @@
 #include "tuner/core/text.h"
 
+#include "tuner/core/names.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -69,8 +71,9 @@ bool is_blank(std::optional<std::uint32_t> code_point) {
 /// Returns the number of characters to leave out, add, change, or swap with a neighbor; case is
 /// ignored.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
-  const auto same = [&](std::size_t i, std::size_t j) { return lower(a[i]) == lower(b[j]); };
+  const auto same = [&](std::size_t i, std::size_t j) {
+    return lower_case(a[i]) == lower_case(b[j]);
+  };
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   std::vector<std::size_t> above(b.size() + 1);

@@ -1,6 +1,6 @@
 #include "tuner/engine/compile_queue.h"
 
-#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/engine_test_support.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
-#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/engine_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "tuner/engine/early_loss.h"
 
-#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/engine_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

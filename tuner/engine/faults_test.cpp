@@ -2,7 +2,7 @@
 
 #include "tuner/backend/fake/fake_launcher.h"
 #include "tuner/core/error.h"
-#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/tuning_loop.h"
 #include "tuner/engine/worker_pool.h"
 

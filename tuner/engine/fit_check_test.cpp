@@ -1,7 +1,7 @@
 #include "tuner/engine/fit_check.h"
 
 #include "tuner/core/error.h"
-#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/worker_pool.h"
 
 #include <gmock/gmock.h>

@@ -4,7 +4,7 @@
 #include "tuner/backend/fake/fake_launcher.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
-#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/frame_link.h"
 #include "tuner/engine/host_agent.h"
 #include "tuner/engine/remote_host.h"

@@ -1,6 +1,6 @@
 #include "tuner/engine/one_configuration.h"
 
-#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/tuning_loop.h"
 #include "tuner/engine/worker_pool.h"
 

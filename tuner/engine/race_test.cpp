@@ -1,6 +1,6 @@
 #include "tuner/engine/race.h"
 
-#include "tuner/core/repetitions.h"
+#include "tuner/core/repetitions_test_support.h"
 #include "tuner/engine/early_loss.h"
 #include "tuner/engine/finals.h"
 

@@ -1,4 +1,4 @@
-#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/one_configuration.h"
 #include "tuner/engine/worker_pool.h"
 

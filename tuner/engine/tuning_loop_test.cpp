@@ -5,7 +5,7 @@
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/launch_cost.h"
 #include "tuner/core/reasons.h"
-#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/problem_state.h"
 #include "tuner/engine/worker_pool.h"
 #include "tuner/search/replay.h"

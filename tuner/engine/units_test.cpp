@@ -1,7 +1,7 @@
 // Several units of one model in a run.
 
 #include "tuner/core/error.h"
-#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/tuning_loop.h"
 #include "tuner/engine/worker_pool.h"
 

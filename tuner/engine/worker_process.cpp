@@ -162,8 +162,6 @@ void LogRing::append(std::string_view text) {
   if (kept_.size() > 2 * kBytes) kept_.erase(0, kept_.size() - kBytes);
 }
 
-std::string LogRing::text() const { return tail(kBytes); }
-
 std::string LogRing::tail(std::size_t bytes) const {
   std::string text = kept_.size() > bytes ? kept_.substr(kept_.size() - bytes) : kept_;
   std::erase(text, '\r');  // ssh ends its lines with it.

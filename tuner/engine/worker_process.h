@@ -39,10 +39,8 @@ class LogRing {
 
   void append(std::string_view text);
 
-  /// Returns printable text: control characters but newlines and tabs are replaced.
-  std::string text() const;
-
-  /// Returns at most the last `bytes` of text().
+  /// Returns at most the last `bytes`, of kBytes, as printable text: control characters but newlines
+  /// and tabs are replaced.
   std::string tail(std::size_t bytes) const;
 
  private:

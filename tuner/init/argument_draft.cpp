@@ -79,8 +79,8 @@ class ArgumentDrafter {
     static constexpr std::array<std::array<std::string_view, 2>, 4> kPairs = {
         {{"_height", "_width"}, {"_rows", "_cols"}, {"_h", "_w"}, {"_size_y", "_size_x"}}};
     for (const auto& [rows, columns] : kPairs) {
-      const std::string high = extent_called(lower(parameter) + std::string(rows));
-      const std::string wide = extent_called(lower(parameter) + std::string(columns));
+      const std::string high = extent_called(lower_case(parameter) + std::string(rows));
+      const std::string wide = extent_called(lower_case(parameter) + std::string(columns));
       if (!high.empty() && !wide.empty()) return high + " * " + wide;
     }
     return std::nullopt;
@@ -90,10 +90,10 @@ class ArgumentDrafter {
   /// empty.
   std::string extent_called(const std::string& name) const {
     for (const std::string& size : names_.macro_sizes()) {
-      if (lower(size) == name) return size;
+      if (lower_case(size) == name) return size;
     }
     for (const auto& [macro, texts] : file_.meanings) {
-      if (lower(macro) != name) continue;
+      if (lower_case(macro) != name) continue;
       const std::string ours = names_.expanded(macro, Json::object());
       if (names_.is_of_problem(ours)) return ours;
     }

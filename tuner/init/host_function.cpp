@@ -18,7 +18,7 @@ namespace {
 bool is_for_comparison(const std::string& name) {
   static constexpr std::array<std::string_view, 9> kWords = {
       "cpu", "gold", "golden", "ref", "reference", "host", "serial", "sequential", "naive_cpu"};
-  const std::string small = lower(name);
+  const std::string small = lower_case(name);
   for (std::size_t begin = 0; begin <= small.size();) {
     const std::size_t end = std::min(small.find('_', begin), small.size());
     const std::string_view word = std::string_view(small).substr(begin, end - begin);
@@ -48,7 +48,7 @@ bool is_plain(const CppTokens& tokens, const SourceItem& item, const std::set<st
 std::string bare_name(const std::string& name) {
   static constexpr std::array<std::string_view, 12> kWhere = {
       "d", "h", "g", "dev", "device", "host", "gpu", "cpu", "ref", "gold", "p", "global"};
-  std::string bare = lower(name);
+  std::string bare = lower_case(name);
   for (const std::string_view where : kWhere) {
     const std::string before = std::string(where) + "_";
     const std::string behind = "_" + std::string(where);

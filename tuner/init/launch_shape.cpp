@@ -352,7 +352,7 @@ std::string LaunchShapeDraft::proposed_grid(const std::vector<std::string>& text
   for (const auto& [name, values] : chosen_.values.items()) {
     const bool multiplies = axis_of(name) == i && !counts_threads(name) && name != per_block;
     if (multiplies) per_block += " * " + name;
-    if (i == 0 && lower(name).find("num_blocks") != std::string::npos) blocks = name;
+    if (i == 0 && lower_case(name).find("num_blocks") != std::string::npos) blocks = name;
   }
   if (blocks.empty()) blocks = "ceil_div(" + size_of_axis(i) + ", " + per_block + ")";
   return "TODO: blocks in " + axis(i) + ", such as " + blocks + launched_with(texts, i);

@@ -6,20 +6,17 @@
 namespace smemtune {
 namespace {
 
-std::string in_case(std::string_view text, int (*convert)(int)) {
-  std::string result;
-  for (const char c : text) {
-    result += static_cast<char>(convert(static_cast<unsigned char>(c)));
-  }
-  return result;
-}
-
 bool is_power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
 }  // namespace
 
-std::string lower(std::string_view text) { return in_case(text, std::tolower); }
-std::string upper(std::string_view text) { return in_case(text, std::toupper); }
+std::string upper(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    result += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return result;
+}
 
 Meaning meaning_of(const std::string& name) {
   static constexpr std::array<std::string_view, 18> kProblem = {
@@ -34,7 +31,7 @@ Meaning meaning_of(const std::string& name) {
       "rows",  "cols",  "bsize",  "group",  "split", "depth", "factor"};
   static constexpr std::array<std::string_view, 12> kWhole = {
       "bm", "bn", "bk", "tm", "tn", "tk", "ts", "wm", "wn", "mwg", "nwg", "kwg"};
-  const std::string small = lower(name);
+  const std::string small = lower_case(name);
   if (small.starts_with("max_") || std::ranges::find(kWholeProblem, small) != kWholeProblem.end()) {
     return Meaning::problem;
   }
@@ -54,7 +51,8 @@ bool is_macro_name(const std::string& name) { return name.size() > 2 && name == 
 Json values_around(const std::string& name, std::int64_t value, bool may_vary) {
   constexpr std::int64_t kMost = 1024;
   Json values = Json::array();
-  if (may_vary && (value == 0 || (value == 1 && lower(name).find("pad") != std::string::npos))) {
+  if (may_vary &&
+      (value == 0 || (value == 1 && lower_case(name).find("pad") != std::string::npos))) {
     values = {0, 1};
   } else if (may_vary && is_power_of_two(value)) {
     for (std::int64_t v = std::max<std::int64_t>(1, value / 4); v <= std::max(value, kMost);
@@ -68,7 +66,7 @@ Json values_around(const std::string& name, std::int64_t value, bool may_vary) {
 }
 
 std::optional<std::size_t> axis_of(const std::string& name) {
-  const std::string small = lower(name);
+  const std::string small = lower_case(name);
   const std::size_t size = small.size();
   if (size < 2 || small.back() < 'x' || small.back() > 'z') return std::nullopt;
   const bool is_apart = small[size - 2] == '_' || small.ends_with("dimx") ||
@@ -83,7 +81,7 @@ bool counts_threads(const std::string& name) {
   static constexpr std::array<std::string_view, 7> kOther = {"num_", "blocks_", "per_", "rows",
                                                              "cols", "item",    "steps"};
   return holds_any(name, kThreads) && !holds_any(name, kOther) &&
-         !lower(name).ends_with("blocks") && !lower(name).ends_with("_num");
+         !lower_case(name).ends_with("blocks") && !lower_case(name).ends_with("_num");
 }
 
 Guess guess(const std::string& name, bool is_extent, int block_dimensions) {
@@ -97,7 +95,7 @@ Guess guess(const std::string& name, bool is_extent, int block_dimensions) {
   if (counts_threads(name) && axis == 1u) return {{1, 2, 4, 8, 16}, 8};
   const bool unrolls = holds_any(name, std::array<std::string_view, 1>{"unroll"});
   if ((is_extent && !unrolls) || (counts_threads(name) && !axis)) return {{8, 16, 32, 64}, 16};
-  if (lower(name).find("num_") != std::string::npos || lower(name).ends_with("_num")) {
+  if (lower_case(name).find("num_") != std::string::npos || lower_case(name).ends_with("_num")) {
     return {{64, 128, 256, 512, 1024}, 256};
   }
   return {{1, 2, 4, 8}, 1};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/config/json_reader.h"
+#include "tuner/core/names.h"
 
 #include <array>
 #include <cstddef>
@@ -14,13 +15,12 @@
 
 namespace smemtune {
 
-std::string lower(std::string_view text);
 std::string upper(std::string_view text);
 
 /// Returns true if the name contains one of `parts`, in upper or lower case.
 template <std::size_t N>
 bool holds_any(const std::string& name, const std::array<std::string_view, N>& parts) {
-  const std::string small = lower(name);
+  const std::string small = lower_case(name);
   for (const std::string_view part : parts) {
     if (small.find(part) != std::string::npos) return true;
   }

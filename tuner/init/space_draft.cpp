@@ -126,7 +126,7 @@ void add_witness(const DraftRequest& request, const KernelFunction& witness, con
 bool is_of_the_hardware(const NamedNumber& number) {
   constexpr std::int64_t kWarpSize = 32;
   constexpr std::int64_t kAllLanes = 0xffffffff;
-  const std::string name = lower(number.name);
+  const std::string name = lower_case(number.name);
   return (number.value == kWarpSize && name.find("warp") != std::string::npos) ||
          (number.value == kAllLanes && name.ends_with("mask"));
 }

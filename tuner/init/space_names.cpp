@@ -45,7 +45,7 @@ bool is_size(const KernelParameter& parameter) {
   const Elements elements = elements_of(parameter.type);
   return !elements.type.empty() && elements.count == 1 && !is_floating_name(elements.type) &&
          parameter.type != "bool" && scalar_bytes_of(elements.type) >= 4 &&
-         !holds_any(parameter.name, kOther) && !lower(parameter.name).starts_with("ld");
+         !holds_any(parameter.name, kOther) && !lower_case(parameter.name).starts_with("ld");
 }
 
 }  // namespace
@@ -311,7 +311,7 @@ void SpaceNames::choose_sizes() {
   // The data grow with the product of nx, ny, nz, but for a matrix product with that of two sizes.
   const bool is_volume =
       names.size() == 3 && std::ranges::all_of(names, [](const auto& name) {
-        return std::string_view("xyz").find(lower(name).back()) != std::string_view::npos;
+        return std::string_view("xyz").find(lower_case(name).back()) != std::string_view::npos;
       });
   const std::int64_t size = is_line ? 1 << 24 : names.size() <= 2 ? 4096 : is_volume ? 256 : 1024;
   const std::int64_t cpu_size = is_line ? 1 << 16 : names.size() <= 2 ? 256 : 64;

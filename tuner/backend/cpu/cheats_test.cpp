@@ -1,8 +1,7 @@
 // Kernels that notice being timed, on the CPU device.
 
-#include "tuner/backend/cheats.h"
-
-#include "tuner/backend/cpu/test_kernel.h"
+#include "tuner/backend/cheats_test_support.h"
+#include "tuner/backend/cpu/kernel_test_support.h"
 
 #include <gtest/gtest.h>
 

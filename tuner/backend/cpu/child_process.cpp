@@ -4,17 +4,13 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <signal.h>
 #include <string_view>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <system_error>
-#include <thread>
 #include <unistd.h>
 
 namespace smemtune::cpu {
@@ -22,7 +18,6 @@ namespace smemtune::cpu {
 namespace {
 
 constexpr std::size_t kMaxOutputBytes = 1 << 20;
-constexpr const char* kFolderPrefix = "smemtune-cpu-";
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
@@ -47,18 +42,6 @@ std::vector<std::string> environment(const std::filesystem::path& folder) {
   variables.emplace_back("LC_ALL=C");
   variables.push_back("TMPDIR=" + folder.string());
   return variables;
-}
-
-/// Returns a descriptor that holds the lock of a folder; -1 if another process has it.
-int locked(const std::filesystem::path& folder) {
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    const int error = errno;
-    close(descriptor);
-    errno = error;
-    return -1;
-  }
-  return descriptor;
 }
 
 extern "C" void kill_own_group(int) { kill(0, SIGKILL); }
@@ -141,66 +124,6 @@ ChildResult run_child(const std::vector<std::string>& command,
   }
   result.status = exit_status(status);
   return result;
-}
-
-TemporaryFolder::TemporaryFolder() {
-  std::error_code error;
-  const std::filesystem::path root = std::filesystem::temp_directory_path(error);
-  if (error) {
-    throw UnavailableError("no folder for temporary files ($TMPDIR, else /tmp): " +
-                           error.message());
-  }
-  for (;;) {
-    std::string name = root / (kFolderPrefix + std::to_string(getpid()) + "-XXXXXX");
-    if (mkdtemp(name.data()) == nullptr) throw_system_error("creating " + name, errno);
-    path_ = name;
-    lock_ = locked(path_);
-    const bool is_taken = lock_ < 0 && errno == EWOULDBLOCK;
-    if (!is_taken && std::filesystem::exists(path_, error)) return;
-    // Another process took the folder for abandoned before it was locked.
-    if (lock_ >= 0) close(lock_);
-  }
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-  if (lock_ >= 0) close(lock_);
-}
-
-namespace {
-
-/// Returns false if a folder of a process that is gone is still locked by a process that it
-/// started.
-bool remove_unlocked_folders() {
-  std::error_code error;
-  const auto folder = std::filesystem::temp_directory_path(error);
-  bool all = true;
-  if (error) return all;
-  for (auto entry = std::filesystem::directory_iterator(folder, error);
-       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with(kFolderPrefix)) continue;
-    const int lock = locked(entry->path());
-    if (lock < 0) {
-      const long pid = std::strtol(name.c_str() + std::strlen(kFolderPrefix), nullptr, 10);
-      if (pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) all = false;
-      continue;
-    }
-    std::error_code ignored;
-    std::filesystem::remove_all(entry->path(), ignored);
-    close(lock);
-  }
-  return all;
-}
-
-}  // namespace
-
-void remove_abandoned_folders() {
-  // Processes that a killed process has started end a moment after it.
-  for (int i = 0; i < 20 && !remove_unlocked_folders(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
 }
 
 }  // namespace smemtune::cpu

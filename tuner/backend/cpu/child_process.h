@@ -21,23 +21,4 @@ struct ChildResult {
 /// UnavailableError if no process can be started.
 ChildResult run_child(const std::vector<std::string>& command, const std::filesystem::path& folder);
 
-/// A new folder for temporary files, removed with its contents by the destructor. A lock on the
-/// folder shows that its process lives.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-  int lock_ = -1;
-};
-
-/// Removes temporary folders whose processes were killed before they could do so.
-void remove_abandoned_folders();
-
 }  // namespace smemtune::cpu

@@ -1,6 +1,6 @@
 #include "tuner/backend/cpu/cpu_launcher.h"
 
-#include "tuner/backend/cpu/test_kernel.h"
+#include "tuner/backend/cpu/kernel_test_support.h"
 #include "tuner/backend/element_codec.h"
 
 #include <gtest/gtest.h>

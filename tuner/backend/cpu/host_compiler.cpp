@@ -10,6 +10,7 @@
 #include "tuner/core/hash.h"
 #include "tuner/core/machine_fault.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/temporary_folder.h"
 #include "tuner/core/text.h"
 #include "tuner/source/directive.h"
 #include "tuner/source/host_translation.h"
@@ -39,14 +40,6 @@ constexpr const char* kSourceFolder = "s/s/s/s/source";
 constexpr const char* kHeaderFolder = "headers";
 /// The assembler's list of the files that it has read.
 constexpr const char* kAssembled = "assembled";
-
-void write_file(const std::filesystem::path& path, std::string_view text) {
-  std::filesystem::create_directories(path.parent_path());
-  std::ofstream stream(path, std::ios::binary);
-  stream << text;
-  stream.close();
-  if (!stream) throw MachineError("cannot write " + path.string());
-}
 
 std::vector<std::uint8_t> read_file(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);
@@ -226,8 +219,7 @@ std::string unknown_names(const std::string& log) {
 
 /// Writes the files to compile into `folder`, or returns why a file cannot lie there.
 std::optional<Failure> write_sources(const CompileRequest& request, const KernelSource& source,
-                                     const std::filesystem::path& folder) {
-  const std::filesystem::path sources = folder / kSourceFolder;
+                                     const TemporaryFolder& folder) {
   std::string source_file;
   for (const KernelSource::File& file : source.files) {
     std::filesystem::path name = file.name;
@@ -237,16 +229,16 @@ std::optional<Failure> write_sources(const CompileRequest& request, const Kernel
       name = is_plain ? name.filename() : "kernel.cu";
       source_file = name.string();
     }
-    const std::string inside = (sources / name).lexically_normal().string();
-    if (name.is_absolute() || !inside.starts_with(folder.string() + "/s/")) {
+    const std::filesystem::path inside = (kSourceFolder / name).lexically_normal();
+    if (name.is_absolute() || !inside.string().starts_with("s/")) {
       return unsupported("included files outside of the kernel's folders: " + file.name);
     }
-    write_file(inside, file.text);
+    folder.write(inside, file.text);
   }
   for (const DeviceHeader& header : device_headers()) {
-    write_file(folder / kHeaderFolder / header.name, header.text);
+    folder.write(std::filesystem::path(kHeaderFolder) / header.name, header.text);
   }
-  write_file(sources / kMainFile, main_file(request, source_file));
+  folder.write(std::filesystem::path(kSourceFolder) / kMainFile, main_file(request, source_file));
   return std::nullopt;
 }
 
@@ -351,7 +343,7 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   if (!translation.unsupported.empty()) return unsupported(translation.unsupported);
 
   const TemporaryFolder folder;
-  if (auto failure = write_sources(request, translation.source, folder.path())) return *failure;
+  if (auto failure = write_sources(request, translation.source, folder)) return *failure;
   const std::filesystem::path sources = folder.path() / kSourceFolder;
   const std::vector<std::string> common =
       common_options(request, folder.path() / kHeaderFolder, is_clang_);

@@ -1,7 +1,7 @@
 #include "tuner/backend/cpu/host_compiler.h"
 
 #include "tuner/backend/cpu/child_process.h"
-#include "tuner/backend/cpu/test_kernel.h"
+#include "tuner/backend/cpu/kernel_test_support.h"
 #include "tuner/core/machine_fault.h"
 #include "tuner/core/temporary_folder.h"
 
@@ -93,7 +93,7 @@ TEST(HostCompiler, ReportsErrorsWithTheTemplatesNameAndLine) {
   EXPECT_EQ("error", outcome.failure().reason);
   EXPECT_THAT(outcome.failure().detail, HasSubstr("kernel.cu:2:"));
   EXPECT_THAT(outcome.failure().detail, HasSubstr("missing"));
-  EXPECT_THAT(outcome.failure().detail, Not(HasSubstr("/smemtune-cpu-")));
+  EXPECT_THAT(outcome.failure().detail, Not(HasSubstr("/smemtune-tmp-")));
 }
 
 TEST(HostCompiler, KeepsLinesBehindSharedDeclarationsOfSeveralLines) {
@@ -311,7 +311,7 @@ TEST(HostCompiler, TellsWhatItReadOfTheSystemAndRefusesWhatIsTheUsers) {
 }
 
 TEST(HostCompiler, TakesNothingThatItsAssemblerReads) {
-  const smemtune::TemporaryFolder folder;
+  const TemporaryFolder folder;
   folder.write("data", "one");
   const std::string incbin = "\\n.incbin \\\"" + (folder.path() / "data").string() + "\\\"\\n";
   const std::string kernel = "\n__global__ void k(float* a) { a[0] += 1; }\n";
@@ -333,7 +333,7 @@ TEST(HostCompiler, TakesNothingThatItsAssemblerReads) {
 }
 
 TEST(HostCompiler, ShowsNothingOfTheFileThatALineIsSaidToBeOf) {
-  const smemtune::TemporaryFolder folder;
+  const TemporaryFolder folder;
   folder.write("secret", "\nprecious\n");
   const auto compiled =
       compile_files({{"k.cu", "#line 2 \"" + (folder.path() / "secret").string() +
@@ -345,7 +345,7 @@ TEST(HostCompiler, ShowsNothingOfTheFileThatALineIsSaidToBeOf) {
 }
 
 TEST(HostCompiler, TellsWhatItReadWhateverFilesAreCalled) {
-  const smemtune::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::vector<std::string> names = {"two words", "back\\slash", "hash#mark", "dollar$sign",
                                           "all \\ #$", "ends in\\",   "per%cent"};
   for (const std::string& name : names) {
@@ -363,7 +363,7 @@ TEST(HostCompiler, TellsWhatItReadWhateverFilesAreCalled) {
 }
 
 TEST(HostCompiler, KnowsNoStateOfAFileWhoseNameCannotBeTold) {
-  const smemtune::TemporaryFolder folder;
+  const TemporaryFolder folder;
   folder.write("two\nlines/step.h", "#define STEP 1\n");
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   setenv("CPLUS_INCLUDE_PATH", (folder.path() / "two\nlines").c_str(), 1);
@@ -377,7 +377,7 @@ TEST(HostCompiler, KnowsNoStateOfAFileWhoseNameCannotBeTold) {
 }
 
 TEST(HostCompiler, TakesNothingThatAnOptionOfTheCompilerIncludes) {
-  const smemtune::TemporaryFolder folder;
+  const TemporaryFolder folder;
   folder.write("step.h", "#define STEP 1\n");
   setenv("CXX", ("g++ -include " + (folder.path() / "step.h").string()).c_str(), 1);
   HostCompiler compiler;
@@ -394,7 +394,7 @@ TEST(HostCompiler, TakesNothingThatAnOptionOfTheCompilerIncludes) {
 TEST(HostCompiler, LeavesNoFilesBehind) {
   const auto ours = [] {
     int count = 0;
-    const std::string prefix = "smemtune-cpu-" + std::to_string(getpid()) + "-";
+    const std::string prefix = "smemtune-tmp-" + std::to_string(getpid()) + "-";
     for (const auto& entry :
          std::filesystem::directory_iterator(std::filesystem::temp_directory_path())) {
       count += entry.path().filename().string().starts_with(prefix) ? 1 : 0;
@@ -404,17 +404,6 @@ TEST(HostCompiler, LeavesNoFilesBehind) {
   EXPECT_TRUE(compile("__global__ void kernel(int* out) { *out = 1; }", {"kernel"}));
   EXPECT_FALSE(compile("__global__ void kernel(int* out) { *out = ; }", {"kernel"}));
   EXPECT_EQ(0, ours());
-}
-
-TEST(TemporaryFolder, OfAProcessThatWasKilledIsRemovedAndNoOther) {
-  const std::filesystem::path root = std::filesystem::temp_directory_path();
-  const TemporaryFolder ours;
-  const std::filesystem::path abandoned = root / "smemtune-cpu-1-killed";
-  std::filesystem::create_directory(abandoned);
-  std::ofstream(abandoned / "fast.o") << "half";
-  remove_abandoned_folders();
-  EXPECT_FALSE(std::filesystem::exists(abandoned)) << "though process 1 lives: it has no lock";
-  EXPECT_TRUE(std::filesystem::exists(ours.path()));
 }
 
 TEST(HostCompiler, FindsItsProgramsWithoutAPath) {

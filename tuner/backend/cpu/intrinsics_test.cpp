@@ -1,5 +1,5 @@
-#include "tuner/backend/cpu/test_kernel.h"
-#include "tuner/backend/intrinsics_cases.h"
+#include "tuner/backend/cpu/kernel_test_support.h"
+#include "tuner/backend/intrinsics_cases_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,6 +3,7 @@
 #include "tuner/backend/cpu/child_process.h"
 #include "tuner/core/machine_fault.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/temporary_folder.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "tuner/backend/cpu/test_kernel.h"
+#include "tuner/backend/cpu/kernel_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include "tuner/core/definition.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/limits.h"
-#include "tuner/core/repetitions.h"
+#include "tuner/core/repetitions_test_support.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // Runs on an NVIDIA GPU; skipped without one, unless SMEMTUNE_REQUIRE_GPU is set.
 
-#include "tuner/backend/cheats.h"
+#include "tuner/backend/cheats_test_support.h"
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/cuda_launcher.h"
 #include "tuner/backend/cuda/devices.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/backend/cuda/texture.h"
 #include "tuner/backend/element_codec.h"
-#include "tuner/backend/intrinsics_cases.h"
+#include "tuner/backend/intrinsics_cases_test_support.h"
 #include "tuner/core/error.h"
 #include "tuner/core/measurement.h"
 #include "tuner/core/occupancy.h"

@@ -7,7 +7,6 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -109,12 +108,6 @@ std::string why_no_device(cudaError_t code) {
     return "no GPU is visible: CUDA_VISIBLE_DEVICES is \"" + std::string(visible) + "\"";
   }
   return "the NVIDIA driver does not work: " + words;
-}
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
 }
 
 std::string first_word(const fs::path& path) {

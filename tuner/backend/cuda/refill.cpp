@@ -1,6 +1,7 @@
 #include "tuner/backend/cuda/refill.h"
 
 #include "tuner/backend/contents.h"
+#include "tuner/backend/fresh_data.h"
 
 #include <algorithm>
 

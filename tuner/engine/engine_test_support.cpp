@@ -1,4 +1,4 @@
-#include "tuner/engine/engine_test_kit.h"
+#include "tuner/engine/engine_test_support.h"
 
 #include "tuner/core/h200.h"
 #include "tuner/core/ranking.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "db/planted_results.h"
+#include "db/planted_results_test_support.h"
 #include "reports/report_source.h"
 
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/core/in_shell.h"
+#include "tuner/core/in_shell_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
