@@ -434,6 +434,7 @@ class DeviceWorker {
     for (const DerivedTolerance& derived : derived_) {
       if (derived.problem != problem) continue;
       check.tolerances[derived.output] = tolerance_of(derived, *check.tolerance.derived);
+      check.largest_values[derived.output] = derived.largest_value;
     }
   }
 

@@ -4,6 +4,7 @@
 #include "tuner/backend/element_codec.h"
 #include "tuner/backend/tolerances.h"
 #include "tuner/core/definition.h"
+#include "tuner/core/derived_tolerance.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/text.h"
 #include "tuner/core/whole.h"
@@ -191,6 +192,11 @@ std::map<std::string, Tolerance> timed_tolerances(const Check& check, const Work
          {&tolerance.absolute, &tolerance.relative, &tolerance.ulps}) {
       if (*part) **part *= kTimes;
     }
+    const auto largest = check.largest_values.find(argument.name);
+    if (largest == check.largest_values.end()) continue;
+    const double least = allowed_error({.absolute = {}, .relative = {}, .ulps = kDerivedUlps},
+                                       argument.type, largest->second);
+    tolerance.absolute = std::max(tolerance.absolute.value_or(0), least);
   }
   return wider;
 }

@@ -23,14 +23,17 @@ struct Check {
   /// Tolerances by output that replace `tolerance` for outputs compared with a double-precision
   /// run.
   std::map<std::string, Tolerance> tolerances = {};
+  /// Largest magnitudes by output, for outputs whose tolerance is derived.
+  std::map<std::string, double> largest_values = {};
   /// Tolerances by output in timed launches: the result of timed_tolerances().
   std::map<std::string, Tolerance> timed_tolerances = {};
 };
 
 /// Returns how far outputs may differ from the reference's in timed launches: twice as far as in
 /// checked runs. There the expected values may be exact, here they have the reference's errors; and
-/// timed launches use many more data sets than a tolerance was derived from or tried on. Integers
-/// without a tolerance stay exact.
+/// timed launches use many more data sets than a tolerance was derived from or tried on. A derived
+/// one is at least kDerivedUlps of the output's largest value: where terms cancel, some data leave a
+/// larger error than those of the derivation. Integers without a tolerance stay exact.
 std::map<std::string, Tolerance> timed_tolerances(const Check& check, const Workload& workload);
 
 /// Returns the failure for a mismatch. `where`: such as `on N=4096`.

@@ -244,8 +244,13 @@ TEST_F(Sampler, ToleratesTwiceAsMuchInTimedLaunchesAndNothingOfIntegers) {
   arguments.back().type = ScalarType::int32;
   arguments.push_back(argument("sums", {4}, Role::inout));
   given.tolerances["sums"] = {.absolute = 1, .relative = {}, .ulps = 8};
+  arguments.push_back(argument("halves", {4}, Role::output));
+  arguments.back().type = ScalarType::float16;
+  given.tolerances["halves"] = {.absolute = 1e-6, .relative = {}, .ulps = 4};
+  given.largest_values["halves"] = 100;
   const auto tolerances = timed_tolerances(given, {.arguments = arguments, .seed = 1});
-  EXPECT_THAT(tolerances, SizeIs(3));
+  EXPECT_THAT(tolerances, SizeIs(4));
+  EXPECT_EQ(tolerances.at("halves").absolute, 4 * 0.0625) << "where terms cancel";
   EXPECT_EQ(tolerances.at("out").relative, 128 * 0x1p-23);
   EXPECT_EQ(tolerances.at("count").absolute, 0);
   EXPECT_EQ(tolerances.at("sums"), (Tolerance{.absolute = 2, .relative = {}, .ulps = 16}));
