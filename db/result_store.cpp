@@ -124,7 +124,7 @@ std::vector<StoredSection> ResultStore::sections(const Query& asked, std::size_t
   for (const StoredResult& stored : best(query, /*per_kernel=*/false)) {
     const auto its = section_of(stored);
     if (its == sections.end()) continue;
-    std::ranges::stable_partition(its->best, [&](const StoredResult& one) {
+    std::stable_partition(its->best.begin(), its->best.end(), [&](const StoredResult& one) {
       return one.result.kernel == stored.result.kernel;
     });
   }
