@@ -22,7 +22,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <string_view>
 #include <unistd.h>
 
@@ -141,14 +140,15 @@ std::string export_text(const ResultsOptions& options, const db::ResultReader& s
 
 /// Returns a text like `json; header: a C++17 header; kernel-tuner, t4: for other tuners`.
 std::string export_formats_help() {
+  const std::vector<db::ExportFormat>& formats = db::export_formats();
   std::string text;
-  std::string_view help;  // That of the next format.
-  for (const db::ExportFormat& format : db::export_formats() | std::views::reverse) {
-    const bool is_same = !help.empty() && help == format.help;
-    help = format.help;
-    const std::string end = text.empty() ? "" : is_same ? ", " : "; ";
-    const std::string said = help.empty() || is_same ? "" : ": " + std::string(help);
-    text = format.name + said + end + text;
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    const std::string_view help = formats[i].help;
+    const bool is_last = i + 1 == formats.size();
+    const bool is_same = !is_last && !help.empty() && help == formats[i + 1].help;
+    text += formats[i].name;
+    if (!help.empty() && !is_same) text += ": " + std::string(help);
+    if (!is_last) text += is_same ? ", " : "; ";
   }
   return text;
 }
