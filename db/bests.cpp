@@ -96,11 +96,11 @@ std::vector<KernelBest> best_of_kernels(const Connection& connection, const Quer
 }
 
 std::vector<KernelBest> best_of_problems(const Connection& connection,
-                                         std::vector<KernelBest> rows) {
+                                         std::vector<KernelBest> bests) {
   using ModelAndProblem = std::pair<std::int64_t, std::int64_t>;
   std::map<ModelAndProblem, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    groups[{rows[i].model_id, rows[i].problem_id}].push_back(i);
+  for (std::size_t i = 0; i < bests.size(); ++i) {
+    groups[{bests[i].model_id, bests[i].problem_id}].push_back(i);
   }
   StandingsReader reader(connection, {.finalists_only = true});
   // In parts, each of which SQLite answers from an index.
@@ -131,28 +131,28 @@ std::vector<KernelBest> best_of_problems(const Connection& connection,
   };
   std::map<ModelAndProblem, std::size_t> chosen;
   for (auto& [group, members] : groups) {
-    const auto stale = [&rows](std::size_t i) { return rows[i].stale; };
+    const auto stale = [&bests](std::size_t i) { return bests[i].stale; };
     if (!std::all_of(members.begin(), members.end(), stale)) {
       members.erase(std::remove_if(members.begin(), members.end(), stale), members.end());
     }
     // Where there are but one run's finals, and each kernel's best was in them once, it beat all of
     // the kernel's others there.
-    const std::int64_t run = rows[members.front()].timed.run_id;
+    const std::int64_t run = bests[members.front()].timed.run_id;
     const bool is_one_run = std::ranges::all_of(members, [&](std::size_t i) {
-      return rows[i].timed.run_id == run && was_in_finals_of_one_run(rows[i]);
+      return bests[i].timed.run_id == run && was_in_finals_of_one_run(bests[i]);
     });
     Standings standings;
     for (const std::size_t i : members) {
-      standings.newest.push_back(rows[i].timed);
+      standings.newest.push_back(bests[i].timed);
       if (is_one_run || members.size() == 1) continue;
-      Standings its = reader.read(group.first, rows[i].kernel_id, group.second);
+      Standings its = reader.read(group.first, bests[i].kernel_id, group.second);
       std::ranges::move(its.finals, std::back_inserter(standings.finals));
       standings.choosing_runs.merge(its.choosing_runs);
     }
     if (is_one_run) standings.finals = standings.newest;
     if (const auto best = best_of(standings)) chosen[group] = members[*best];
   }
-  return keep(std::move(rows), chosen);
+  return keep(std::move(bests), chosen);
 }
 
 std::vector<std::int64_t> tied_with(const Connection& connection, const KernelBest& best,

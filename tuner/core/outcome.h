@@ -54,7 +54,7 @@ struct Failure {
 template <typename T>
 class Outcome {
  public:
-  // Implicit, so that functions can return a value or a failure directly.
+  // NOLINTNEXTLINE(google-explicit-constructor): functions return either of them directly.
   Outcome(T value) : content_(std::in_place_index<0>, std::move(value)) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
   Outcome(Failure failure) : content_(std::in_place_index<1>, std::move(failure)) {}
