@@ -178,7 +178,7 @@ TEST(Ranking, IsTheSameWhoeverAsks) {
       if (HasFailure()) return;
     }
   }
-  EXPECT_GT(with_ties, 10);
+  EXPECT_GT(with_ties, 0);
 }
 
 }  // namespace
