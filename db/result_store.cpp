@@ -112,21 +112,20 @@ void ResultStore::each_result(const Query& asked, std::size_t limit,
 std::vector<StoredSection> ResultStore::sections(const Query& asked, std::size_t most) const {
   const Query query = exact(asked);
   std::vector<StoredSection> sections = read_sections(*connection_, query, most);
-  const auto section_of = [&](const StoredResult& stored) {
-    return std::ranges::find_if(sections, [&](const StoredSection& section) {
+  const std::vector<KernelBest> bests = best_of_kernels(*connection_, query);
+  std::set<std::int64_t> best_of_all;
+  for (const KernelBest& best : best_of_problems(*connection_, bests)) {
+    best_of_all.insert(best.timed.result_id);
+  }
+  for (const KernelBest& best : bests) {
+    if (best.stale) continue;
+    StoredResult stored = std::move(results_of({best.timed.result_id}, query).front());
+    const auto its = std::ranges::find_if(sections, [&](const StoredSection& section) {
       return section.model_id == stored.model_id && section.problem == stored.result.problem;
     });
-  };
-  for (StoredResult& stored : best(query, /*per_kernel=*/true)) {
-    const auto its = section_of(stored);
-    if (its != sections.end() && !stored.stale) its->best.push_back(std::move(stored));
-  }
-  for (const StoredResult& stored : best(query, /*per_kernel=*/false)) {
-    const auto its = section_of(stored);
     if (its == sections.end()) continue;
-    std::stable_partition(its->best.begin(), its->best.end(), [&](const StoredResult& one) {
-      return one.result.kernel == stored.result.kernel;
-    });
+    const bool is_first = best_of_all.contains(best.timed.result_id);
+    its->best.insert(is_first ? its->best.begin() : its->best.end(), std::move(stored));
   }
   return sections;
 }
