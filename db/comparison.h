@@ -65,7 +65,7 @@ struct Comparison {
     bool is_best = false;  ///< True if the result is the device's own best.
   };
 
-  /// Which parameters matter on a GPU.
+  /// Parameters that matter on a GPU.
   struct Advice {
     std::size_t on = 0;
     /// Effects in the kernel of the GPU's best, most important first.

@@ -102,7 +102,7 @@ struct KernelDefaults {
   bool operator==(const KernelDefaults&) const = default;
 };
 
-/// Which results to answer with. Empty members mean all. A name means what is stored by that name,
+/// Selects the results to answer with. Empty members mean all. A name means what is stored by that name,
 /// else the one stored name that it is a part of (stored_names.h); who asks with one that may mean
 /// several gets an InputError with the candidates.
 struct Query {
@@ -118,7 +118,7 @@ struct Query {
   /// The kernels as their space file is now, each a version_key(): results of other versions are
   /// stale. nullopt: results of other versions than their device was given last are.
   std::optional<std::vector<std::string>> versions = {};
-  std::filesystem::path space_file = {};  ///< Which `versions` are of.
+  std::filesystem::path space_file = {};  ///< The file that `versions` are of.
   bool exact = false;                     ///< Every name is a stored one, to the letter.
 };
 

@@ -314,7 +314,7 @@ TEST(Tutorial, RunsAsItStandsThere) {
   EXPECT_THAT(read(folder.path() / "best.h"), testing::HasSubstr("namespace smemtune_best"));
 }
 
-/// What a PNG's header says, and the length of the file.
+/// Size of a PNG by its header, and length of the file.
 struct Picture {
   std::uint32_t width = 0;
   std::uint32_t height = 0;

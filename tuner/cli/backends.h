@@ -20,7 +20,7 @@
 
 namespace smemtune::cli {
 
-/// Which devices a run uses, as given by the options.
+/// The devices that a run uses, as given by the options.
 struct DeviceChoice {
   std::string device;              ///< `--device`: index, UUID, name or `cpu`; empty: the default.
   std::string devices;             ///< `--devices`: `all` or a list; empty: see `device`.

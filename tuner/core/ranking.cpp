@@ -15,7 +15,7 @@ namespace {
 /// is faster than them by more than this was not among what they chose from.
 constexpr double kClearlyFaster = 0.90;
 
-/// Which configurations lost to which, without a cycle.
+/// The graph of which configuration lost to which, without a cycle.
 class Defeats {
  public:
   /// Does nothing if the loser has beaten the winner already, itself or by way of others.

@@ -89,7 +89,7 @@ class CompileQueue {
   /// Numbers in `wanted_` by key.
   std::map<std::string, std::set<std::uint64_t>> numbers_;
   std::deque<std::uint64_t> order_;  ///< Requests not yet given to a worker.
-  /// By program: how many requests of `order_` may share a batch.
+  /// Number of requests of `order_` that may share a batch, by program.
   std::map<std::string, std::size_t> together_;
   std::map<Ticket, std::vector<std::string>> working_;  ///< Keys of what each worker compiles.
   std::set<std::string> working_keys_;                  ///< The keys of `working_`.

@@ -15,7 +15,7 @@ struct SequenceLoop {
   std::string times;      ///< Number of turns, in the host's names.
   std::size_t first = 0;  ///< Number of the first launch in it...
   std::size_t end = 0;    ///< ... and of the launch behind the last.
-  /// What the host swaps in each turn: at first texts of the host, in the end arguments.
+  /// Pairs that the host swaps in each turn: at first texts of the host, in the end arguments.
   std::vector<std::pair<std::string, std::string>> swaps = {};
 };
 

@@ -112,7 +112,7 @@ CubinFacts cubin_facts(std::span<const std::uint8_t> image) {
   constexpr std::string_view kConstantPrefix = ".nv.constant";
   bool is_relocated = false;
   std::string shared_by_all;  // Contents that any kernel's instructions may refer to.
-  std::map<std::string, std::string> codes;  // By kernel.
+  std::map<std::string, std::string> codes;  // Keys are kernels.
   for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
     const Elf64_Shdr found = section(i);
     const std::string_view name = text_at(names, found.sh_name);
