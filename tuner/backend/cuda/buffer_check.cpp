@@ -66,35 +66,39 @@ void prepare_buffers(Refiller& refiller, const PreparedWorkload& workload, const
   refiller.run();
 }
 
-std::size_t Findings::bytes() const {
+std::size_t Findings::found_bytes() const {
   return comparisons_ * sizeof(Comparison) + differences_ * sizeof(ByteDifference);
 }
 
-void Findings::begin(std::size_t comparisons, std::size_t differences, CUstream stream) {
+void Findings::begin(std::size_t comparisons, std::span<const ByteCheck> checks, CUstream stream) {
   comparisons_ = comparisons;
-  differences_ = differences;
-  if (room_ < bytes()) {
-    room_ = 2 * bytes();
+  differences_ = checks.size();
+  const std::size_t bytes = found_bytes() + checks.size_bytes();
+  if (room_ < bytes) {
+    room_ = 2 * bytes;
     there_ = allocate(room_);
     here_ = make_pinned(room_);
   }
   auto* const first = static_cast<Comparison*>(here_.get());
   std::uninitialized_fill_n(first, comparisons, Comparison());
-  std::uninitialized_fill_n(static_cast<ByteDifference*>(static_cast<void*>(first + comparisons)),
-                            differences, ByteDifference());
-  copy(there_.get(), here_.get(), bytes(), cudaMemcpyHostToDevice, stream);
+  auto* const second = static_cast<ByteDifference*>(static_cast<void*>(first + comparisons));
+  std::uninitialized_fill_n(second, checks.size(), ByteDifference());
+  std::ranges::uninitialized_copy(
+      checks, std::span(static_cast<ByteCheck*>(static_cast<void*>(second + checks.size())),
+                        checks.size()));
+  copy(there_.get(), here_.get(), bytes, cudaMemcpyHostToDevice, stream);
 }
 
 CUdeviceptr Findings::comparison(std::size_t i) const {
   return as_address(there_.get()) + i * sizeof(Comparison);
 }
 
-CUdeviceptr Findings::difference(std::size_t i) const {
-  return comparison(comparisons_) + i * sizeof(ByteDifference);
-}
+CUdeviceptr Findings::differences() const { return comparison(comparisons_); }
+
+CUdeviceptr Findings::byte_checks() const { return as_address(there_.get()) + found_bytes(); }
 
 void Findings::fetch(CUstream stream) const {
-  copy(here_.get(), there_.get(), bytes(), cudaMemcpyDeviceToHost, stream);
+  copy(here_.get(), there_.get(), found_bytes(), cudaMemcpyDeviceToHost, stream);
 }
 
 const Comparison& Findings::found_comparison(std::size_t i) const {
@@ -115,10 +119,18 @@ BufferCheck::BufferCheck(const PreparedWorkload& workload, const BoundKernel& bo
     if (buffer->is_result() && compared) results_.push_back(buffer);
   }
   for (const auto& [name, buffer] : workload.buffers) {
-    add(buffer);
-    if (buffer.argument().role == Role::input && buffer.has_contents()) inputs_.push_back(&buffer);
+    add_guards(buffer.argument(), buffer.memory(copy_), buffer.salt());
   }
-  for (const BoundKernel::Scratch& scratch : bound.scratch()) add(scratch);
+  for (const BoundKernel::Scratch& scratch : bound.scratch()) {
+    add_guards(scratch.argument, (*scratch.copies)[copy_], scratch.salt);
+  }
+  for (const auto& [name, buffer] : workload.buffers) {
+    const Argument& argument = buffer.argument();
+    if (argument.role != Role::input || !buffer.has_contents()) continue;
+    checked_.push_back(&argument);
+    byte_checks_.push_back(
+        {.data = buffer.data(), .same_as = buffer.pristine(), .bytes = argument.bytes()});
+  }
 }
 
 BufferCheck::BufferCheck(const PreparedWorkload& workload, const BoundKernel& bound,
@@ -128,19 +140,21 @@ BufferCheck::BufferCheck(const PreparedWorkload& workload, const BoundKernel& bo
     const std::string& name = buffer->argument().name;
     const bool compared = data ? data->answers.contains(name) : workload.expected.contains(name);
     if (buffer->is_result() && compared) results_.push_back(buffer);
-    add(*buffer);
+    add_guards(buffer->argument(), buffer->memory(copy_), buffer->salt());
   }
-  for (const BoundKernel::Scratch& scratch : bound.scratch()) add(scratch);
+  for (const BoundKernel::Scratch& scratch : bound.scratch()) {
+    add_guards(scratch.argument, (*scratch.copies)[copy_], scratch.salt);
+  }
 }
 
-void BufferCheck::add(const DeviceBuffer& buffer) {
-  guarded_.push_back({&buffer.argument(), buffer.data(copy_), buffer.bytes_after(), buffer.salt()});
-}
-
-void BufferCheck::add(const BoundKernel::Scratch& scratch) {
-  const GuardedMemory& memory = (*scratch.copies)[copy_];
-  guarded_.push_back({&scratch.argument, memory.data(),
-                      memory.bytes_after(scratch.argument.bytes()), scratch.salt});
+void BufferCheck::add_guards(const Argument& argument, const GuardedMemory& memory,
+                             std::uint32_t salt) {
+  checked_.push_back(&argument);
+  byte_checks_.push_back({.data = memory.data(),
+                          .bytes = argument.bytes(),
+                          .bytes_after = memory.bytes_after(argument.bytes()),
+                          .salt = salt});
+  ++guards_;
 }
 
 // A reference is compared with itself, which finds elements that are not finite or not written.
@@ -151,7 +165,7 @@ CUdeviceptr BufferCheck::expected(const DeviceBuffer& buffer) const {
 }
 
 void BufferCheck::enqueue(const DeviceKernels& kernels, Findings& findings, CUstream stream) const {
-  findings.begin(results_.size(), guarded_.size() + inputs_.size(), stream);
+  findings.begin(results_.size(), byte_checks_, stream);
   const std::uint64_t mask = data_ != nullptr ? data_->mask : 0;
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const DeviceBuffer& buffer = *results_[i];
@@ -162,15 +176,12 @@ void BufferCheck::enqueue(const DeviceKernels& kernels, Findings& findings, CUst
     kernels.compare(stream, argument.type, bound_.result(buffer, copy_), expected(buffer), mask,
                     argument.elements(), rule, findings.comparison(i));
   }
-  std::size_t next = 0;
-  for (const Guarded& one : guarded_) {
-    kernels.check_guards(stream, one.data, one.argument->bytes(), one.bytes_after, one.salt,
-                         findings.difference(next++));
+  std::int64_t largest = 0;
+  for (const ByteCheck& one : byte_checks_) {
+    largest = std::max(largest, one.same_as != 0 ? one.bytes : kGuardBytes + one.bytes_after);
   }
-  for (const DeviceBuffer* buffer : inputs_) {
-    kernels.compare_bytes(stream, buffer->data(), buffer->pristine(), buffer->argument().bytes(),
-                          findings.difference(next++));
-  }
+  kernels.check_bytes(stream, findings.byte_checks(), static_cast<int>(byte_checks_.size()),
+                      largest, findings.differences());
   findings.fetch(stream);
 }
 
@@ -199,20 +210,16 @@ void BufferCheck::note_errors(const Findings& findings, RunReport& report) const
 }
 
 std::optional<Mismatch> BufferCheck::wrong_bytes(const Findings& findings, CUstream stream) const {
-  std::size_t next = 0;
-  for (const Guarded& one : guarded_) {
-    if (auto wrong = mismatch(*one.argument, {Status::correctness, "overrun"},
-                              findings.found_difference(next++))) {
-      return wrong;
-    }
-  }
-  for (const DeviceBuffer* buffer : inputs_) {
-    const Argument& argument = buffer->argument();
-    auto wrong = mismatch(argument, {Status::correctness, "input_modified"},
-                          findings.found_difference(next++));
+  for (std::size_t i = 0; i < byte_checks_.size(); ++i) {
+    const Argument& argument = *checked_[i];
+    const bool of_guards = i < guards_;
+    const Reason reason = of_guards ? Reason(Status::correctness, "overrun")
+                                    : Reason(Status::correctness, "input_modified");
+    auto wrong = mismatch(argument, reason, findings.found_difference(i));
     if (!wrong) continue;
-    wrong->value = element(buffer->data(), wrong->index, argument.type, stream);
-    wrong->expected = element(buffer->pristine(), wrong->index, argument.type, stream);
+    if (of_guards) return wrong;
+    wrong->value = element(byte_checks_[i].data, wrong->index, argument.type, stream);
+    wrong->expected = element(byte_checks_[i].same_as, wrong->index, argument.type, stream);
     return wrong;
   }
   return std::nullopt;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace smemtune::cuda {
@@ -22,11 +23,13 @@ void prepare_buffers(Refiller& refiller, const PreparedWorkload& workload, const
 /// Memory for what checks find, on the device and on the host; for one check at a time.
 class Findings {
  public:
-  /// Provides memory for this many results, in which nothing has been found yet.
-  void begin(std::size_t comparisons, std::size_t differences, CUstream stream);
+  /// Provides memory for this many comparisons, and for the byte checks, which it takes to the
+  /// device. Nothing has been found yet.
+  void begin(std::size_t comparisons, std::span<const ByteCheck> checks, CUstream stream);
 
   CUdeviceptr comparison(std::size_t i) const;
-  CUdeviceptr difference(std::size_t i) const;
+  CUdeviceptr differences() const;
+  CUdeviceptr byte_checks() const;
 
   /// Copies the results to the host, without waiting for the stream.
   void fetch(CUstream stream) const;
@@ -36,7 +39,7 @@ class Findings {
   const ByteDifference& found_difference(std::size_t i) const;
 
  private:
-  std::size_t bytes() const;
+  std::size_t found_bytes() const;
 
   std::size_t comparisons_ = 0;
   std::size_t differences_ = 0;
@@ -67,15 +70,7 @@ class BufferCheck {
   std::optional<Mismatch> judge(const Findings& findings, CUstream stream, RunReport& report) const;
 
  private:
-  struct Guarded {
-    const Argument* argument = nullptr;
-    CUdeviceptr data = 0;
-    std::int64_t bytes_after = 0;
-    std::uint32_t salt = 0;
-  };
-
-  void add(const DeviceBuffer& buffer);
-  void add(const BoundKernel::Scratch& scratch);
+  void add_guards(const Argument& argument, const GuardedMemory& memory, std::uint32_t salt);
   CUdeviceptr expected(const DeviceBuffer& buffer) const;
   void note_errors(const Findings& findings, RunReport& report) const;
   std::optional<Mismatch> wrong_bytes(const Findings& findings, CUstream stream) const;
@@ -91,8 +86,9 @@ class BufferCheck {
   std::size_t copy_ = 0;
   const DataSet* data_ = nullptr;
   std::vector<const DeviceBuffer*> results_;  ///< Buffers to compare.
-  std::vector<Guarded> guarded_;
-  std::vector<const DeviceBuffer*> inputs_;  ///< Buffers that must not change.
+  std::vector<ByteCheck> byte_checks_;        ///< Guard zones, then inputs that must not change.
+  std::vector<const Argument*> checked_;      ///< Whose buffer each of them checks.
+  std::size_t guards_ = 0;                    ///< How many of them are of guard zones.
 };
 
 }  // namespace smemtune::cuda

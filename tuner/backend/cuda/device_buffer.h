@@ -46,8 +46,8 @@ class DeviceBuffer {
   bool can_redraw() const { return can_redraw_; }
   bool is_result() const { return argument_.is_result(); }
   std::uint32_t salt() const { return salt_; }
-  std::int64_t bytes_after() const { return copies_.front().bytes_after(argument_.bytes()); }
 
+  const GuardedMemory& memory(std::size_t copy) const { return copies_[copy]; }
   CUdeviceptr data(std::size_t copy = 0) const { return copies_[copy].data(); }
   CUdeviceptr pristine() const { return as_address(pristine_.get()); }
   CUdeviceptr expected() const { return as_address(expected_.get()); }

@@ -9,9 +9,10 @@ namespace smemtune::cuda {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr int kMostRows = 65535;
 
-constexpr std::array kEntries = {"refill",  "apply_mask", "check_guards", "compare_bytes",
-                                 "compare", "block",      "stamp",        "spin"};
+constexpr std::array kEntries = {"refill", "apply_mask", "check_bytes", "compare",
+                                 "block",  "stamp",      "spin"};
 
 // The kernels refer to the types by number.
 static_assert(static_cast<int>(ScalarType::int8) == 0 &&
@@ -29,6 +30,7 @@ typedef long long i64;
 struct Kind { u64 first; u64 count; };
 struct Comparison { Kind unwritten, not_finite, mismatch; u64 max_absolute_bits, max_relative_bits; };
 struct ByteDifference { i64 first; u64 count; };
+struct ByteCheck { const u8* data; const u8* same_as; i64 bytes, bytes_after; u32 salt; };
 struct Refill {
   u8* to; const u8* from; i64 bytes, bytes_after, offset; double low, high;
   u32 noise, salt; int element_bytes, poison;
@@ -114,14 +116,31 @@ __device__ void gather(const Kind& mine, Kind* all) {
   atomicAdd(&all->count, mine.count);
 }
 
-// Doubles >= 0 are ordered as their bits are.
+// Doubles >= 0 are ordered as their bits are. One atomic operation for each block: all of them go to
+// one address.
 __device__ void gather_maximum(double mine, u64* all) {
+  __shared__ u64 largest;
+  __syncthreads();
+  if (threadIdx.x == 0) largest = 0;
+  __syncthreads();
   u64 bits = static_cast<u64>(__double_as_longlong(mine));
   for (int lane = 16; lane > 0; lane /= 2) {
     const u64 other = __shfl_xor_sync(0xFFFFFFFFu, bits, lane);
     if (other > bits) bits = other;
   }
-  if (bits != 0 && threadIdx.x % 32 == 0) atomicMax(all, bits);
+  if (bits != 0 && threadIdx.x % 32 == 0) atomicMax(&largest, bits);
+  __syncthreads();
+  if (threadIdx.x == 0 && largest != 0) atomicMax(all, largest);
+}
+
+// 2^exponent. REQUIRES: it is a normal number.
+__device__ double power_of_two(int exponent) {
+  return __longlong_as_double(static_cast<i64>(exponent + 1023) << 52);
+}
+
+// The exponent of a finite number; of 0 and of subnormal numbers less than any normal one's.
+__device__ int exponent_of(double x) {
+  return static_cast<int>(__double_as_longlong(x) >> 52 & 0x7FF) - 1023;
 }
 
 // One kernel for all types: an instance of each would take a second to compile.
@@ -142,22 +161,26 @@ extern "C" __global__ void compare(const u8* actual, const u8* expected, u64 mas
     const u64 bits = bits_at(actual, i, size);
     const u64 kept = bits_at(expected, i, size);
     const u64 expected_bits = mask == 0 ? kept : unmasked(kept, i, size, mask);
+    if (bits == expected_bits && !floating) continue;
     const double value = number(bits, type);
+    const bool finite = isfinite(value);
+    if (bits == expected_bits && finite) continue;
     const double reference = number(expected_bits, type);
     const double difference = distance(bits, expected_bits, type);
-    const bool finite = isfinite(value);
     if (finite && isfinite(reference) && difference > 0) {
       if (difference > max_absolute) max_absolute = difference;
-      if (reference != 0) {
-        const double ratio = difference / fabs(reference);
+      // Divides only where the quotient is larger, up to rounding.
+      const double magnitude = fabs(reference);
+      if (reference != 0 && difference > max_relative * magnitude) {
+        const double ratio = difference / magnitude;
         if (ratio > max_relative) max_relative = ratio;
       }
     }
     // NaN fails.
     double tolerance = absolute + relative * fabs(reference);
     if (ulps > 0 && isfinite(reference)) {
-      const int exponent = reference == 0 ? least_exponent : max(ilogb(reference), least_exponent);
-      tolerance += floating ? ulps * ldexp(1.0, exponent - digits) : ulps;
+      const int exponent = max(exponent_of(reference), least_exponent);
+      tolerance += floating ? ulps * (power_of_two(exponent) * power_of_two(-digits)) : ulps;
     }
     if (finite && difference <= tolerance) continue;
     if (poison >= 0 && bits == poisoned) {
@@ -256,9 +279,8 @@ extern "C" __global__ void refill(const Refill* jobs, i64 before) {
   } else {
     fill(job, thread, stride);
   }
-  if (blockIdx.x != 0) return;
 #pragma unroll 1
-  for (i64 i = threadIdx.x; i < before + job.bytes_after; i += blockDim.x) {
+  for (i64 i = thread; i < before + job.bytes_after; i += stride) {
     const i64 offset = guard_offset(i, job.bytes, before);
     job.to[offset] = guard_byte(offset, job.salt);
   }
@@ -272,33 +294,50 @@ extern "C" __global__ void apply_mask(u64* to, const u64* from, i64 words, u64 m
   }
 }
 
-extern "C" __global__ void check_guards(const u8* data, i64 bytes, i64 before, i64 after, u32 salt,
-                                        ByteDifference* found) {
-  for (i64 i = threadIdx.x; i < before + after; i += blockDim.x) {
-    const i64 offset = guard_offset(i, bytes, before);
-    if (data[offset] == guard_byte(offset, salt)) continue;
-    atomicMin(&found->first, offset);
-    atomicAdd(&found->count, 1ull);
+// No branch in the loop, so that its loads overlap.
+__device__ void check_guards(const ByteCheck& job, i64 before, i64 thread, i64 stride,
+                             ByteDifference* found) {
+  i64 first = 0x7FFFFFFFFFFFFFFF;
+  u64 count = 0;
+#pragma unroll 8
+  for (i64 i = thread; i < before + job.bytes_after; i += stride) {
+    const i64 offset = guard_offset(i, job.bytes, before);
+    const bool differs = job.data[offset] != guard_byte(offset, job.salt);
+    first = differs && offset < first ? offset : first;
+    count += differs;
   }
+  if (count == 0) return;
+  atomicMin(&found->first, first);
+  atomicAdd(&found->count, count);
 }
 
-__device__ void compare_byte(const u8* left, const u8* right, i64 i, ByteDifference* found) {
-  if (left[i] == right[i]) return;
+__device__ void compare_byte(const ByteCheck& job, i64 i, ByteDifference* found) {
+  if (job.data[i] == job.same_as[i]) return;
   atomicMin(&found->first, i);
   atomicAdd(&found->count, 1ull);
 }
 
-extern "C" __global__ void compare_bytes(const u8* left, const u8* right, i64 bytes,
-                                         ByteDifference* found) {
+__device__ void compare_bytes(const ByteCheck& job, i64 thread, i64 stride,
+                              ByteDifference* found) {
+  const u64* words = reinterpret_cast<const u64*>(job.data);
+  const u64* same_as = reinterpret_cast<const u64*>(job.same_as);
+  for (i64 i = thread; i < job.bytes / 8; i += stride) {
+    if (words[i] == same_as[i]) continue;
+    for (i64 k = 8 * i; k < 8 * i + 8; ++k) compare_byte(job, k, found);
+  }
+  if (thread < job.bytes % 8) compare_byte(job, job.bytes / 8 * 8 + thread, found);
+}
+
+// A row of blocks for each check.
+extern "C" __global__ void check_bytes(const ByteCheck* jobs, i64 before, ByteDifference* found) {
+  const ByteCheck job = jobs[blockIdx.y];
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
   const i64 thread = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const u64* left_words = reinterpret_cast<const u64*>(left);
-  const u64* right_words = reinterpret_cast<const u64*>(right);
-  for (i64 i = thread; i < bytes / 8; i += stride) {
-    if (left_words[i] == right_words[i]) continue;
-    for (i64 k = 8 * i; k < 8 * i + 8; ++k) compare_byte(left, right, k, found);
+  if (job.same_as != nullptr) {
+    compare_bytes(job, thread, stride, found + blockIdx.y);
+  } else {
+    check_guards(job, before, thread, stride, found + blockIdx.y);
   }
-  if (thread < bytes % 8) compare_byte(left, right, bytes / 8 * 8 + thread, found);
 }
 
 __device__ u64 timer() {
@@ -383,14 +422,18 @@ void DeviceKernels::launch(CUfunction function, Blocks blocks, int threads, CUst
                 "cuLaunchKernel of a checking kernel");
 }
 
+/// Returns a row of blocks for each of `count` jobs, at most kMostRows, wide enough for the largest.
+DeviceKernels::Blocks DeviceKernels::rows(int count, std::int64_t largest_bytes) const {
+  constexpr std::int64_t kBytesPerBlock = 32 * kThreads;
+  return {static_cast<int>(std::clamp<std::int64_t>(largest_bytes / kBytesPerBlock, 1,
+                                                    std::int64_t{8} * sm_count_)),
+          std::min(count, kMostRows)};
+}
+
 void DeviceKernels::refill(CUstream stream, CUdeviceptr refills, int count,
                            std::int64_t largest_bytes) const {
-  constexpr std::int64_t kBytesPerBlock = 32 * kThreads;
-  constexpr int kMostRows = 65535;
-  const auto blocks = static_cast<int>(
-      std::clamp<std::int64_t>(largest_bytes / kBytesPerBlock, 1, std::int64_t{8} * sm_count_));
   for (int first = 0; first < count; first += kMostRows) {
-    launch(functions_.at("refill"), {blocks, std::min(count - first, kMostRows)}, kThreads, stream,
+    launch(functions_.at("refill"), rows(count - first, largest_bytes), kThreads, stream,
            refills + static_cast<CUdeviceptr>(first) * sizeof(Refill), kGuardBytes);
   }
 }
@@ -401,17 +444,13 @@ void DeviceKernels::apply_mask(CUstream stream, CUdeviceptr to, CUdeviceptr from
          (bytes + 7) / 8, mask);
 }
 
-void DeviceKernels::check_guards(CUstream stream, CUdeviceptr data, std::int64_t bytes,
-                                 std::int64_t bytes_after, std::uint32_t salt,
-                                 CUdeviceptr found) const {
-  launch(functions_.at("check_guards"), {1, 1}, kThreads, stream, data, bytes, kGuardBytes,
-         bytes_after, salt, found);
-}
-
-void DeviceKernels::compare_bytes(CUstream stream, CUdeviceptr left, CUdeviceptr right,
-                                  std::int64_t bytes, CUdeviceptr found) const {
-  launch(functions_.at("compare_bytes"), {8 * sm_count_, 1}, kThreads, stream, left, right, bytes,
-         found);
+void DeviceKernels::check_bytes(CUstream stream, CUdeviceptr checks, int count,
+                                std::int64_t largest_bytes, CUdeviceptr found) const {
+  for (int first = 0; first < count; first += kMostRows) {
+    launch(functions_.at("check_bytes"), rows(count - first, largest_bytes), kThreads, stream,
+           checks + static_cast<CUdeviceptr>(first) * sizeof(ByteCheck), kGuardBytes,
+           found + static_cast<CUdeviceptr>(first) * sizeof(ByteDifference));
+  }
 }
 
 void DeviceKernels::compare(CUstream stream, ScalarType type, CUdeviceptr actual,

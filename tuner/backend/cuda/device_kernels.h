@@ -31,10 +31,19 @@ struct Comparison {
   std::uint64_t max_relative_bits = 0;
 };
 
-/// The result of checking bytes: guard zones, or two buffers that should be equal. As the device
-/// writes it.
+/// A check of bytes, as the device reads it: that a buffer equals another one, where `same_as` is
+/// set, else that its guard zones have the pattern of `salt`. Buffers begin at multiples of 8.
+struct ByteCheck {
+  CUdeviceptr data = 0;
+  CUdeviceptr same_as = 0;
+  std::int64_t bytes = 0;
+  std::int64_t bytes_after = 0;  ///< Size of the guard zone behind the data.
+  std::uint32_t salt = 0;
+};
+
+/// The result of a ByteCheck, as the device writes it.
 struct ByteDifference {
-  std::int64_t first = INT64_MAX;  ///< Lowest offset.
+  std::int64_t first = INT64_MAX;  ///< Lowest offset from the data's beginning.
   std::uint64_t count = 0;
 };
 
@@ -85,14 +94,9 @@ class DeviceKernels {
   void apply_mask(CUstream stream, CUdeviceptr to, CUdeviceptr from, std::int64_t bytes,
                   std::uint64_t mask) const;
 
-  /// Checks the guard zones for their pattern; offsets count from `data`. `found` is a
-  /// ByteDifference.
-  void check_guards(CUstream stream, CUdeviceptr data, std::int64_t bytes, std::int64_t bytes_after,
-                    std::uint32_t salt, CUdeviceptr found) const;
-
-  /// Compares two buffers, which begin at multiples of 8. `found` is a ByteDifference.
-  void compare_bytes(CUstream stream, CUdeviceptr left, CUdeviceptr right, std::int64_t bytes,
-                     CUdeviceptr found) const;
+  /// Makes the `count` ByteChecks at `checks`, each with a ByteDifference at `found`.
+  void check_bytes(CUstream stream, CUdeviceptr checks, int count, std::int64_t largest_bytes,
+                   CUdeviceptr found) const;
 
   /// Compares elements. `expected` is kept under `mask`, unless that is 0. `found` is a Comparison.
   void compare(CUstream stream, ScalarType type, CUdeviceptr actual, CUdeviceptr expected,
@@ -116,6 +120,7 @@ class DeviceKernels {
     int x = 1;
     int y = 1;
   };
+  Blocks rows(int count, std::int64_t largest_bytes) const;
   template <typename... Arguments>
   void launch(CUfunction function, Blocks blocks, int threads, CUstream stream,
               Arguments... arguments) const;

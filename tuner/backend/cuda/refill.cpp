@@ -14,7 +14,7 @@ void Refiller::add(const DeviceBuffer& buffer, std::size_t copy, std::uint64_t k
   refills_.push_back({.to = buffer.data(copy),
                       .from = buffer.has_contents() ? buffer.pristine() : 0,
                       .bytes = argument.bytes(),
-                      .bytes_after = buffer.bytes_after(),
+                      .bytes_after = buffer.memory(copy).bytes_after(argument.bytes()),
                       .offset = how.offset,
                       .low = how.low,
                       .high = how.high,
@@ -43,7 +43,8 @@ void Refiller::run() {
   // The source is pageable memory, which is read before the call returns.
   copy(there_.get(), refills_.data(), refills_.size() * sizeof(Refill), cudaMemcpyHostToDevice,
        stream_);
-  const std::int64_t largest = std::ranges::max(refills_, {}, &Refill::bytes).bytes;
+  std::int64_t largest = 0;
+  for (const Refill& one : refills_) largest = std::max({largest, one.bytes, one.bytes_after});
   kernels_.refill(stream_, as_address(there_.get()), static_cast<int>(refills_.size()), largest);
   refills_.clear();
 }
