@@ -18,6 +18,8 @@ constexpr std::string_view kAssertions = "smemtune_signature";
 
 // Every name begins with smt or smemtune, so that no macro of a kernel has the same name. The types
 // of cuda_fp16.h and its kin are declared here, because the source may not include these headers.
+// There are no static data members, because each would become a variable of every module, which
+// takes longer to load then.
 constexpr const char* kSignatureTraits = R"cuda(
 
 #line 1 "smemtune_signature.h"
@@ -31,12 +33,12 @@ namespace smemtune_signature {
 template <bool smt_fits, class SmtType> struct smt_passes;
 template <class SmtType> struct smt_passes<true, SmtType> {};
 template <int smt_count> struct smt_number {};
-template <class SmtType> struct smt_bare { typedef SmtType smt_type; static constexpr bool smt_const = false; };
-template <class SmtType> struct smt_bare<const SmtType> : smt_bare<SmtType> { static constexpr bool smt_const = true; };
+template <class SmtType> struct smt_bare { typedef SmtType smt_type; static constexpr bool smt_const() { return false; } };
+template <class SmtType> struct smt_bare<const SmtType> : smt_bare<SmtType> { static constexpr bool smt_const() { return true; } };
 template <class SmtType> struct smt_bare<volatile SmtType> : smt_bare<SmtType> {};
-template <class SmtType> struct smt_bare<const volatile SmtType> : smt_bare<SmtType> { static constexpr bool smt_const = true; };
+template <class SmtType> struct smt_bare<const volatile SmtType> : smt_bare<SmtType> { static constexpr bool smt_const() { return true; } };
 enum { smt_other, smt_integer, smt_real, smt_half, smt_bfloat16, smt_e4m3, smt_e5m2, smt_void, smt_address };
-template <int smt_k, int smt_size, int smt_element = smt_size> struct smt_kind { static constexpr int smt_is = smt_k; static constexpr int smt_bytes = smt_size; static constexpr int smt_each = smt_element; };
+template <int smt_k, int smt_size, int smt_element = smt_size> struct smt_kind { static constexpr int smt_is() { return smt_k; } static constexpr int smt_bytes() { return smt_size; } static constexpr int smt_each() { return smt_element; } };
 template <class SmtType> struct smt_about : smt_kind<__is_enum(SmtType) ? smt_integer : smt_other, sizeof(SmtType)> {};
 template <class SmtType> struct smt_about<SmtType*> : smt_kind<smt_address, 8> {};
 template <> struct smt_about<void> : smt_kind<smt_void, 1> {};
@@ -72,25 +74,24 @@ template <> struct smt_about<__nv_bfloat162> : smt_kind<smt_bfloat16, 4, 2> {};
 // Whether what is wanted may be taken as SmtAbout: as its like, as its bits, or carried by vectors
 // of larger elements.
 template <class SmtAbout, int smt_k, int smt_size> struct smt_holds {
-  static constexpr bool smt_bits = smt_size == SmtAbout::smt_each && (smt_k == smt_integer || SmtAbout::smt_is == smt_integer) && smt_k != smt_real && SmtAbout::smt_is != smt_real;
-  static constexpr bool smt_carried = SmtAbout::smt_each < SmtAbout::smt_bytes && smt_size < SmtAbout::smt_each && smt_k != smt_real;
-  static constexpr bool smt_value =
-      SmtAbout::smt_is == smt_void    ? true
-    : SmtAbout::smt_is == smt_address ? smt_k == smt_integer && smt_size == 8
-    : SmtAbout::smt_is == smt_other   ? SmtAbout::smt_bytes % smt_size == 0
-    : (SmtAbout::smt_is == smt_k && SmtAbout::smt_each == smt_size) || smt_bits || smt_carried;
+  static constexpr bool smt_bits() { return smt_size == SmtAbout::smt_each() && (smt_k == smt_integer || SmtAbout::smt_is() == smt_integer) && smt_k != smt_real && SmtAbout::smt_is() != smt_real; }
+  static constexpr bool smt_carried() { return SmtAbout::smt_each() < SmtAbout::smt_bytes() && smt_size < SmtAbout::smt_each() && smt_k != smt_real; }
+  static constexpr bool smt_value() { return SmtAbout::smt_is() == smt_void    ? true
+    : SmtAbout::smt_is() == smt_address ? smt_k == smt_integer && smt_size == 8
+    : SmtAbout::smt_is() == smt_other   ? SmtAbout::smt_bytes() % smt_size == 0
+    : (SmtAbout::smt_is() == smt_k && SmtAbout::smt_each() == smt_size) || smt_bits() || smt_carried(); }
 };
 template <class SmtType> struct smt_parameter {
   typedef smt_about<SmtType> smt_its;
-  static constexpr bool smt_writes = true;
+  static constexpr bool smt_writes() { return true; }
   template <int smt_k, int smt_size> static constexpr bool smt_buffer() { return false; }
   template <int smt_k, int smt_size, bool smt_zero> static constexpr bool smt_number() {
-    return smt_its::smt_is == smt_other ? smt_its::smt_bytes == smt_size
-         : smt_its::smt_each == smt_its::smt_bytes && smt_its::smt_bytes == smt_size &&
-           (smt_its::smt_is == smt_k || (smt_its::smt_is == smt_integer && smt_k != smt_real));
+    return smt_its::smt_is() == smt_other ? smt_its::smt_bytes() == smt_size
+         : smt_its::smt_each() == smt_its::smt_bytes() && smt_its::smt_bytes() == smt_size &&
+           (smt_its::smt_is() == smt_k || (smt_its::smt_is() == smt_integer && smt_k != smt_real));
   }
   template <int smt_size> static constexpr bool smt_bytes() { return sizeof(SmtType) == smt_size; }
-  template <int smt_size> static constexpr bool smt_handle() { return sizeof(SmtType) == smt_size && (smt_its::smt_is == smt_other || smt_its::smt_is == smt_integer); }
+  template <int smt_size> static constexpr bool smt_handle() { return sizeof(SmtType) == smt_size && (smt_its::smt_is() == smt_other || smt_its::smt_is() == smt_integer); }
 };
 struct smt_word : smt_parameter<long long> {
   template <int smt_k, int smt_size> static constexpr bool smt_buffer() { return true; }
@@ -98,15 +99,15 @@ struct smt_word : smt_parameter<long long> {
 template <> struct smt_parameter<unsigned long> : smt_word {};
 template <> struct smt_parameter<unsigned long long> : smt_word {};
 template <class SmtType> struct smt_parameter<SmtType*> {
-  static constexpr bool smt_writes = !smt_bare<SmtType>::smt_const;
-  template <int smt_k, int smt_size> static constexpr bool smt_buffer() { return smt_holds<smt_about<typename smt_bare<SmtType>::smt_type>, smt_k, smt_size>::smt_value; }
+  static constexpr bool smt_writes() { return !smt_bare<SmtType>::smt_const(); }
+  template <int smt_k, int smt_size> static constexpr bool smt_buffer() { return smt_holds<smt_about<typename smt_bare<SmtType>::smt_type>, smt_k, smt_size>::smt_value(); }
   template <int smt_k, int smt_size, bool smt_zero> static constexpr bool smt_number() { return smt_zero && smt_size == 8; }
   template <int smt_size> static constexpr bool smt_bytes() { return false; }
   template <int smt_size> static constexpr bool smt_handle() { return false; }
 };
 struct smt_absent {};
 template <> struct smt_parameter<smt_absent> {
-  static constexpr bool smt_writes = true;
+  static constexpr bool smt_writes() { return true; }
   template <int smt_k, int smt_size> static constexpr bool smt_buffer() { return true; }
   template <int smt_k, int smt_size, bool smt_zero> static constexpr bool smt_number() { return true; }
   template <int smt_size> static constexpr bool smt_bytes() { return true; }
@@ -117,7 +118,7 @@ template <class SmtFirst, class... SmtRest> struct smt_nth<0, SmtFirst, SmtRest.
 template <int smt_place, class SmtFirst, class... SmtRest> struct smt_nth<smt_place, SmtFirst, SmtRest...> : smt_nth<smt_place - 1, SmtRest...> {};
 template <class SmtEntry> struct smt_takes;
 template <class... SmtRest> struct smt_takes<void (*)(SmtRest...)> {
-  static constexpr int smt_count = sizeof...(SmtRest);
+  static constexpr int smt_count() { return sizeof...(SmtRest); }
   template <int smt_place> struct smt_at : smt_nth<smt_place, SmtRest...> {};
 };
 template <class SmtEntry, int smt_place> struct smt_is {
@@ -220,7 +221,7 @@ std::string names_of(const std::vector<PassedArgument>& arguments) {
 
 Assertion count_assertion(const PassedArguments& launch) {
   const std::string count =
-      "smemtune_signature::smt_takes<decltype(&" + launch.name_expression + ")>::smt_count";
+      "smemtune_signature::smt_takes<decltype(&" + launch.name_expression + ")>::smt_count()";
   const std::size_t passed = launch.arguments.size();
   return {count + " == " + std::to_string(passed), "smemtune_signature::smt_number<" + count + ">",
           launch.name_expression, launch.name_expression + " takes ",
@@ -258,7 +259,7 @@ std::vector<Assertion> written_assertions(const Signature& signature) {
       } else {
         one.condition += " || ";
       }
-      one.condition += parameter + "::smt_as::smt_writes";
+      one.condition += parameter + "::smt_as::smt_writes()";
     }
   }
   std::vector<Assertion> assertions;

@@ -76,8 +76,8 @@ TEST(Signature, AsksThatSomeLaunchCanWriteEachResult) {
   signature.push_back(signature.front());
   std::swap(signature.back().arguments[0], signature.back().arguments[1]);
   const std::string text = signature_assertions(request);
-  EXPECT_THAT(text, HasSubstr(", 0>::smt_as::smt_writes || smemtune_signature::smt_is<decltype(&"
-                              "ns::dbl<64>), 1>::smt_as::smt_writes"));
+  EXPECT_THAT(text, HasSubstr(", 0>::smt_as::smt_writes() || smemtune_signature::smt_is<decltype(&"
+                              "ns::dbl<64>), 1>::smt_as::smt_writes()"));
   EXPECT_THAT(signature_assertions(without_signatures(request)), IsEmpty());
 }
 

@@ -80,10 +80,9 @@ __global__ void k(float* x, const uint8_t* bytes, int64_t n, size_t m) {
   }
 }
 
-/// Returns why the entry `k` of `text`, passed a buffer of `type` and an int, is refused; empty if
-/// it is not.
-std::string refused(NvrtcCompiler& compiler, const std::string& text, ScalarType type,
-                    const std::string& entry = "k", bool is_result = false) {
+/// Returns the request to compile `entry` of `text`, which is passed a buffer of `type` and an int.
+CompileRequest with_signature(const std::string& text, ScalarType type,
+                              const std::string& entry = "k", bool is_result = false) {
   CompileRequest request;
   request.architecture = "sm_90";
   request.source.files = {{.name = "k.cu", .text = text}};
@@ -92,6 +91,13 @@ std::string refused(NvrtcCompiler& compiler, const std::string& text, ScalarType
       .name = "a", .kind = PassedArgument::Kind::buffer, .type = type, .is_result = is_result};
   const PassedArgument n = {.name = "n", .type = ScalarType::int32};
   request.signatures = {{{.name_expression = entry, .arguments = {a, n}}}};
+  return request;
+}
+
+/// Returns why that is refused; empty if it is not.
+std::string refused(NvrtcCompiler& compiler, const std::string& text, ScalarType type,
+                    const std::string& entry = "k", bool is_result = false) {
+  CompileRequest request = with_signature(text, type, entry, is_result);
   const auto compiled = compiler.compile(request);
   request.name_expressions.clear();
   const auto looked = compiler.compile(request);
@@ -125,6 +131,16 @@ TEST_F(NvrtcCompilerTest, HoldsSignaturesAgainstWhatIsPassed) {
   EXPECT_EQ(of("long* x, int m", ScalarType::int64), "");
   EXPECT_EQ(of("char* x, int m", ScalarType::uint8), "");
   EXPECT_EQ(of("unsigned short* x, int m", ScalarType::bfloat16), "");
+}
+
+TEST_F(NvrtcCompilerTest, LeavesNothingOfASignatureInTheModule) {
+  const CompileRequest request =
+      with_signature("__global__ void k(float* x, int m) { x[m] = 1; }", ScalarType::float32);
+  ASSERT_FALSE(request.signatures.empty());
+  const auto held = compiler_->compile(request);
+  const auto plain = compiler_->compile(without_signatures(request));
+  ASSERT_TRUE(held && plain);
+  EXPECT_EQ(held->image, plain->image);
 }
 
 TEST_F(NvrtcCompilerTest, TellsHalvesFromBfloats) {
