@@ -6,10 +6,16 @@
 #include "tuner/core/value.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <exception>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <system_error>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -86,6 +92,12 @@ Whole calculated(DefinitionOperation operation, Whole left, Whole right) {
   }
 }
 
+// Elements that a thread evaluates at once.
+constexpr std::uint64_t kBlock = 256;
+// So few operations take less time than starting threads.
+constexpr double kShort = 1'000'000;
+constexpr double kMostInBatch = 4096;
+
 bool holds(DefinitionOperation comparison, const auto& left, const auto& right) {
   using Operation = DefinitionOperation;
   switch (comparison) {
@@ -106,15 +118,18 @@ bool holds(DefinitionOperation comparison, const auto& left, const auto& right) 
 
 }  // namespace
 
-/// Evaluates a program for the indices in its slots.
+/// Evaluates a program for the indices in its slots. A copy shares the operations that may be
+/// spent.
 class Definition::Evaluation {
+  struct Element {
+    double value = 0;
+    std::uint64_t bits = 0;  ///< Only of an element that is evaluated in integers.
+  };
+
  public:
   Evaluation(const Program& program, const std::map<std::string, HostArray>& arrays,
-             const std::map<std::string, double>& scalars, std::uint64_t max_operations)
-      : program_(program),
-        slots_(program.slots),
-        max_operations_(max_operations),
-        operations_left_(max_operations) {
+             const std::map<std::string, double>& scalars)
+      : program_(program), slots_(program.slots) {
     for (std::size_t i = 0; i < program.arrays.size(); ++i) {
       arrays_.push_back(&checked(arrays, program.arrays[i], program.dimensions[i]));
     }
@@ -129,22 +144,21 @@ class Definition::Evaluation {
     if (!is_floating(output_type_)) find_whole(program_.root);
   }
 
-  HostArray output() {
-    HostArray output;
-    output.shape = output_shape_;
-    output.type = output_type_;
+  HostArray output(std::uint64_t operations, unsigned threads) {
+    HostArray output = {.shape = output_shape_, .elements = {}, .type = output_type_};
     const std::uint64_t count = elements();
-    if (count > operations_left_) fail_too_many(program_.root.column);
-    output.elements.reserve(count);
-    std::fill_n(slots_.begin(), output_shape_.size(), 0);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      spend(program_.root.column);
-      add_element(output.elements, output.bits);
-      for (std::size_t d = output_shape_.size(); d-- > 0;) {
-        if (++slots_[d] < output.shape[d]) break;
-        slots_[d] = 0;
+    allow(operations);
+    if (count > operations) fail_too_many(program_.root.column);
+    output.elements.resize(count);
+    if (program_.root.is_whole) output.bits.resize(count);
+    const std::uint64_t blocks = (count + kBlock - 1) / kBlock;
+    in_parallel(blocks, threads, [&](Evaluation& own, std::uint64_t block) {
+      for (std::uint64_t i = kBlock * block; i < std::min(count, kBlock * (block + 1)); ++i) {
+        const auto [element, bits] = own.element_at(static_cast<std::int64_t>(i));
+        output.elements[i] = element;
+        if (!output.bits.empty()) output.bits[i] = bits;
       }
-    }
+    });
     return output;
   }
 
@@ -154,14 +168,23 @@ class Definition::Evaluation {
     allow(effort.one_element);
     DefinedElements found;
     for (const std::int64_t element : spread_sample(output_shape_, kProbed, seed)) {
-      const bool is_added = add(element, found);
+      try {
+        const Element one = affordable_element(element);
+        add(element, one, found);
+      } catch (const TooManyOperations&) {
+        if (found.at.empty()) throw;
+        break;
+      }
       allow(effort.whole);
-      if (!is_added || spent_ >= effort.sample) break;
+      if (spent_ >= effort.sample) break;
     }
     if (found.at.empty()) return found;
     const double mean = static_cast<double>(spent_) / static_cast<double>(found.at.size());
-    if (mean * static_cast<double>(elements()) <= static_cast<double>(effort.whole)) {
-      if (auto all = whole(effort.whole)) return std::move(*all);
+    const double expected = mean * static_cast<double>(elements());
+    if (expected <= static_cast<double>(effort.whole)) {
+      if (auto all = whole(effort.whole, expected < kShort ? 1 : effort.threads)) {
+        return std::move(*all);
+      }
     }
     const auto bought = [mean](std::uint64_t operations) {
       return static_cast<std::uint64_t>(static_cast<double>(operations) / mean);
@@ -169,7 +192,11 @@ class Definition::Evaluation {
     const std::uint64_t wanted = std::min(
         kMostSampled,
         std::max(bought(effort.sample), std::min(bought(effort.whole), effort.least_elements)));
-    if (wanted > found.at.size()) sample(wanted, effort, seed, found);
+    if (wanted > found.at.size()) {
+      const double batch = static_cast<double>(effort.sample) / mean / 8;
+      sample(spread_sample(output_shape_, wanted, seed), effort,
+             static_cast<std::size_t>(std::clamp(batch, 1.0, kMostInBatch)), found);
+    }
     found.operations = spent_;
     return found;
   }
@@ -185,15 +212,53 @@ class Definition::Evaluation {
 
   /// Sets the number of operations that may be spent from now on.
   void allow(std::uint64_t operations) {
-    spent_ += max_operations_ - operations_left_;
-    max_operations_ = operations_left_ = operations;
+    spent_ += spent();
+    allowed_ = operations;
+    operations_left_ = 0;
+    pool_->store(operations);
+  }
+
+  /// Returns the operations spent since the last allow().
+  std::uint64_t spent() const { return allowed_ - left(); }
+  std::uint64_t left() const { return pool_->load() + operations_left_; }
+
+  /// Calls work(evaluation, i) for each i below `count`, from several threads, each of which has an
+  /// evaluation of its own. Throws what the lowest i throws of those that throw.
+  void in_parallel(std::uint64_t count, unsigned threads, const auto& work) {
+    std::atomic<std::uint64_t> next = 0;
+    std::mutex mutex;
+    std::uint64_t failed = count;
+    std::exception_ptr error;
+    const auto run = [&](Evaluation& own) {
+      for (std::uint64_t i = next++; i < count; i = next++) {
+        try {
+          work(own, i);
+        } catch (...) {
+          const std::scoped_lock lock(mutex);
+          if (i < failed) error = std::current_exception();
+          failed = std::min(failed, i);
+          next = count;
+        }
+      }
+      *pool_ += std::exchange(own.operations_left_, 0);
+    };
+    {
+      std::vector<std::jthread> others;
+      try {
+        while (others.size() + 1 < std::min<std::uint64_t>(threads, count)) {
+          others.emplace_back([&run, own = *this]() mutable { run(own); });
+        }
+      } catch (const std::system_error&) {  // Fewer threads do the work as well.
+      }
+      run(*this);
+    }
+    if (error) std::rethrow_exception(error);
   }
 
   /// Evaluates all elements; nullopt if that needs more operations.
-  std::optional<DefinedElements> whole(std::uint64_t operations) {
-    allow(operations);
+  std::optional<DefinedElements> whole(std::uint64_t operations, unsigned threads) {
     try {
-      HostArray all = output();
+      HostArray all = output(operations, threads);
       allow(0);
       return DefinedElements{.at = {},
                              .values = std::move(all.elements),
@@ -204,17 +269,39 @@ class Definition::Evaluation {
     }
   }
 
-  /// Replaces `found` by the elements of a sample.
-  void sample(std::uint64_t wanted, const DefinitionEffort& effort, std::uint64_t seed,
-              DefinedElements& found) {
+  /// Replaces `found` by these elements, or as many of them as the effort allows.
+  void sample(const std::vector<std::int64_t>& all, const DefinitionEffort& effort,
+              std::size_t batch, DefinedElements& found) {
     found = DefinedElements();
     allow(std::max(effort.whole, effort.sample));
-    for (const std::int64_t element : spread_sample(output_shape_, wanted, seed)) {
-      const bool is_enough = found.at.size() >= effort.least_elements &&
-                             max_operations_ - operations_left_ >= effort.sample;
-      if (is_enough || !add(element, found)) break;
+    for (std::size_t begin = 0; begin < all.size(); begin += batch) {
+      const bool is_enough = found.at.size() >= effort.least_elements && spent() >= effort.sample;
+      if (is_enough ||
+          !add_batch(std::span(all).subspan(begin).first(std::min(batch, all.size() - begin)),
+                     effort.threads, found)) {
+        break;
+      }
     }
     allow(0);
+  }
+
+  /// Adds elements until one costs more than may be spent. Returns false then.
+  bool add_batch(std::span<const std::int64_t> batch, unsigned threads, DefinedElements& found) {
+    std::vector<std::optional<Element>> values(batch.size());
+    try {
+      in_parallel(batch.size(), threads, [&](Evaluation& own, std::uint64_t i) {
+        values[i] = own.affordable_element(batch[i]);
+      });
+    } catch (const TooManyOperations&) {  // Some have no value then.
+    }
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (!values[i]) {
+        if (found.at.empty()) fail_too_many(program_.root.column);
+        return false;
+      }
+      add(batch[i], *values[i], found);
+    }
+    return true;
   }
 
   /// Estimates the number of operations without spending them: every loop's body is assumed to cost
@@ -241,36 +328,32 @@ class Definition::Evaluation {
     return sum;
   }
 
-  /// Adds the value of an element. Returns false if it costs more than may be spent and is not the
-  /// first.
-  bool add(std::int64_t element, DefinedElements& found) {
-    std::int64_t rest = element;
-    for (std::size_t d = output_shape_.size(); d-- > 0;) {
-      slots_[d] = rest % output_shape_[d];
-      rest /= output_shape_[d];
-    }
-    try {
-      if (cost(program_.root) > static_cast<double>(operations_left_)) {
-        fail_too_many(program_.root.column);
-      }
-      spend(program_.root.column);
-      add_element(found.values, found.bits);
-    } catch (const TooManyOperations&) {
-      if (found.at.empty()) throw;
-      return false;
-    }
-    found.at.push_back(element);
-    return true;
+  /// Returns the value of an element, unless it is known beforehand to cost more than is left.
+  Element affordable_element(std::int64_t number) {
+    set_indices(number);
+    if (cost(program_.root) > static_cast<double>(left())) fail_too_many(program_.root.column);
+    return element_at(number);
   }
 
-  /// Adds the definition's value for the indices in the slots.
-  void add_element(std::vector<double>& elements, std::vector<std::uint64_t>& bits) {
-    if (!program_.root.is_whole) {
-      elements.push_back(value<double>(program_.root));
-      return;
+  void set_indices(std::int64_t number) {
+    for (std::size_t d = output_shape_.size(); d-- > 0;) {
+      slots_[d] = number % output_shape_[d];
+      number /= output_shape_[d];
     }
-    bits.push_back(bits_of(value<Whole>(program_.root), output_type_));
-    elements.push_back(static_cast<double>(whole_of(bits.back(), output_type_)));
+  }
+
+  Element element_at(std::int64_t number) {
+    set_indices(number);
+    spend(program_.root.column);
+    if (!program_.root.is_whole) return {.value = value<double>(program_.root)};
+    const std::uint64_t bits = bits_of(value<Whole>(program_.root), output_type_);
+    return {.value = static_cast<double>(whole_of(bits, output_type_)), .bits = bits};
+  }
+
+  void add(std::int64_t number, const Element& element, DefinedElements& found) const {
+    found.at.push_back(number);
+    found.values.push_back(element.value);
+    if (program_.root.is_whole) found.bits.push_back(element.bits);
   }
 
   /// Finds which parts of an integer output's definition are whole numbers.
@@ -346,15 +429,25 @@ class Definition::Evaluation {
 
   [[noreturn]] void fail_too_many(std::size_t column) const {
     try {
-      fail(column, "more than " + std::to_string(max_operations_) + " operations are needed");
+      fail(column, "more than " + std::to_string(allowed_) + " operations are needed");
     } catch (const ExpressionError& error) {
       throw TooManyOperations(error.what());
     }
   }
 
   void spend(std::size_t column) {
-    if (operations_left_ == 0) fail_too_many(column);
+    if (operations_left_ == 0) take_operations(column);
     --operations_left_;
+  }
+
+  /// Takes operations from those that all threads share.
+  void take_operations(std::size_t column) {
+    constexpr std::uint64_t kTaken = 4096;
+    std::uint64_t left = pool_->load();
+    while (!pool_->compare_exchange_weak(left, left - std::min(left, kTaken))) {
+    }
+    operations_left_ = std::min(left, kTaken);
+    if (operations_left_ == 0) fail_too_many(column);
   }
 
   // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
@@ -470,8 +563,10 @@ class Definition::Evaluation {
   std::vector<double> scalars_;
   std::vector<std::int64_t> output_shape_;
   ScalarType output_type_ = ScalarType::float64;
-  std::uint64_t max_operations_;
-  std::uint64_t operations_left_;
+  std::shared_ptr<std::atomic<std::uint64_t>> pool_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);  ///< Shared by the threads' evaluations.
+  std::uint64_t operations_left_ = 0;                   ///< Taken from the pool.
+  std::uint64_t allowed_ = 0;
   std::uint64_t spent_ = 0;  ///< Operations spent before the last allow().
 };
 
@@ -482,14 +577,14 @@ const std::vector<std::string>& Definition::arrays() const { return program_->ar
 HostArray Definition::evaluate(const std::map<std::string, HostArray>& arrays,
                                const std::map<std::string, double>& scalars,
                                std::uint64_t max_operations) const {
-  return Evaluation(*program_, arrays, scalars, max_operations).output();
+  return Evaluation(*program_, arrays, scalars).output(max_operations, 1);
 }
 
 DefinedElements Definition::evaluate_some(const std::map<std::string, HostArray>& arrays,
                                           const std::map<std::string, double>& scalars,
                                           const DefinitionEffort& effort,
                                           std::uint64_t seed) const {
-  return Evaluation(*program_, arrays, scalars, 0).some(effort, seed);
+  return Evaluation(*program_, arrays, scalars).some(effort, seed);
 }
 
 }  // namespace smemtune

@@ -50,6 +50,7 @@ struct DefinitionEffort {
   std::uint64_t sample = 25'000'000;
   std::size_t least_elements = 64;            ///< Samples smaller than this may cost up to `whole`.
   std::uint64_t one_element = 1'000'000'000;  ///< Most operations for the first element.
+  unsigned threads = 1;
 };
 
 /// A formula for what a problem's kernels compute, evaluated on the host: the independent check of

@@ -213,6 +213,26 @@ TEST(DefinedElements, AreAllWhereTheEffortAllowsThat) {
   EXPECT_LT(all.operations, 7000u);
 }
 
+TEST(DefinedElements, AreTheSameFromSeveralThreads) {
+  constexpr std::int64_t kCount = 300'000;
+  for (const DefinitionEffort& effort :
+       {DefinitionEffort{}, DefinitionEffort{.whole = 2'000'000, .sample = 1'000'000}}) {
+    DefinitionEffort several = effort;
+    several.threads = 5;
+    const DefinedElements all = some_of(kCount, effort);
+    const DefinedElements same = some_of(kCount, several);
+    EXPECT_EQ(same.at, all.at);
+    EXPECT_EQ(same.values, all.values);
+    EXPECT_EQ(same.operations, all.operations);
+  }
+  try {
+    some_of(kCount, {.threads = 5}, "in[i + (i == 100001 || i == 200001) * N * i] + sum(k < K, k)");
+    FAIL();
+  } catch (const ExpressionError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("in[500005] lies outside, the shape is [300000]"));
+  }
+}
+
 TEST(DefinedElements, AreASampleOfWhatCostsMore) {
   const DefinedElements some = some_of(1000, {.whole = 4000, .sample = 1000, .least_elements = 10});
   EXPECT_NEAR(static_cast<double>(some.values.size()), 200, 20) << "of five operations each";

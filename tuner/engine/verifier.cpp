@@ -3,6 +3,7 @@
 #include "tuner/backend/contents.h"
 #include "tuner/backend/element_codec.h"
 #include "tuner/backend/tolerances.h"
+#include "tuner/backend/usable_cores.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/derived_tolerance.h"
 #include "tuner/core/reasons.h"
@@ -335,7 +336,7 @@ std::string not_compared(const std::string& output, const Check& reference,
 /// Evaluates as many elements as the budget allows; for a sum all of them or none.
 DefinedElements evaluate(const DefinitionRun& run, const Definition& definition,
                          const Argument& output, std::uint64_t seed, DefinitionBudget& budget) {
-  DefinitionEffort effort;
+  DefinitionEffort effort = {.threads = usable_cores()};
   effort.whole = std::max(budget.operations, effort.sample);
   effort.one_element = std::max(kDearElement * budget.operations, effort.whole);
   if (output.compares_sum) effort.sample = effort.least_elements = 0;
