@@ -79,10 +79,14 @@ Stopwatch::Stopwatch(const DeviceKernels& kernels, CUstream stream, int sm_count
       flush_bytes_(static_cast<std::size_t>(2 * l2_bytes)),
       flush_(allocate(std::max<std::size_t>(flush_bytes_, 1))),
       stamps_(allocate(2 * kStampBytes)),
+      host_stamps_(make_pinned(2 * kStampBytes)),
       mapped_(make_pinned(sizeof(Mapped))),
+      flag_(device_address(&mapped(mapped_).flag)),
+      timed_out_(device_address(&mapped(mapped_).timed_out)),
       start_(make_event()),
       stop_(make_event()) {
   new (mapped_.get()) Mapped;
+  check(cudaMemsetAsync(stamps_.get(), 0, 2 * kStampBytes, stream_), "cudaMemsetAsync");
   if (sm_count > static_cast<int>(kStampSlots)) {
     throw UnavailableError(std::to_string(sm_count) + " multiprocessors, at most " +
                            std::to_string(kStampSlots) + " are supported");
@@ -96,15 +100,12 @@ void Stopwatch::flush_l2() const {
 Outcome<Interval> Stopwatch::time(const std::function<std::optional<Failure>()>& enqueue,
                                   const std::function<void()>& afterwards) {
   Mapped& shared = mapped(mapped_);
-  const CUdeviceptr flag = device_address(&shared.flag);
-  const CUdeviceptr timed_out = device_address(&shared.timed_out);
   const auto stamps = as_address(stamps_.get());
   ++ticket_;
   std::optional<Failure> failure;
   {
     const Release release(shared, ticket_);
-    check(cudaMemsetAsync(stamps_.get(), 0, 2 * kStampBytes, stream_), "cudaMemsetAsync");
-    kernels_.block(stream_, flag, timed_out, ticket_, kBlockTimeoutNs);
+    kernels_.block(stream_, flag_, timed_out_, ticket_, kBlockTimeoutNs);
     kernels_.stamp(stream_, stamps, kStampSlots);
     check(cudaEventRecord(start_.get(), stream_), "cudaEventRecord");
     failure = enqueue();
@@ -112,6 +113,7 @@ Outcome<Interval> Stopwatch::time(const std::function<std::optional<Failure>()>&
     kernels_.stamp(stream_, stamps + kStampBytes, kStampSlots);
   }
   if (!failure && afterwards) afterwards();
+  copy(host_stamps_.get(), stamps_.get(), 2 * kStampBytes, cudaMemcpyDeviceToHost, stream_);
   synchronize(stream_);
   if (failure) return *failure;
   Interval measured = interval();
@@ -121,13 +123,17 @@ Outcome<Interval> Stopwatch::time(const std::function<std::optional<Failure>()>&
 
 void Stopwatch::release() { mapped(mapped_).flag.store(ticket_); }
 
-Interval Stopwatch::interval() const {
+/// Ignores the stamps that multiprocessors wrote in earlier stretches.
+Interval Stopwatch::interval() {
   float elapsed_ms = 0;
   check(cudaEventElapsedTime(&elapsed_ms, start_.get(), stop_.get()), "cudaEventElapsedTime");
-  std::vector<ClockStamp> stamps(std::size_t{2} * kStampSlots);
-  copy(stamps.data(), stamps_.get(), 2 * kStampBytes, cudaMemcpyDeviceToHost, stream_);
-  synchronize(stream_);
-  const std::span<const ClockStamp> all = stamps;
+  const std::span all(static_cast<ClockStamp*>(host_stamps_.get()), std::size_t{2} * kStampSlots);
+  std::uint64_t latest_ns = last_ns_;
+  for (ClockStamp& stamp : all) {
+    latest_ns = std::max(latest_ns, stamp.nanoseconds);
+    if (stamp.nanoseconds <= last_ns_) stamp = {};
+  }
+  last_ns_ = latest_ns;
   return {.elapsed_ms = elapsed_ms,
           .sm_clock_mhz = clock_mhz(all.first(kStampSlots), all.last(kStampSlots))};
 }

@@ -51,17 +51,21 @@ class Stopwatch {
   double warm_up();
 
  private:
-  Interval interval() const;
+  Interval interval();
 
   const DeviceKernels& kernels_;
   CUstream stream_;
   std::size_t flush_bytes_;
   DeviceMemory flush_;
   DeviceMemory stamps_;
+  PinnedMemory host_stamps_;
   PinnedMemory mapped_;
+  CUdeviceptr flag_;
+  CUdeviceptr timed_out_;
   Event start_;
   Event stop_;
   std::uint32_t ticket_ = 0;
+  std::uint64_t last_ns_ = 0;  ///< Time of the latest stamp of earlier stretches.
 };
 
 }  // namespace smemtune::cuda
