@@ -1071,7 +1071,9 @@ TEST_F(CudaGpuCheats, AreFoundWithTheWorkloadsOwnDataWhereNoneAreDrawn) {
   prepare(arguments);
   ASSERT_FALSE(run(reference_, true).mismatch);
   EXPECT_FALSE(*launcher_->draw_data(reference_, 0));
-  for (const char* const name : {"counts_launches", "returns_if_unchanged", "leaves_work"}) {
+  // leaves_work is right on such data, because what it leaves undone in a copy of the buffers it does
+  // there before the next comparison; it saves no work.
+  for (const char* const name : {"counts_launches", "returns_if_unchanged"}) {
     const KernelHandle handle = load_cheat(name);
     std::string reason;
     for (int i = 0; i < 16 && reason.empty(); ++i) {

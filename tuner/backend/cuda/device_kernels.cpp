@@ -157,18 +157,9 @@ extern "C" __global__ void compare(const u8* actual, const u8* expected, u64 mas
   double max_absolute = 0;
   double max_relative = 0;
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
-  i64 next = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
-  u64 next_bits = next < elements ? bits_at(actual, next, size) : 0;
-  u64 next_kept = next < elements ? bits_at(expected, next, size) : 0;
-#pragma unroll 1
-  for (i64 i = next; i < elements; i = next) {
-    const u64 bits = next_bits;
-    const u64 kept = next_kept;
-    next = i + stride;
-    if (next < elements) {  // Loads while this element is compared.
-      next_bits = bits_at(actual, next, size);
-      next_kept = bits_at(expected, next, size);
-    }
+  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements; i += stride) {
+    const u64 bits = bits_at(actual, i, size);
+    const u64 kept = bits_at(expected, i, size);
     const u64 expected_bits = mask == 0 ? kept : unmasked(kept, i, size, mask);
     if (bits == expected_bits && !floating) continue;
     const double value = number(bits, type);
