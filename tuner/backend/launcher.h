@@ -105,6 +105,7 @@ struct KeptOutput {
   /// poison.
   std::int64_t changed = 0;
   bool is_constant = false;  ///< True if all elements are equal.
+  double largest = 0;        ///< Largest magnitude of a finite floating-point element.
 
   bool operator==(const KeptOutput&) const = default;
 };

@@ -71,6 +71,7 @@ class DeviceWorker {
     workloads_.clear();
     derived_.clear();
     fitted_.clear();
+    largest_values_.clear();
     draws_ = false;
     PrepareReply reply;
     reply.failure = fill_buffers(request.workloads);
@@ -192,6 +193,9 @@ class DeviceWorker {
         return failure;
       }
     }
+    for (const KeptOutput& kept : launcher_.kept(tuned.workload)) {
+      largest_values_[kept.name] = kept.largest;
+    }
     if (auto failure = look_at_comparisons(*checks, reply)) return failure;
     classes_.begin(tuned, workloads_.at(tuned.workload));
     if (auto failure = draw_first_data(tuned)) return failure;
@@ -282,6 +286,7 @@ class DeviceWorker {
                           .tolerance = part.tolerance,
                           .label = workload->second.label});
         set_tolerances(checks.back());
+        if (id == reference_.workload) checks.back().largest_values = largest_values_;
         checks.back().timed_tolerances = timed_tolerances(checks.back(), workload->second.workload);
       }
     }
@@ -434,7 +439,6 @@ class DeviceWorker {
     for (const DerivedTolerance& derived : derived_) {
       if (derived.problem != problem) continue;
       check.tolerances[derived.output] = tolerance_of(derived, *check.tolerance.derived);
-      check.largest_values[derived.output] = derived.largest_value;
     }
   }
 
@@ -527,6 +531,7 @@ class DeviceWorker {
   std::vector<LoadedKernel> reference_handles_;
   std::map<std::int32_t, Check> kept_;
   Check reference_;
+  std::map<std::string, double> largest_values_;  ///< Of the outputs that `reference_` writes.
   bool draws_ = false;  ///< True if data for timed launches can be drawn.
   DrawingTime searching_;
   DrawingTime in_finals_;

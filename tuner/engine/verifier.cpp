@@ -194,7 +194,8 @@ std::map<std::string, Tolerance> timed_tolerances(const Check& check, const Work
       if (*part) **part *= kTimes;
     }
     const auto largest = check.largest_values.find(argument.name);
-    if (largest == check.largest_values.end()) continue;
+    const bool is_absolute = tolerance.absolute && !check.tolerance.derived;
+    if (largest == check.largest_values.end() || is_absolute) continue;
     const double least = allowed_error({.absolute = {}, .relative = {}, .ulps = kDerivedUlps},
                                        argument.type, largest->second);
     tolerance.absolute = std::max(tolerance.absolute.value_or(0), least);

@@ -23,7 +23,7 @@ struct Check {
   /// Tolerances by output that replace `tolerance` for outputs compared with a double-precision
   /// run.
   std::map<std::string, Tolerance> tolerances = {};
-  /// Largest magnitudes by output, for outputs whose tolerance is derived.
+  /// Largest magnitudes that the reference writes, by output.
   std::map<std::string, double> largest_values = {};
   /// Tolerances by output in timed launches: the result of timed_tolerances().
   std::map<std::string, Tolerance> timed_tolerances = {};
@@ -32,8 +32,9 @@ struct Check {
 /// Returns how far outputs may differ from the reference's in timed launches: twice as far as in
 /// checked runs. There the expected values may be exact, here they have the reference's errors; and
 /// timed launches use many more data sets than a tolerance was derived from or tried on. A derived
-/// one is at least kDerivedUlps of the output's largest value: where terms cancel, some data leave a
-/// larger error than those of the derivation. Integers without a tolerance stay exact.
+/// one, and one without an absolute part, is at least kDerivedUlps of the output's largest value: where
+/// terms cancel, some data leave a larger error than those that were tried. Integers without a
+/// tolerance stay exact.
 std::map<std::string, Tolerance> timed_tolerances(const Check& check, const Workload& workload);
 
 /// Returns the failure for a mismatch. `where`: such as `on N=4096`.

@@ -247,10 +247,20 @@ TEST_F(Sampler, ToleratesTwiceAsMuchInTimedLaunchesAndNothingOfIntegers) {
   arguments.push_back(argument("halves", {4}, Role::output));
   arguments.back().type = ScalarType::float16;
   given.tolerances["halves"] = {.absolute = 1e-6, .relative = {}, .ulps = 4};
-  given.largest_values["halves"] = 100;
+  arguments.push_back(argument("differences", {4}, Role::output));
+  given.tolerances["differences"] = {.absolute = {}, .relative = 1e-5, .ulps = {}};
+  arguments.push_back(argument("bounded", {4}, Role::output));
+  given.tolerances["bounded"] = {.absolute = 1e-9, .relative = {}, .ulps = {}};
+  given.largest_values = {{"halves", 100}, {"differences", 100}, {"bounded", 100}};
   const auto tolerances = timed_tolerances(given, {.arguments = arguments, .seed = 1});
-  EXPECT_THAT(tolerances, SizeIs(4));
-  EXPECT_EQ(tolerances.at("halves").absolute, 4 * 0.0625) << "where terms cancel";
+  EXPECT_THAT(tolerances, SizeIs(6));
+  EXPECT_EQ(tolerances.at("differences"),
+            (Tolerance{.absolute = 4 * 0x1p-17, .relative = 2e-5, .ulps = {}}))
+      << "where terms cancel";
+  EXPECT_EQ(tolerances.at("bounded").absolute, 2e-9);
+  given.tolerance.derived = 1;
+  EXPECT_EQ(timed_tolerances(given, {.arguments = arguments, .seed = 1}).at("halves").absolute,
+            4 * 0.0625);
   EXPECT_EQ(tolerances.at("out").relative, 128 * 0x1p-23);
   EXPECT_EQ(tolerances.at("count").absolute, 0);
   EXPECT_EQ(tolerances.at("sums"), (Tolerance{.absolute = 2, .relative = {}, .ulps = 16}));

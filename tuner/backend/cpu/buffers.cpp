@@ -415,6 +415,10 @@ std::vector<KeptOutput> Buffers::kept() const {
       output.changed += is_changed ? 1 : 0;
       if (std::memcmp(&now[at], now.data(), size) != 0) output.is_constant = false;
     }
+    if (!is_floating(buffer.argument.type)) continue;
+    for (const double element : to_doubles(now, buffer.argument.type)) {
+      if (std::isfinite(element)) output.largest = std::max(output.largest, std::abs(element));
+    }
   }
   return outputs;
 }

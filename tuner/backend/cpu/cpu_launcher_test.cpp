@@ -771,8 +771,8 @@ __global__ void some(float* io, float* all) {
                                {shape("some", {1, 1, 1}, {32, 1, 1}, {"io", "all"})}, arguments);
   ASSERT_TRUE(report) << report.failure().detail;
   const std::vector<KeptOutput> kept = {
-      {.name = "io", .elements = 32, .changed = 8, .is_constant = false},
-      {.name = "all", .elements = 32, .changed = 32, .is_constant = true}};
+      {.name = "io", .elements = 32, .changed = 8, .is_constant = false, .largest = 31},
+      {.name = "all", .elements = 32, .changed = 32, .is_constant = true, .largest = 5}};
   EXPECT_EQ(kept, launcher.kept(0));
   EXPECT_EQ((std::vector<std::uint8_t>{0, 0, 0xA0, 0x40}), launcher.kept_elements(0, "all", 31, 1));
   const RunRequest request;

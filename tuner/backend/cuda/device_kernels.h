@@ -98,7 +98,8 @@ class DeviceKernels {
   void check_bytes(CUstream stream, CUdeviceptr checks, int count, std::int64_t largest_bytes,
                    CUdeviceptr found) const;
 
-  /// Compares elements. `expected` is kept under `mask`, unless that is 0. `found` is a Comparison.
+  /// Compares elements. `expected` is kept under `mask`, unless that is 0; where it is 0 itself, all
+  /// elements are compared with 0. `found` is a Comparison.
   void compare(CUstream stream, ScalarType type, CUdeviceptr actual, CUdeviceptr expected,
                std::uint64_t mask, std::int64_t elements, const CompareRule& rule,
                CUdeviceptr found) const;

@@ -1,5 +1,6 @@
 #include "tuner/backend/cuda/kept_outputs.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -7,6 +8,7 @@ namespace smemtune::cuda {
 namespace {
 
 constexpr CompareRule kEqual;
+constexpr std::size_t kComparisons = 3;  // Of each output.
 
 /// Counts the differing elements of each pair of arrays, one comparison after the other.
 class Differences {
@@ -27,6 +29,11 @@ class Differences {
     synchronize(stream_);
   }
 
+  /// Returns the largest finite difference.
+  double largest(std::size_t number) const {
+    return std::bit_cast<double>(found_[number].max_absolute_bits);
+  }
+
   std::int64_t count(std::size_t number) const {
     return static_cast<std::int64_t>(found_[number].mismatch.count +
                                      found_[number].not_finite.count);
@@ -44,8 +51,8 @@ class Differences {
 
 std::vector<KeptOutput> kept_outputs(const DeviceKernels& kernels, const PreparedWorkload& workload,
                                      CUstream stream) {
-  // For each output: elements that differ from their initial value, and neighbors that differ.
-  Differences differences(2 * workload.expected.size(), stream);
+  // For each output: elements that differ from their initial value, from their neighbor, and from 0.
+  Differences differences(kComparisons * workload.expected.size(), stream);
   std::size_t next = 0;
   for (const std::string& name : workload.expected) {
     const DeviceBuffer& buffer = workload.buffers.at(name);
@@ -57,18 +64,21 @@ std::vector<KeptOutput> kept_outputs(const DeviceKernels& kernels, const Prepare
     }
     differences.compare(kernels, argument.type, expected + size_of(argument.type), expected,
                         argument.elements() - 1, next + 1);
-    next += 2;
+    differences.compare(kernels, argument.type, expected, 0, argument.elements(), next + 2);
+    next += kComparisons;
   }
   differences.fetch();
   std::vector<KeptOutput> outputs;
   for (const std::string& name : workload.expected) {
     const DeviceBuffer& buffer = workload.buffers.at(name);
-    const std::size_t number = 2 * outputs.size();
+    const std::size_t number = kComparisons * outputs.size();
     const std::int64_t elements = buffer.argument().elements();
-    outputs.push_back({.name = name,
-                       .elements = elements,
-                       .changed = buffer.has_contents() ? differences.count(number) : elements,
-                       .is_constant = differences.count(number + 1) == 0});
+    outputs.push_back(
+        {.name = name,
+         .elements = elements,
+         .changed = buffer.has_contents() ? differences.count(number) : elements,
+         .is_constant = differences.count(number + 1) == 0,
+         .largest = is_floating(buffer.argument().type) ? differences.largest(number + 2) : 0});
   }
   return outputs;
 }
