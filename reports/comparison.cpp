@@ -192,8 +192,8 @@ class Writer {
   }
 
   void add_bests(std::span<const Comparison::Row> problems) {
-    Table table({"problem", "device", ">time", "against the fastest GPU", "rate", "kernel",
-                 "configuration"});
+    Table table({"problem", "device", ">time", "against the fastest GPU", "rate", "compared with",
+                 "kernel", "configuration"});
     for (const Comparison::Row& row : problems) {
       std::string problem = key(row.problem);
       for (const auto& [column, stored] : row.best) {
@@ -205,7 +205,7 @@ class Writer {
                        has_ratio    ? against_fastest(stored, row, slower->second)
                        : is_fastest ? "fastest"
                                     : "",
-                       rates(stored.result),
+                       rates(stored.result), to_text(stored.result.coverage()),
                        stored.result.kernel + (stored.stale ? " (stale)" : ""),
                        key(stored.result.configuration)});
       }

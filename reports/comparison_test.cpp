@@ -45,10 +45,10 @@ TEST_F(ComparisonText, HoldsDevicesAgainstEachOther) {
   record(planted_device("Some CPU", DeviceKind::cpu), {planted(tile(16), 800)});
   EXPECT_EQ(comparison_text(comparison()),
             R"(gemm
-  problem         device              time  against the fastest GPU  rate                     kernel  configuration
-  N=4096,T=float  NVIDIA A100     3.000 ms  1.50x (1.50 to 1.50)     333 TFLOP/s, 667 GB/s    tiled   TILE=64
-                  NVIDIA H200     2.000 ms  fastest                  500 TFLOP/s, 1.00 TB/s   tiled   TILE=128
-                  Some CPU (CPU)  800.0 ms                           1.25 TFLOP/s, 2.50 GB/s  tiled   TILE=16
+  problem         device              time  against the fastest GPU  rate                     compared with  kernel  configuration
+  N=4096,T=float  NVIDIA A100     3.000 ms  1.50x (1.50 to 1.50)     333 TFLOP/s, 667 GB/s    unknown        tiled   TILE=64
+                  NVIDIA H200     2.000 ms  fastest                  500 TFLOP/s, 1.00 TB/s   unknown        tiled   TILE=128
+                  Some CPU (CPU)  800.0 ms                           1.25 TFLOP/s, 2.50 GB/s  unknown        tiled   TILE=16
 
 Times of the CPU device say nothing about a GPU.
 

@@ -235,7 +235,9 @@ int list_results(const ResultsOptions& options, const db::ResultReader& store) {
   const auto limit = static_cast<std::size_t>(options.limit);
   store.each_result(options.query, limit, [&](db::StoredResult&& row) {
     const Result& result = row.result;
-    const std::string detail = telling_line(result);
+    const std::string detail = result.status == Status::correct
+                                   ? "compared with " + to_text(result.coverage())
+                                   : telling_line(result);
     listing.add({device_label(row.device), row.space, key(result.problem), result.kernel,
                  key(result.configuration), status_text(result),
                  result.timed() ? format_time(result.measurement.median_ms) : "",
