@@ -42,15 +42,10 @@ KernelTemplate kernel(const std::string& name) {
   kernel.where = "/kernels/0";
   kernel.parameters = {{.name = "TILE", .values = {8, 16, 32}}};
   kernel.default_configuration = {{"TILE", 8}};
-  kernel.launches = {{.entry = name,
-                      .entry_name = name,
-                      .template_arguments = {},
-                      .block = {{"TILE", "/block/0"}},
-                      .grid = {{"1", "/grid/0"}},
-                      .cluster = {},
-                      .arguments = {},
-                      .static_shared_bytes = {},
-                      .dynamic_shared_bytes = {}}};
+  LaunchTemplate& launch = kernel.launches.emplace_back();
+  launch.entry = launch.entry_name = name;
+  launch.block = {{"TILE", "/block/0"}};
+  launch.grid = {{"1", "/grid/0"}};
   return kernel;
 }
 
