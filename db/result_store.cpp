@@ -112,20 +112,13 @@ void ResultStore::each_result(const Query& asked, std::size_t limit,
 std::vector<StoredSection> ResultStore::sections(const Query& asked, std::size_t most) const {
   const Query query = exact(asked);
   std::vector<StoredSection> sections = read_sections(*connection_, query, most);
-  const std::vector<KernelBest> bests = best_of_kernels(*connection_, query);
-  std::set<std::int64_t> best_of_all;
-  for (const KernelBest& best : best_of_problems(*connection_, bests)) {
-    best_of_all.insert(best.timed.result_id);
-  }
-  for (const KernelBest& best : bests) {
+  for (const KernelBest& best : best_first(*connection_, best_of_kernels(*connection_, query))) {
     if (best.stale) continue;
     StoredResult stored = std::move(results_of({best.timed.result_id}, query).front());
     const auto its = std::ranges::find_if(sections, [&](const StoredSection& section) {
       return section.model_id == stored.model_id && section.problem == stored.result.problem;
     });
-    if (its == sections.end()) continue;
-    const bool is_first = best_of_all.contains(best.timed.result_id);
-    its->best.insert(is_first ? its->best.begin() : its->best.end(), std::move(stored));
+    if (its != sections.end()) its->best.push_back(std::move(stored));
   }
   return sections;
 }

@@ -576,6 +576,9 @@ TEST_F(ResultStoreBest, IsNotLostByAFailureThatMayPass) {
     log->record(kHash, failed(tile(16), Status::runtime, "crash"));
   }
   EXPECT_EQ(best_ms(), 1);
+  const auto of_run = store.best({.run = "run-1"}, false);
+  ASSERT_EQ(of_run.size(), 1u);
+  EXPECT_EQ(of_run.front().result.measurement.median_ms, 1);
   const auto another = store.begin_run(run_on(h200(), "run-2"));
   another->record(kHash, timed(tile(64), 3, Stage::final));  // Everything is looked at again.
   EXPECT_EQ(best_ms(), 1);

@@ -166,10 +166,7 @@ Bests RunLog::bests(const Problem& problem, const std::map<std::string, std::str
            !hashes.contains(best.kernel);
   });
   if (bests.empty()) return {};
-  const KernelBest best = best_of_problems(connection_, bests).front();
-  std::ranges::stable_sort(bests, {}, [&](const KernelBest& one) {
-    return std::pair(one.kernel_id != best.kernel_id, one.timed.median_ms);
-  });
+  bests = best_first(connection_, std::move(bests));
 
   std::vector<std::int64_t> kernel_ids;
   for (const KernelBest& one : bests) kernel_ids.push_back(one.kernel_id);
@@ -183,7 +180,7 @@ Bests RunLog::bests(const Problem& problem, const std::map<std::string, std::str
   };
   Bests found;
   for (const KernelBest& one : bests) found.kernels.push_back(read(one.timed.result_id));
-  for (const std::int64_t id : tied_with(connection_, best, kernel_ids)) {
+  for (const std::int64_t id : tied_with(connection_, bests.front(), kernel_ids)) {
     found.tied.push_back(read(id));
   }
   return found;

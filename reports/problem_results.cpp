@@ -58,10 +58,4 @@ const Result* default_result(const ProblemSummary& problem, const std::string& k
   return nullptr;
 }
 
-const Result* kernel_best(const ProblemSummary& problem, const std::string& kernel) {
-  if (problem.best && problem.best->kernel == kernel) return &*problem.best;
-  const auto its = std::ranges::find(problem.kernel_bests, kernel, &Result::kernel);
-  return its == problem.kernel_bests.end() ? nullptr : &*its;
-}
-
 }  // namespace smemtune

@@ -166,13 +166,11 @@ TEST(Ranking, IsTheSameWhoeverAsks) {
 
       ProblemSummary summary;
       summary.problem = problem;
-      summary.best = bests.kernels.front();
-      summary.kernel_bests = bests.kernels;
-      summary.ties = bests.tied;
+      summary.bests = bests;
       for (const db::StoredResult& one : section.results) summary.results.push_back(one.result);
       EXPECT_EQ(names, names_of(printed(summary).best));
       for (const Result& best : bests.kernels) {
-        EXPECT_EQ(name_of(best), name_of(*kernel_best(summary, best.kernel)));
+        EXPECT_EQ(name_of(best), name_of(*summary.bests.best_of(best.kernel)));
       }
       with_ties += tied.empty() ? 0 : 1;
       if (HasFailure()) return;

@@ -141,9 +141,10 @@ std::string host_text(const HostBaseline& host, const TuningSummary& summary) {
   }
   text += " (" + host.compiler + ")\n";
   for (const ProblemSummary& problem : summary.problems) {
-    if (!problem.best) continue;
-    const double best_per_ms = work_of(problem.best->metrics) / problem.best->measurement.median_ms;
-    text += "  " + problem.best->kernel + " on " + key(problem.problem) + ": " +
+    if (!problem.best()) continue;
+    const double best_per_ms =
+        work_of(problem.best()->metrics) / problem.best()->measurement.median_ms;
+    text += "  " + problem.best()->kernel + " on " + key(problem.problem) + ": " +
             times(best_per_ms / per_ms) + " as much per second\n";
   }
   return text;

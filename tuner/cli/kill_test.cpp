@@ -92,8 +92,8 @@ int run_parent(const fs::path& folder, int moment) {
       tune(fake_run.request, *fake_run.pool, fatal, fake_run.observer, fake_run.stop);
   store.end_run(run.id, "complete");
   const ProblemSummary& problem = summary.problems.front();
-  std::ofstream(folder / "summary") << summary.evaluated << " " << problem.best->kernel << " "
-                                    << key(problem.best->configuration);
+  std::ofstream(folder / "summary") << summary.evaluated << " " << problem.best()->kernel << " "
+                                    << key(problem.best()->configuration);
   return 0;
 }
 

@@ -220,6 +220,11 @@ std::vector<const Result*> best_of_each_kernel(const std::vector<RunResult>& res
   return MemoryRanking(results).bests();
 }
 
+const Result* Bests::best_of(const std::string& kernel) const {
+  const auto its = std::ranges::find(kernels, kernel, &Result::kernel);
+  return its == kernels.end() ? nullptr : &*its;
+}
+
 const Result& preferred(std::vector<const Result*> tied, double tie_percent) {
   const auto median_ms = [](const Result* result) { return result->measurement.median_ms; };
   std::ranges::sort(tied, {}, median_ms);

@@ -60,6 +60,17 @@ struct RunResult {
 /// problem on one device, in the order in which they were recorded.
 std::vector<const Result*> best_of_each_kernel(const std::vector<RunResult>& results);
 
+/// The best configurations for a problem, by the rule that db/README.md states.
+struct Bests {
+  std::vector<Result> kernels;  ///< The best of each kernel: the best of all first, then by time.
+  std::vector<Result> tied;     ///< Finalists that are statistically tied with the best of all.
+
+  /// Returns the best of all; null if nothing was timed.
+  const Result* best() const { return kernels.empty() ? nullptr : &kernels.front(); }
+  /// Returns the kernel's best; null if none was timed.
+  const Result* best_of(const std::string& kernel) const;
+};
+
 /// Returns the one to prefer among finalists that are statistically tied: of those that seem
 /// equally fast (within `tie_percent` of the fastest median; on a noisy device ties may differ by
 /// much) the one that earlier finals chose, then the one with less shared memory, then the one with

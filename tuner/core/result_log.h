@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/core/ranking.h"
 #include "tuner/core/result.h"
 #include "tuner/core/run.h"
 
@@ -22,12 +23,6 @@ struct ResultKey {
 inline ResultKey key_of(const std::string& kernel_hash, const Result& result) {
   return {kernel_hash, result.kernel, result.problem, result.configuration};
 }
-
-/// The best configurations for a problem, by the rule that db/README.md states.
-struct Bests {
-  std::vector<Result> kernels;  ///< The best of each kernel: the best of all first, then by time.
-  std::vector<Result> tied;     ///< Finalists that are statistically tied with the best of all.
-};
 
 /// The log to which results are written as they come, and in which a run looks up what is known
 /// already. Only the parent process writes to it.

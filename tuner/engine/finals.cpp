@@ -182,11 +182,8 @@ class Finals {
   void read_bests() {
     std::map<std::string, std::string> hashes;
     for (const KernelOnProblems& one : state_.kernels) hashes[one.kernel().name] = one.hash;
-    Bests bests = tuning_.log->bests(state_.summary.problem, hashes);
-    if (bests.kernels.empty()) return;
-    state_.summary.best = state_.progress.best = bests.kernels.front();
-    state_.summary.kernel_bests = std::move(bests.kernels);
-    state_.summary.ties = std::move(bests.tied);
+    state_.summary.bests = tuning_.log->bests(state_.summary.problem, hashes);
+    if (const Result* best = state_.summary.best()) state_.progress.best = *best;
   }
 
   Race begin_race() {
