@@ -4,7 +4,6 @@
 #include "tuner/core/reasons.h"
 #include "tuner/engine/device_feed.h"
 #include "tuner/engine/finals.h"
-#include "tuner/engine/in_flight.h"
 #include "tuner/engine/progress_meter.h"
 #include "tuner/engine/seen_times.h"
 #include "tuner/engine/strategy_choice.h"
@@ -53,7 +52,7 @@ class Search {
       ask_and_tell();
       if ((in_flight_.empty() && !begin_again()) || ended()) break;
       advance();
-      if (in_flight_.front().done) continue;
+      if (in_flight_.front().has_result()) continue;
       work(tuning_, state_);
       take_answers();
       report();
@@ -71,12 +70,20 @@ class Search {
   void ask_and_tell() {
     for (;;) {
       while (!no_more_ && in_flight_.size() < window_) ask();
-      if (in_flight_.empty() || !in_flight_.front().done) return;
-      if (!in_flight_.front().known && !in_flight_.front().saved) save();
+      if (in_flight_.empty() || !in_flight_.front().has_result()) return;
+      if (in_flight_.front().state != InFlight::State::saved) save();
       tell(in_flight_.front());
       in_flight_.pop_front();
       if (ended()) return;
     }
+  }
+
+  static InFlight wanted(const Candidate& candidate, const KernelOnProblems& kernel,
+                         const Configuration& configuration) {
+    InFlight pending;
+    pending.candidate = candidate;
+    pending.result = begin_result(kernel, configuration);
+    return pending;
   }
 
   void ask() {
@@ -88,17 +95,17 @@ class Search {
     const KernelOnProblems& kernel = state_.kernels[candidate->kernel];
     const Configuration configuration =
         kernel.bound.front().search_space().configuration(candidate->configuration);
-    InFlight pending = {
-        .candidate = *candidate, .result = begin_result(kernel, configuration), .limits = {}};
+    InFlight pending = wanted(*candidate, kernel, configuration);
     // Slow configurations are as much a part of a predicted curve as fast ones, and people compare
     // with a default however slow it is.
     if (!kernel.kernel().expect) pending.limits = times_[candidate->kernel].static_limits();
-    pending.in_full = kernel.kernel().expect || pending.result.is_default ||
-                      !options().early_loss || !tuning_.request.only.empty();
+    pending.never_pruned = kernel.kernel().expect || pending.result.is_default ||
+                           !options().early_loss || !tuning_.request.only.empty();
     std::optional<Result> known = find(kernel, pending.result);
-    if (known && !(known->behind() && pending.in_full)) {
+    if (known && !(known->behind() && pending.never_pruned)) {
       pending.result = std::move(*known);
-      pending.known = pending.done = true;
+      pending.origin = Entry::Origin::log;
+      pending.state = InFlight::State::saved;
       pending.hopeless = rejects(pending.limits, pending.result).has_value();
       note_known_pace(pending);
       show(pending);
@@ -111,7 +118,7 @@ class Search {
 
   InFlight& add(InFlight pending) {
     pending.place = ++last_place_;
-    if (!pending.done) ++undone_;
+    if (!pending.has_result()) ++undone_;
     return in_flight_.emplace_back(std::move(pending));
   }
 
@@ -154,7 +161,7 @@ class Search {
     });
     for (const Entry& entry : again) {
       --state_.progress.done;
-      if (entry.known) {
+      if (entry.origin == Entry::Origin::log) {
         --state_.progress.known;
         --state_.summary.known;
       } else {
@@ -162,10 +169,9 @@ class Search {
         --tuning_.summary.evaluated;
       }
       const KernelOnProblems& kernel = state_.kernels[entry.candidate.kernel];
-      begin({.candidate = entry.candidate,
-             .result = begin_result(kernel, entry.result.configuration),
-             .limits = {},
-             .in_full = true});
+      InFlight pending = wanted(entry.candidate, kernel, entry.result.configuration);
+      pending.never_pruned = true;
+      begin(std::move(pending));
     }
     return !in_flight_.empty();
   }
@@ -204,17 +210,11 @@ class Search {
   }
 
   void keep(InFlight& pending) {
-    if (pending.known) {
+    if (pending.origin == Entry::Origin::log) {
       ++state_.summary.known;
       tuning_.observer.result(pending.result, true);
     }
-    state_.entries.push_back({.candidate = pending.candidate,
-                              .result = std::move(pending.result),
-                              .known = pending.known,
-                              .identity = std::move(pending.identity),
-                              .shared = pending.shared,
-                              .output_class = std::move(pending.output_class),
-                              .hopeless = pending.hopeless});
+    state_.entries.push_back(std::move(static_cast<Entry&>(pending)));
   }
 
   /// Shows a result at once, even while it waits for earlier ones to be told.
@@ -222,7 +222,7 @@ class Search {
     Progress& progress = state_.progress;
     const Result& result = pending.result;
     ++progress.done;
-    if (pending.known) ++progress.known;
+    if (pending.origin == Entry::Origin::log) ++progress.known;
     if (result.failed() && !result.behind()) ++progress.failed;
     const double best_ms = progress.best ? progress.best->measurement.median_ms : HUGE_VAL;
     if (result.timed() && result.measurement.median_ms < best_ms) progress.best = result;
@@ -281,7 +281,7 @@ class Search {
   /// Takes a result into account. It is stored with whatever is stored next, so that a device waits
   /// for one commit, not for two.
   void complete(InFlight& pending) {
-    pending.done = true;
+    pending.state = InFlight::State::finished;
     --undone_;
     pending.modules.clear();
     pending.variant.reset();
@@ -310,7 +310,7 @@ class Search {
       });
     }
     for (InFlight* pending : std::exchange(unsaved_, {})) {
-      pending->saved = true;
+      pending->state = InFlight::State::saved;
       tuning_.observer.result(pending->result, false);
     }
   }
@@ -320,7 +320,8 @@ class Search {
     for (InFlight* pending : assigned.shared) finish(*pending);
     std::vector<const InFlight*> begun;
     for (const DeviceFeed::Assignment& assignment : assigned.assignments) {
-      if (!std::exchange(assignment.pending->begun, true)) begun.push_back(assignment.pending);
+      if (!std::exchange(assignment.pending->has_attempt, true))
+        begun.push_back(assignment.pending);
     }
     if (!begun.empty()) save(begun);
     for (const DeviceFeed::Assignment& assignment : assigned.assignments) feed_.submit(assignment);
@@ -357,7 +358,7 @@ class Search {
     if (!time_is_up && !device_time_is_up) return false;
     // The default that the user has now is measured even in the time reserved for the finals.
     const bool default_is_pending = std::ranges::any_of(in_flight_, [](const InFlight& pending) {
-      return pending.result.is_default && !pending.done;
+      return pending.result.is_default && !pending.has_result();
     });
     if (default_is_pending && !tuning_.must_end()) return false;
     tuning_.summary.out_of_budget = true;
@@ -380,7 +381,7 @@ class Search {
     say_what_is_given_up();
     for (InFlight& pending : in_flight_) {
       for (const std::uint64_t number : pending.numbers) tuning_.queue.forget(number);
-      if (pending.done) keep(pending);
+      if (pending.has_result()) keep(pending);
     }
     in_flight_.clear();
     report();
@@ -388,7 +389,7 @@ class Search {
 
   void say_what_is_given_up() {
     for (const InFlight& pending : in_flight_) {
-      if (!pending.on_device) continue;
+      if (pending.state != InFlight::State::measuring) continue;
       tuning_.observer.note("abandoned while it was being measured: " + pending.result.kernel +
                             " " + key(pending.result.configuration));
     }
