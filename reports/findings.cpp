@@ -3,6 +3,7 @@
 #include "reports/problem_results.h"
 #include "reports/table.h"
 #include "tuner/core/text.h"
+#include "tuner/search/strategy.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -161,7 +162,10 @@ std::vector<std::string> repeating_commands(const ReportSource& source,
   std::vector<std::string> commands = {"smemtune run" + space + " --kernel " +
                                        shell_word(best.result.kernel) + " --config " +
                                        shell_word(key(best.result.configuration))};
-  if (run != source.runs.end() && !run->strategy.empty()) {
+  const bool has_strategy =  // Earlier releases had others.
+      run != source.runs.end() &&
+      std::ranges::find(strategies(), run->strategy, &StrategyInfo::name) != strategies().end();
+  if (has_strategy) {
     commands.push_back("smemtune" + space + " --strategy " + shell_word(run->strategy) +
                        " --seed " + std::to_string(run->seed) + " --fresh");
   }

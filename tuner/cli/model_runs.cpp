@@ -4,7 +4,6 @@
 #include "db/process_name.h"
 #include "db/result_store.h"
 #include "tuner/cli/device_sharing.h"
-#include "tuner/cli/host_baseline.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/progress.h"
 #include "tuner/cli/random_id.h"
@@ -12,9 +11,10 @@
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/cli/tune_output.h"
-#include "tuner/cli/winner_fits.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
+#include "tuner/engine/fit_check.h"
+#include "tuner/engine/worker_pool.h"
 #include "tuner/search/strategy.h"
 
 #include <algorithm>
@@ -67,6 +67,61 @@ void note_alive(Observer& observer, db::ResultStore& store, const std::string& r
   };
 }
 
+FitQuestion question(const TuningRequest& request, const Result& winner) {
+  return {.kernel = request.space->kernel(winner.kernel),
+          .problem = winner.problem,
+          .configuration = winner.configuration};
+}
+
+std::vector<Result> compile_for(const TuningRequest& request, const std::vector<Result>& all,
+                                const Device& device, const DeviceChoice& choice) {
+  std::vector<FitQuestion> questions;
+  for (const Result& winner : all) questions.push_back(question(request, winner));
+  const auto pool = std::make_shared<WorkerPool>(compile_workers_for(choice, device));
+  return check_fit(*request.space, request.sources, questions, device, *pool);
+}
+
+/// Judges a winner by the resources that it uses on the device where it was tuned.
+Result judge_by_resources(const TuningRequest& request, const Result& winner,
+                          const Device& device) {
+  std::vector<Resources> resources;
+  for (const LaunchResult& launch : winner.launches) resources.push_back(launch.resources);
+  return judge_fit(*request.space, question(request, winner), resources, device);
+}
+
+AlsoFits check(const TuningRequest& request, const std::vector<Result>& all, DeviceKind tuned_on,
+               const Device& device, const DeviceChoice& choice) {
+  AlsoFits fits;
+  fits.device = device;
+  std::vector<Result> there;
+  try {
+    there = compile_for(request, all, device, choice);
+  } catch (const UnavailableError& error) {
+    fits.not_compiled = error.what();
+    fits.registers_known = tuned_on == DeviceKind::gpu;
+    for (const Result& winner : all) there.push_back(judge_by_resources(request, winner, device));
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) fits.winners.push_back({all[i], there[i]});
+  return fits;
+}
+
+/// Compiles the winners of all problems for each device and checks whether they fit there.
+std::vector<AlsoFits> check_also_fits(const TuningRequest& request, const TuningSummary& summary,
+                                      DeviceKind tuned_on, const std::vector<Device>& devices,
+                                      const DeviceChoice& choice) {
+  std::vector<Result> all;
+  for (const ProblemSummary& problem : summary.problems) {
+    const std::vector<Result> of_problem = winners(problem);
+    all.insert(all.end(), of_problem.begin(), of_problem.end());
+  }
+  std::vector<AlsoFits> result;
+  if (all.empty()) return result;
+  for (const Device& device : devices) {
+    result.push_back(check(request, all, tuned_on, device, choice));
+  }
+  return result;
+}
+
 /// Runs the search over all problems on the units of one model. `hosts`: where the units are;
 /// empty: this machine.
 int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hosts, LateEnd& late) {
@@ -77,8 +132,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
   if (units.front().kind == DeviceKind::gpu) request.cpu = cpu_beside(units.front());
   ProgressLine progress(verbosity(options), can_redraw(STDERR_FILENO), colors(STDERR_FILENO),
-                        units.front().kind, session.models > 1 ? units.front().name : "",
-                        options.sparkline);
+                        units.front().kind, session.models > 1 ? units.front().name : "");
   Observer observer = labelled(progress.observer(), units.front().name, session);
   // Other users of devices on other hosts cannot be seen from here.
   StartupCheck startup(hosts.empty() ? units : std::vector<Device>{}, device_use, observer.note,
@@ -150,12 +204,6 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
         check_also_fits(request, summary, units.front().kind, session.also_on, options.device);
   }
   const int status = finish(options, loaded.space, summary, hello.devices.front(), also_fits);
-  if (options.with_host && !summary.interrupted) {
-    late.at("timing the host");
-    const auto host = measure_host(loaded, hello.devices.front());
-    write_out(host ? host_text(*host, summary)
-                   : "\nhost, one thread: every problem would take too long\n");
-  }
   late.at("ending the workers");
   return status;
 }
