@@ -2,8 +2,8 @@
 
 #include "db/result_sql.h"
 #include "db/rows.h"
-#include "db/standings.h"
 #include "db/stored_names.h"
+#include "db/timing_history.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>
@@ -63,14 +63,14 @@ std::vector<KernelBest> best_of_results(const std::vector<Ranked>& rows) {
   }
   std::vector<KernelBest> bests;
   for (const auto& [kernel, configurations] : kernels) {
-    Standings standings;
+    TimingHistory history;
     for (const auto& [id, results] : configurations) {
-      add_configuration(standings, results, [&](const Timed& failed) {
+      add_configuration(history, results, [&](const Timed& failed) {
         return by_id.at(failed.result_id)->is_transient;
       });
     }
-    const auto best = best_of(standings);
-    if (best) bests.push_back(by_id.at(standings.newest[*best].result_id)->of);
+    const auto best = best_of(history);
+    if (best) bests.push_back(by_id.at(history.newest[*best].result_id)->of);
   }
   std::ranges::sort(bests, std::greater(), [](const KernelBest& b) { return b.timed.result_id; });
   return bests;
@@ -117,7 +117,7 @@ std::vector<KernelBest> best_of_problems(const Connection& connection,
   for (std::size_t i = 0; i < bests.size(); ++i) {
     groups[{bests[i].model_id, bests[i].problem_id}].push_back(i);
   }
-  StandingsReader reader(connection, {.finalists_only = true});
+  TimingHistoryReader reader(connection, {.finalists_only = true});
   // In parts, each of which SQLite answers from an index.
   Statement other_finals(connection, R"sql(
     SELECT 1 FROM result
@@ -156,16 +156,16 @@ std::vector<KernelBest> best_of_problems(const Connection& connection,
     const bool is_one_run = std::ranges::all_of(members, [&](std::size_t i) {
       return bests[i].timed.run_id == run && was_in_finals_of_one_run(bests[i]);
     });
-    Standings standings;
+    TimingHistory history;
     for (const std::size_t i : members) {
-      standings.newest.push_back(bests[i].timed);
+      history.newest.push_back(bests[i].timed);
       if (is_one_run || members.size() == 1) continue;
-      Standings its = reader.read(group.first, bests[i].kernel_id, group.second);
-      std::ranges::move(its.finals, std::back_inserter(standings.finals));
-      standings.choosing_runs.merge(its.choosing_runs);
+      TimingHistory its = reader.read(group.first, bests[i].kernel_id, group.second);
+      std::ranges::move(its.finals, std::back_inserter(history.finals));
+      history.choosing_runs.merge(its.choosing_runs);
     }
-    if (is_one_run) standings.finals = standings.newest;
-    if (const auto best = best_of(standings)) chosen[group] = members[*best];
+    if (is_one_run) history.finals = history.newest;
+    if (const auto best = best_of(history)) chosen[group] = members[*best];
   }
   return keep(std::move(bests), chosen);
 }
@@ -203,9 +203,9 @@ std::vector<std::int64_t> tied_with(const Connection& connection, const KernelBe
     }
     select.reset();
     if (ids.empty()) continue;
-    const Standings standings = read_standings(connection, best.model_id, kernel, best.problem_id,
-                                               {.ids = "[" + configurations + "]"});
-    std::ranges::copy_if(standings.newest, std::back_inserter(tied),
+    const TimingHistory history = read_timing_history(
+        connection, best.model_id, kernel, best.problem_id, {.ids = "[" + configurations + "]"});
+    std::ranges::copy_if(history.newest, std::back_inserter(tied),
                          [&](const Timed& timed) { return ids.contains(timed.result_id); });
   }
   std::ranges::sort(tied, {},

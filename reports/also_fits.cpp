@@ -1,7 +1,7 @@
 #include "reports/also_fits.h"
 
 #include "db/json_forms.h"
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>

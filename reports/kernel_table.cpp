@@ -1,6 +1,6 @@
 #include "reports/kernel_table.h"
 
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/core/roofline.h"
 

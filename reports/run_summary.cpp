@@ -4,7 +4,7 @@
 #include "reports/failure_lines.h"
 #include "reports/kernel_table.h"
 #include "reports/one_for_all.h"
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 #include "reports/value_bars.h"
 #include "reports/why_best.h"

@@ -1,6 +1,6 @@
 #include "reports/value_bars.h"
 
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "tuner/core/main_effects.h"
 #include "tuner/core/measurement.h"
 #include "tuner/core/text.h"

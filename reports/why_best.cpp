@@ -1,6 +1,6 @@
 #include "reports/why_best.h"
 
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/core/occupancy.h"
 

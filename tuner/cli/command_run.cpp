@@ -1,6 +1,6 @@
 #include "tuner/cli/command_run.h"
 
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/summary_json.h"
 #include "reports/table.h"
 #include "tuner/cli/device_sharing.h"

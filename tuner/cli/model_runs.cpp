@@ -124,7 +124,8 @@ std::vector<AlsoFits> check_also_fits(const TuningRequest& request, const Tuning
 
 /// Runs the search over all problems on the units of one model. `hosts`: where the units are;
 /// empty: this machine.
-int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hosts, LateEnd& late) {
+int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hosts,
+            OverrunTimer& late) {
   const TuneOptions& options = session.options;
   const LoadedSpace& loaded = session.loaded;
   const std::atomic<bool>& stop = session.stop;
@@ -137,7 +138,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   // Other users of devices on other hosts cannot be seen from here.
   StartupCheck startup(hosts.empty() ? units : std::vector<Device>{}, device_use, observer.note,
                        StartupCheck::Clock::now());
-  late.at("starting workers");
+  late.phase("starting workers");
   const auto pool = start_workers(
       hosts.empty()
           ? workers_for(options.device, units, session.models)
@@ -162,17 +163,18 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   run.started_unix =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 
-  late.at("reading the database");
+  late.phase("reading the database");
   db::ResultStore store(options.database);
   const auto log = store.begin_run(run);
   if (!request.options.cold && strategy_info(request.options.strategy).looks_elsewhere) {
-    request.elsewhere = store.findings(run.space, run.device, request.problems);
-    auto shared = open_shared(options.no_shipped).findings(run.space, run.device, request.problems);
+    request.elsewhere = store.prior_timings(run.space, run.device, request.problems);
+    auto shared =
+        open_shared(options.no_shipped).prior_timings(run.space, run.device, request.problems);
     if (!shared.from.empty()) {
       say_unless_quiet(options,
                        "the search starts with what is known from " + joined(shared.from, ", "));
     }
-    std::ranges::move(shared.findings, std::back_inserter(request.elsewhere));
+    std::ranges::move(shared.prior_timings, std::back_inserter(request.elsewhere));
   }
   note_alive(observer, store, run.id);
   follow(observer, late);
@@ -191,7 +193,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
     store.end_run(run.id, "failed");
     throw;
   }
-  late.at("writing to the database");
+  late.phase("writing to the database");
   const std::lock_guard lock(session.output);
   progress.clear();
   store.end_run(run.id, summary.interrupted     ? "interrupted"
@@ -199,12 +201,12 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
                                                 : "complete");
   std::vector<AlsoFits> also_fits;
   if (!summary.interrupted) {
-    late.at("compiling for --also-fits");
+    late.phase("compiling for --also-fits");
     also_fits =
         check_also_fits(request, summary, units.front().kind, session.also_on, options.device);
   }
   const int status = finish(options, loaded.space, summary, hello.devices.front(), also_fits);
-  late.at("ending the workers");
+  late.phase("ending the workers");
   return status;
 }
 
@@ -219,7 +221,7 @@ struct ModelRun {
 
 /// Tunes one model. If `hosts` is empty but the session has addresses, connects to them: a link
 /// belongs to one run.
-void tune_model(Session& session, ModelRun& run, Hosts hosts, LateEnd& late) {
+void tune_model(Session& session, ModelRun& run, Hosts hosts, OverrunTimer& late) {
   try {
     if (hosts.empty() && !session.addresses.empty()) {
       hosts = connect_hosts(session.addresses, session.stop, [](const std::string&) {});
@@ -254,7 +256,7 @@ std::vector<std::vector<Device>> by_model(const std::vector<Device>& devices) {
 }
 
 int tune_models(Session& session, const std::vector<std::vector<Device>>& models, Hosts hosts,
-                LateEnd& late) {
+                OverrunTimer& late) {
   std::mutex lock;
   std::deque<ModelRun> runs;  // A deque, because references to its elements must stay valid.
   for (const std::vector<Device>& units : models) {
@@ -263,8 +265,8 @@ int tune_models(Session& session, const std::vector<std::vector<Device>>& models
   session.models = runs.size();
   const auto begin = [&](ModelRun& run) {
     run.thread = std::thread([&session, &run] {
-      LateEnd unasked({}, 0);  // Only the command's own thread reports its activity.
-      tune_model(session, run, {}, unasked);
+      OverrunTimer not_shown({}, 0);  // Only the command's own thread reports its activity.
+      tune_model(session, run, {}, not_shown);
     });
   };
   session.meet = [&](const Device& device) {
@@ -280,7 +282,7 @@ int tune_models(Session& session, const std::vector<std::vector<Device>>& models
     for (std::size_t i = 1; i < runs.size(); ++i) begin(runs[i]);
   }
   tune_model(session, runs.front(), std::move(hosts), late);
-  late.at("runs on other models");
+  late.phase("runs on other models");
   // New runs are only added by runs that are still active, and only at the end.
   for (std::size_t i = 1;; ++i) {
     std::unique_lock guard(lock);

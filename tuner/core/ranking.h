@@ -27,7 +27,7 @@ struct Timed {
 
 /// The times and failures of the configurations of one kernel, or of several, for a problem on a
 /// device model.
-struct Standings {
+struct TimingHistory {
   std::vector<Timed> newest;  ///< The newest time of each configuration that stands.
   std::vector<Timed> finals;  ///< Every final time of configurations that stand.
   std::vector<Timed> failed;  ///< The newest result of each that fails, without a time.
@@ -44,11 +44,11 @@ struct RankedRow {
 /// Adds one configuration. `rows`: its results in their order, without those that
 /// are correct and not timed. `is_transient`: whether a failure says nothing lasting; it is asked
 /// only where that matters.
-void add_configuration(Standings& standings, const std::vector<RankedRow>& rows,
+void add_configuration(TimingHistory& history, const std::vector<RankedRow>& rows,
                        const std::function<bool(const Timed&)>& is_transient);
 
 /// Returns the index in `newest` of the best configuration; nullopt when nothing stands.
-std::optional<std::size_t> best_of(const Standings& standings);
+std::optional<std::size_t> best_of(const TimingHistory& history);
 
 /// A result and the run that it is from.
 struct RunResult {

@@ -86,7 +86,7 @@ void DeviceFeed::submit(const Assignment& assignment) {
                            .verify = true,
                            .screen_samples = std::max(1, options().screen_samples),
                            .enough_ms = options().screen_ms,
-                           .classify = kernel(pending).is_only_witness()};
+                           .classify = kernel(pending).is_self_verified()};
   if (!pending.never_pruned) asked.loss = times.loss_limits();
   const bool is_cut =
       !result.is_default && times.least_ms() < HUGE_VAL && asked.loss.sampled_above_ms == 0;

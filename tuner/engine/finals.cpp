@@ -259,7 +259,7 @@ class Finals {
       if (lost_attempts(contenders_[i]) > 0) try_alone(contenders_[i]);
       if (tuning_.must_end()) return;
     }
-    tuning_.log->together([&] {
+    tuning_.log->in_transaction([&] {
       for (const std::size_t i : entrants) {
         if (!contenders_[i].failed) begin_attempt(contenders_[i]);
       }
@@ -278,7 +278,7 @@ class Finals {
   void try_alone(Contender& contender) {
     begin_attempt(contender);
     if (!device_.verify(contender, /*screen=*/true)) return;
-    tuning_.log->forgive_attempts(key_of(kernel(contender).hash, result(contender)));
+    tuning_.log->close_attempts(key_of(kernel(contender).hash, result(contender)));
   }
 
   void fail(Contender& contender, const Failure& failure) {
@@ -400,7 +400,7 @@ class Finals {
 
   /// Writes down what became of contenders, and of those that they were measured for.
   void record(const std::vector<const Contender*>& contenders) {
-    tuning_.log->together([&] {
+    tuning_.log->in_transaction([&] {
       for (const Contender* contender : contenders) {
         tuning_.log->record(kernel(*contender).hash, result(*contender));
         for (const std::size_t i : contender->twins) {

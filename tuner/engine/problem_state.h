@@ -34,7 +34,8 @@ struct Tuning {
   const Observer& observer;
   const std::atomic<bool>& stop;
   TuningSummary& summary;
-  std::vector<Findings> findings = {};  ///< From the problems that are done, and the request.
+  std::vector<PriorTimings> prior_timings =
+      {};  ///< From the problems that are done, and the request.
   std::chrono::steady_clock::time_point start =
       request.begun.value_or(std::chrono::steady_clock::now());
 

@@ -1,12 +1,12 @@
 #include "tuner/engine/search.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/launch_cost.h"
 #include "tuner/core/reasons.h"
 #include "tuner/engine/device_feed.h"
 #include "tuner/engine/finals.h"
 #include "tuner/engine/progress_meter.h"
 #include "tuner/engine/seen_times.h"
-#include "tuner/engine/strategy_choice.h"
 #include "tuner/engine/too_fast.h"
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -27,6 +28,105 @@ std::size_t window(const Tuning& tuning, const ProblemState& state) {
   const bool learns = tuning.log != nullptr && tuning.request.only.empty() &&
                       strategy_info(options.strategy).learns;
   return in_flight(learns, tuning.pool.compilers(), state.devices.size());
+}
+
+constexpr std::string_view kBlind = "random";
+
+/// Returns the configurations that the request names, in its order.
+class Listed final : public Strategy {
+ public:
+  Listed(const ProblemState& state, const std::vector<KernelConfiguration>& only) {
+    for (const KernelConfiguration& wanted : only) {
+      for (std::size_t i = 0; i < state.kernels.size(); ++i) {
+        if (state.kernels[i].kernel().name != wanted.kernel) continue;
+        const SearchSpace& space = state.kernels[i].bound.front().search_space();
+        const auto index = space.index_of(wanted.configuration);
+        if (index) candidates_.push_back({.kernel = i, .configuration = *index});
+      }
+    }
+  }
+
+  std::optional<Candidate> ask() override {
+    if (candidates_.empty()) return std::nullopt;
+    const Candidate candidate = candidates_.front();
+    candidates_.pop_front();
+    return candidate;
+  }
+
+  void tell(const Candidate&, const Result&) override {}
+
+ private:
+  std::deque<Candidate> candidates_;
+};
+
+/// Ranks the configurations of the space that were timed in `prior_timings`.
+Ranking ranking_of(const PriorTimings& prior_timings, const SearchSpace& space) {
+  std::vector<std::pair<double, ConfigurationIndex>> timed;
+  for (const auto& [time_ms, configuration] : prior_timings.timed) {
+    const auto index = space.index_of(configuration);
+    if (index) timed.emplace_back(time_ms, *index);
+  }
+  std::ranges::sort(timed);
+  Ranking ranking = {.place = prior_timings.device + ", " + key(prior_timings.problem),
+                     .fastest_first = {}};
+  for (const auto& [time_ms, index] : timed) ranking.fastest_first.push_back(index);
+  return ranking;
+}
+
+/// Returns rankings from elsewhere, the most similar first: for the same problem, then on similar
+/// devices, then those of which most is known.
+std::vector<Ranking> rankings(const Tuning& tuning, const ProblemState& state,
+                              const std::string& kernel, const SearchSpace& space) {
+  const TuningOptions& options = tuning.request.options;
+  if (options.cold || tuning.log == nullptr || space.size() < 2) return {};
+  if (!strategy_info(options.strategy).looks_elsewhere) return {};
+  std::vector<const PriorTimings*> found;
+  for (const PriorTimings& prior_timings : tuning.prior_timings) {
+    if (prior_timings.kernel == kernel) found.push_back(&prior_timings);
+  }
+  const Problem& problem = state.set.problems.front();
+  std::ranges::stable_sort(found, {}, [&](const PriorTimings* prior_timings) {
+    return std::pair(prior_timings->problem != problem, prior_timings->device_distance);
+  });
+  std::vector<Ranking> rankings;
+  for (const PriorTimings* prior_timings : found) {
+    Ranking ranking = ranking_of(*prior_timings, space);
+    if (ranking.fastest_first.empty()) continue;
+    rankings.push_back(std::move(ranking));
+    if (rankings.size() == kMostPriorTimings) break;
+  }
+  return rankings;
+}
+
+std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const ProblemState& state) {
+  std::vector<SearchedKernel> kernels;
+  for (const KernelOnProblems& kernel : state.kernels) {
+    const SearchSpace& space = kernel.bound.front().search_space();
+    const std::string& name = kernel.kernel().name;
+    kernels.push_back(
+        {.space = &space,
+         .default_configuration = space.index_of(kernel.kernel().default_configuration),
+         .rankings = rankings(tuning, state, name, space),
+         .cost = [bound = kernel.bound.front(), &device = tuning.device](ConfigurationIndex index,
+                                                                         int registers) {
+           return launch_cost(bound, bound.search_space().configuration(index), device, registers);
+         }});
+    for (const Ranking& ranking : kernels.back().rankings) {
+      tuning.observer.note(name + ": also tries what was fast on " + ranking.place + " (" +
+                           std::to_string(ranking.fastest_first.size()) + " configurations)");
+    }
+  }
+  return kernels;
+}
+
+/// Returns the strategy that chooses what to evaluate next of a problem: the list that the request
+/// names, else the strategy that it asks for, which is told what is known of other problems and
+/// devices. A dry run, where nothing is learnt, uses `random`. Notes what the strategy was told.
+std::unique_ptr<Strategy> strategy_of(const Tuning& tuning, const ProblemState& state) {
+  if (!tuning.request.only.empty()) return std::make_unique<Listed>(state, tuning.request.only);
+  const TuningOptions& options = tuning.request.options;
+  const std::string_view name = tuning.log == nullptr ? kBlind : options.strategy;
+  return make_strategy(name, searched_kernels(tuning, state), options.seed);
 }
 
 /// The loop over one problem's configurations. Those that were asked for and whose results are not
@@ -200,7 +300,7 @@ class Search {
   /// Output classes are not stored, so some kernels that differ from the only witness run again.
   bool is_asked_again(const KernelOnProblems& kernel, const Result& known) {
     constexpr int kMost = 8;
-    return kernel.is_only_witness() && known.reason == "mismatch" && asked_again_++ < kMost;
+    return kernel.is_self_verified() && known.reason == "mismatch" && asked_again_++ < kMost;
   }
 
   void tell(InFlight& pending) {
@@ -302,7 +402,7 @@ class Search {
   void save(const std::vector<const InFlight*>& begun = {}) {
     if (unsaved_.empty() && begun.empty()) return;
     if (tuning_.log != nullptr) {
-      tuning_.log->together([&] {
+      tuning_.log->in_transaction([&] {
         for (const InFlight* pending : unsaved_)
           tuning_.log->record(kernel(*pending).hash, pending->result);
         for (const InFlight* pending : begun)

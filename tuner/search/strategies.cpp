@@ -109,11 +109,11 @@ const std::vector<StrategyInfo>& strategies() {
 }
 
 std::size_t in_flight(bool learns, std::size_t compilers, std::size_t devices) {
-  constexpr std::size_t kLeastBlindly = 64;
-  constexpr std::size_t kBlindlyOfCompiler = 4;
-  if (!learns) return std::max(kLeastBlindly, kBlindlyOfCompiler * compilers);
-  constexpr std::size_t kOfDevice = 2;  // One more than it measures.
-  return compilers + kOfDevice * devices;
+  constexpr std::size_t kLeastAhead = 64;
+  constexpr std::size_t kAheadPerCompiler = 4;
+  if (!learns) return std::max(kLeastAhead, kAheadPerCompiler * compilers);
+  constexpr std::size_t kPerDevice = 2;  // One more than it measures.
+  return compilers + kPerDevice * devices;
 }
 
 const StrategyInfo& strategy_info(std::string_view name) { return entry(name).info; }

@@ -1,4 +1,4 @@
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 
 #include "reports/table.h"
 #include "tuner/core/text.h"
