@@ -2,10 +2,12 @@
 
 #include "db/result_sql.h"
 #include "db/rows.h"
-#include "db/standings.h"
 #include "db/stored_names.h"
+#include "db/timing_history.h"
+#include "tuner/core/reasons.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -16,18 +18,23 @@ namespace smemtune::db {
 
 namespace {
 
-std::vector<KernelBest> read_ranked(Statement& statement) {
-  std::vector<KernelBest> rows;
-  while (statement.step()) {
-    rows.push_back({.model_id = statement.integer("model_id"),
-                    .problem_id = statement.integer("problem_id"),
-                    .kernel_id = statement.integer("kernel_id"),
-                    .kernel = statement.text("kernel_name"),
-                    .stale = statement.integer("stale") != 0,
-                    .correct = statement.text("status") == "correct",
-                    .timed = read_timed(statement)});
-  }
-  return rows;
+/// A result that a query asks for.
+struct Ranked {
+  KernelBest of;  ///< With its time.
+  bool correct = false;
+  bool is_transient = false;
+};
+
+Ranked read_ranked(const Statement& row) {
+  const std::string status = row.text("status");
+  return {.of = {.model_id = row.integer("model_id"),
+                 .problem_id = row.integer("problem_id"),
+                 .kernel_id = row.integer("kernel_id"),
+                 .kernel = row.text("kernel_name"),
+                 .stale = row.integer("stale") != 0,
+                 .timed = read_timed(row)},
+          .correct = status == "correct",
+          .is_transient = is_transient(parse_status(status), row.text("reason"))};
 }
 
 /// Returns the rows whose indices are the map's values, in their order.
@@ -41,30 +48,32 @@ std::vector<KernelBest> keep(std::vector<KernelBest> rows,
   return result;
 }
 
-/// Returns the best of each kernel and problem. `rows`: all results of one run, newest first.
-std::vector<KernelBest> best_of_results(std::vector<KernelBest> rows) {
-  using Kernel = std::tuple<std::int64_t, std::int64_t, std::string>;
-  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> seen;
-  std::map<Kernel, std::vector<std::size_t>> kernels;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const KernelBest& row = rows[i];
-    const bool newest =
-        seen.insert({row.model_id, row.problem_id, row.timed.configuration_id}).second;
-    const bool timed = row.correct && row.timed.stage != Stage::none;
-    if (newest && timed) kernels[{row.model_id, row.problem_id, row.kernel}].push_back(i);
+/// Returns the best of each version of a kernel and problem among the results of some runs, the
+/// newest first. `rows`: those results, by id.
+std::vector<KernelBest> best_of_results(const std::vector<Ranked>& rows) {
+  using Kernel = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+  std::map<Kernel, std::map<std::int64_t, std::vector<RankedRow>>> kernels;
+  std::map<std::int64_t, const Ranked*> by_id;
+  for (const Ranked& row : rows) {
+    const Timed& timed = row.of.timed;
+    by_id[timed.result_id] = &row;
+    if (row.correct && timed.stage == Stage::none) continue;
+    kernels[{row.of.model_id, row.of.problem_id, row.of.kernel_id}][timed.configuration_id]
+        .push_back({.correct = row.correct, .timed = timed});
   }
-  std::map<Kernel, std::size_t> chosen;
-  for (const auto& [kernel, members] : kernels) {
-    Standings standings;
-    for (const std::size_t i : members) {
-      const Timed& timed = rows[i].timed;
-      standings.newest.push_back(timed);
-      if (timed.stage == Stage::final) standings.finals.push_back(timed);
-      if (timed.chosen) standings.choosing_runs.insert(timed.run_id);
+  std::vector<KernelBest> bests;
+  for (const auto& [kernel, configurations] : kernels) {
+    TimingHistory history;
+    for (const auto& [id, results] : configurations) {
+      add_configuration(history, results, [&](const Timed& failed) {
+        return by_id.at(failed.result_id)->is_transient;
+      });
     }
-    if (const auto best = best_of(standings)) chosen[kernel] = members[*best];
+    const auto best = best_of(history);
+    if (best) bests.push_back(by_id.at(history.newest[*best].result_id)->of);
   }
-  return keep(std::move(rows), chosen);
+  std::ranges::sort(bests, std::greater(), [](const KernelBest& b) { return b.timed.result_id; });
+  return bests;
 }
 
 /// Keeps of several versions of a kernel the current one, or the newest where that has no best.
@@ -90,9 +99,15 @@ std::vector<KernelBest> best_of_kernels(const Connection& connection, const Quer
   Statement statement(connection, of_all_runs ? bests_sql() : ranked_sql(query));
   bind_query(statement, connection, query);
   statement.bind(":versions", versions_json(query));
-  std::vector<KernelBest> rows = read_ranked(statement);
-  if (!of_all_runs) rows = best_of_results(std::move(rows));
-  return one_version_each(std::move(rows));
+  std::vector<Ranked> rows;
+  while (statement.step()) rows.push_back(read_ranked(statement));
+  std::vector<KernelBest> bests;
+  if (of_all_runs) {
+    for (const Ranked& row : rows) bests.push_back(row.of);
+  } else {
+    bests = best_of_results(rows);
+  }
+  return one_version_each(std::move(bests));
 }
 
 std::vector<KernelBest> best_of_problems(const Connection& connection,
@@ -102,7 +117,7 @@ std::vector<KernelBest> best_of_problems(const Connection& connection,
   for (std::size_t i = 0; i < bests.size(); ++i) {
     groups[{bests[i].model_id, bests[i].problem_id}].push_back(i);
   }
-  StandingsReader reader(connection, {.finalists_only = true});
+  TimingHistoryReader reader(connection, {.finalists_only = true});
   // In parts, each of which SQLite answers from an index.
   Statement other_finals(connection, R"sql(
     SELECT 1 FROM result
@@ -141,18 +156,29 @@ std::vector<KernelBest> best_of_problems(const Connection& connection,
     const bool is_one_run = std::ranges::all_of(members, [&](std::size_t i) {
       return bests[i].timed.run_id == run && was_in_finals_of_one_run(bests[i]);
     });
-    Standings standings;
+    TimingHistory history;
     for (const std::size_t i : members) {
-      standings.newest.push_back(bests[i].timed);
+      history.newest.push_back(bests[i].timed);
       if (is_one_run || members.size() == 1) continue;
-      Standings its = reader.read(group.first, bests[i].kernel_id, group.second);
-      std::ranges::move(its.finals, std::back_inserter(standings.finals));
-      standings.choosing_runs.merge(its.choosing_runs);
+      TimingHistory its = reader.read(group.first, bests[i].kernel_id, group.second);
+      std::ranges::move(its.finals, std::back_inserter(history.finals));
+      history.choosing_runs.merge(its.choosing_runs);
     }
-    if (is_one_run) standings.finals = standings.newest;
-    if (const auto best = best_of(standings)) chosen[group] = members[*best];
+    if (is_one_run) history.finals = history.newest;
+    if (const auto best = best_of(history)) chosen[group] = members[*best];
   }
   return keep(std::move(bests), chosen);
+}
+
+std::vector<KernelBest> best_first(const Connection& connection, std::vector<KernelBest> bests) {
+  std::set<std::int64_t> best_of_all;
+  for (const KernelBest& best : best_of_problems(connection, bests)) {
+    best_of_all.insert(best.timed.result_id);
+  }
+  std::ranges::stable_sort(bests, {}, [&](const KernelBest& one) {
+    return std::pair(!best_of_all.contains(one.timed.result_id), one.timed.median_ms);
+  });
+  return bests;
 }
 
 std::vector<std::int64_t> tied_with(const Connection& connection, const KernelBest& best,
@@ -177,9 +203,9 @@ std::vector<std::int64_t> tied_with(const Connection& connection, const KernelBe
     }
     select.reset();
     if (ids.empty()) continue;
-    const Standings standings = read_standings(connection, best.model_id, kernel, best.problem_id,
-                                               {.ids = "[" + configurations + "]"});
-    std::ranges::copy_if(standings.newest, std::back_inserter(tied),
+    const TimingHistory history = read_timing_history(
+        connection, best.model_id, kernel, best.problem_id, {.ids = "[" + configurations + "]"});
+    std::ranges::copy_if(history.newest, std::back_inserter(tied),
                          [&](const Timed& timed) { return ids.contains(timed.result_id); });
   }
   std::ranges::sort(tied, {},

@@ -17,8 +17,7 @@ struct KernelBest {
   std::int64_t problem_id = 0;
   std::int64_t kernel_id = 0;
   std::string kernel;
-  bool stale = false;    ///< The kernel's version is not the one that counts now.
-  bool correct = false;  ///< Always, once it is the best.
+  bool stale = false;  ///< The kernel's version is not the one that counts now.
   Timed timed;
 };
 
@@ -30,6 +29,10 @@ std::vector<KernelBest> best_of_kernels(const Connection& connection, const Quer
 /// only where all are stale. `bests`: of one version of each kernel.
 std::vector<KernelBest> best_of_problems(const Connection& connection,
                                          std::vector<KernelBest> bests);
+
+/// Returns the bests of kernels in this order: the bests of all kernels first, then the others by
+/// time.
+std::vector<KernelBest> best_first(const Connection& connection, std::vector<KernelBest> bests);
 
 /// Returns the ids of the results that the finals which chose `best` could not tell from it, and
 /// that are still the newest of their configurations, by time. `kernels`: the ids of those to look

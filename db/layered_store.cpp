@@ -258,15 +258,15 @@ void LayeredStore::each_result(const Query& query, std::size_t limit,
   });
 }
 
-std::vector<StoredSection> LayeredStore::sections(const Query& query, std::size_t most) const {
-  std::vector<StoredSection> all;
-  const auto question_of = [](const StoredSection& section) {
+std::vector<ProblemResults> LayeredStore::sections(const Query& query, std::size_t most) const {
+  std::vector<ProblemResults> all;
+  const auto question_of = [](const ProblemResults& section) {
     return std::tuple(section.device.name, device_model_key(section.device), key(section.problem),
                       section.results.front().origin.has_value());
   };
-  std::set<decltype(question_of(StoredSection()))> answered;
+  std::set<decltype(question_of(ProblemResults()))> answered;
   visit(query, [&](const Layer& layer, const Query& its) {
-    for (StoredSection& section : layer.store.sections(its, most)) {
+    for (ProblemResults& section : layer.store.sections(its, most)) {
       if (!answered.insert(question_of(section)).second) continue;
       for (StoredResult& one : section.results) one.shared_from = layer.name;
       for (StoredResult& one : section.best) one.shared_from = layer.name;
@@ -333,15 +333,16 @@ std::vector<StoredPortfolio> LayeredStore::portfolios(const Query& query, std::s
   return all;
 }
 
-LayeredStore::SharedFindings LayeredStore::findings(const std::string& space, const Device& device,
-                                                    const std::vector<Problem>& problems) const {
-  SharedFindings shared;
+LayeredStore::SharedTimings LayeredStore::prior_timings(
+    const std::string& space, const Device& device, const std::vector<Problem>& problems) const {
+  SharedTimings shared;
   for (const Layer& layer : layers_) {
     if (layer.name.empty()) continue;
-    std::vector<Findings> its = layer.store.findings(space, device, problems, /*in_log_too=*/true);
+    std::vector<PriorTimings> its =
+        layer.store.prior_timings(space, device, problems, /*in_log_too=*/true);
     if (its.empty()) continue;
     shared.from.push_back(layer.name);
-    std::ranges::move(its, std::back_inserter(shared.findings));
+    std::ranges::move(its, std::back_inserter(shared.prior_timings));
   }
   return shared;
 }

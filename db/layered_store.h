@@ -54,20 +54,20 @@ class LayeredStore final : public ResultReader {
   std::vector<KernelDefaults> defaults(const Query& query) const override;
   void each_result(const Query& query, std::size_t limit,
                    const std::function<void(StoredResult&&)>& take) const override;
-  std::vector<StoredSection> sections(const Query& query, std::size_t most) const override;
+  std::vector<ProblemResults> sections(const Query& query, std::size_t most) const override;
   std::vector<StoredRun> runs(const Query& query) const override;
   std::vector<std::string> kernels() const override;
   Query exact(const Query& query) const override;
   std::string space_text(const StoredResult& stored) const override;
 
-  /// Findings of the shared files for a run that the user's own database logs, and the names of
+  /// PriorTimings of the shared files for a run that the user's own database logs, and the names of
   /// these files.
-  struct SharedFindings {
-    std::vector<Findings> findings;
+  struct SharedTimings {
+    std::vector<PriorTimings> prior_timings;
     std::vector<std::string> from;
   };
-  SharedFindings findings(const std::string& space, const Device& device,
-                          const std::vector<Problem>& problems) const;
+  SharedTimings prior_timings(const std::string& space, const Device& device,
+                              const std::vector<Problem>& problems) const;
 
  private:
   struct Layer {

@@ -167,11 +167,12 @@ TEST_F(LayeredStoreOf, ChoosesAPortfolioFromTheFirstThatHasTheTimes) {
 TEST_F(LayeredStoreOf, FindsWhatARunMayStartWith) {
   const fs::path own = store("own.sqlite", "A", {planted(tile(1), 3)});
   const fs::path team = store("team.sqlite", "A", {planted(tile(2), 2)});
-  const auto found =
-      layered(own, {team}).findings("gemm", planted_device("A"), {planted(tile(1), 1).problem});
+  const auto found = layered(own, {team})
+                         .prior_timings("gemm", planted_device("A"), {planted(tile(1), 1).problem});
   EXPECT_THAT(found.from, ElementsAre("team.sqlite"));
-  ASSERT_THAT(found.findings, SizeIs(1)) << "also of the device and problem that are to be tuned";
-  EXPECT_EQ(found.findings[0].timed.at(0).second, tile(2));
+  ASSERT_THAT(found.prior_timings, SizeIs(1))
+      << "also of the device and problem that are to be tuned";
+  EXPECT_EQ(found.prior_timings[0].timed.at(0).second, tile(2));
 }
 
 TEST_F(LayeredStoreOf, ListsTheFilesOfFolders) {

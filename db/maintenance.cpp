@@ -6,8 +6,8 @@
 #include "db/result_sql.h"
 #include "db/run_log.h"
 #include "db/run_rows.h"
-#include "db/standings.h"
 #include "db/stored_names.h"
+#include "db/timing_history.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 #include "tuner/core/whole_file.h"
@@ -108,9 +108,9 @@ void look_at_results(const Connection& connection, DatabaseFaults& found) {
 
 std::optional<std::int64_t> right_best(const Connection& connection, const Group& group) {
   const auto [model, kernel, problem] = group;
-  const Standings standings = read_standings(connection, model, kernel, problem);
-  const auto best = best_of(standings);
-  return best ? std::optional(standings.newest[*best].result_id) : std::nullopt;
+  const TimingHistory history = read_timing_history(connection, model, kernel, problem);
+  const auto best = best_of(history);
+  return best ? std::optional(history.newest[*best].result_id) : std::nullopt;
 }
 
 void find_wrong_bests(const Connection& connection, std::vector<std::string>& faults) {

@@ -78,7 +78,7 @@ Result random_result(std::mt19937_64& random, std::int64_t marker) {
           results.push_back(random_result(random, ++marker));
         }
         log->begin_attempt(key_of("hash", results[0]));
-        log->together([&] {
+        log->in_transaction([&] {
           for (const Result& result : results) log->record("hash", result);
         });
         for (const Result& result : results) {

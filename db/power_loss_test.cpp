@@ -239,7 +239,7 @@ TEST_F(PowerLoss, TakesNothingThatWasAcknowledgedAtAnyMoment) {
     ResultStore store(written);
     const auto log = store.begin_run(a_run());
     for (std::int64_t i = 1; i <= kResults; ++i) {
-      log->together([&] {
+      log->in_transaction([&] {
         log->begin_attempt({"hash", "tiled", {{"N", std::int64_t{4096}}}, {{"TILE", i}}});
       });
       log->record("hash", a_result(i));

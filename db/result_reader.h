@@ -11,7 +11,7 @@ namespace smemtune::db {
 
 struct Comparison;
 struct StoredPortfolio;
-struct StoredSection;
+struct ProblemResults;
 
 /// Answers from stored results: those of one database (ResultStore) or of several (LayeredStore).
 class ResultReader {
@@ -44,7 +44,7 @@ class ResultReader {
 
   /// Returns the sections of a report (sections.h), with at most about `most` results for each
   /// problem on a device model.
-  virtual std::vector<StoredSection> sections(const Query& query, std::size_t most) const = 0;
+  virtual std::vector<ProblemResults> sections(const Query& query, std::size_t most) const = 0;
 
   /// In the order they began. Of the query, space, device, run and source count.
   virtual std::vector<StoredRun> runs(const Query& query) const = 0;

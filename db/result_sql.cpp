@@ -102,7 +102,7 @@ const std::string kIsAsked = R"sql(
 
 const std::string kRanked = R"sql(
   result.id, result.model_id, result.problem_id, result.kernel_id, result.configuration_id,
-  result.run_id, result.status, result.stage, result.chosen, result.median_ms,
+  result.run_id, result.status, result.reason, result.stage, result.chosen, result.median_ms,
   kernel.name AS kernel_name, )sql" +
                             kStale + " AS stale\n";
 
@@ -200,7 +200,7 @@ std::string bests_sql() {
 
 std::string ranked_sql(const Query& query) {
   return "SELECT " + kRanked + " FROM " + asked_results(query) + kKernelJoins + " WHERE " +
-         kIsAsked + " ORDER BY result.id DESC";
+         kIsAsked + " ORDER BY result.id";
 }
 
 std::string ids_sql(const Query& query) {

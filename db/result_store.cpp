@@ -3,7 +3,7 @@
 #include "db/bests.h"
 #include "db/columns.h"
 #include "db/database_file.h"
-#include "db/findings.h"
+#include "db/prior_timings.h"
 #include "db/process_name.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
@@ -109,31 +109,24 @@ void ResultStore::each_result(const Query& asked, std::size_t limit,
   each_of(ids, query, take);
 }
 
-std::vector<StoredSection> ResultStore::sections(const Query& asked, std::size_t most) const {
+std::vector<ProblemResults> ResultStore::sections(const Query& asked, std::size_t most) const {
   const Query query = exact(asked);
-  std::vector<StoredSection> sections = read_sections(*connection_, query, most);
-  const std::vector<KernelBest> bests = best_of_kernels(*connection_, query);
-  std::set<std::int64_t> best_of_all;
-  for (const KernelBest& best : best_of_problems(*connection_, bests)) {
-    best_of_all.insert(best.timed.result_id);
-  }
-  for (const KernelBest& best : bests) {
+  std::vector<ProblemResults> sections = read_sections(*connection_, query, most);
+  for (const KernelBest& best : best_first(*connection_, best_of_kernels(*connection_, query))) {
     if (best.stale) continue;
     StoredResult stored = std::move(results_of({best.timed.result_id}, query).front());
-    const auto its = std::ranges::find_if(sections, [&](const StoredSection& section) {
+    const auto its = std::ranges::find_if(sections, [&](const ProblemResults& section) {
       return section.model_id == stored.model_id && section.problem == stored.result.problem;
     });
-    if (its == sections.end()) continue;
-    const bool is_first = best_of_all.contains(best.timed.result_id);
-    its->best.insert(is_first ? its->best.begin() : its->best.end(), std::move(stored));
+    if (its != sections.end()) its->best.push_back(std::move(stored));
   }
   return sections;
 }
 
-std::vector<Findings> ResultStore::findings(const std::string& space, const Device& device,
-                                            const std::vector<Problem>& problems,
-                                            bool in_log_too) const {
-  return read_findings(*connection_, space, device, problems, in_log_too);
+std::vector<PriorTimings> ResultStore::prior_timings(const std::string& space, const Device& device,
+                                                     const std::vector<Problem>& problems,
+                                                     bool in_log_too) const {
+  return read_prior_timings(*connection_, space, device, problems, in_log_too);
 }
 
 std::vector<StoredResult> ResultStore::results_of(const std::vector<std::int64_t>& ids,

@@ -3,7 +3,7 @@
 #include "db/result_reader.h"
 #include "db/rows.h"
 #include "tuner/core/device.h"
-#include "tuner/core/findings.h"
+#include "tuner/core/prior_timings.h"
 #include "tuner/core/result_log.h"
 #include "tuner/core/run.h"
 
@@ -69,17 +69,17 @@ class ResultStore final : public ResultReader {
   std::vector<KernelDefaults> defaults(const Query& asked) const override;
   void each_result(const Query& asked, std::size_t limit,
                    const std::function<void(StoredResult&&)>& take) const override;
-  std::vector<StoredSection> sections(const Query& asked, std::size_t most) const override;
+  std::vector<ProblemResults> sections(const Query& asked, std::size_t most) const override;
   std::vector<StoredRun> runs(const Query& asked) const override;
   std::vector<std::string> kernels() const override;
   Query exact(const Query& asked) const override;
   std::string space_text(const StoredResult& stored) const override;
 
-  /// For strategies that look elsewhere: read_findings() in findings.h. `in_log_too`: of a database
+  /// For strategies that look elsewhere: read_prior_timings() in prior_timings.h. `in_log_too`: of a database
   /// that the run does not write.
-  std::vector<Findings> findings(const std::string& space, const Device& device,
-                                 const std::vector<Problem>& problems,
-                                 bool in_log_too = false) const;
+  std::vector<PriorTimings> prior_timings(const std::string& space, const Device& device,
+                                          const std::vector<Problem>& problems,
+                                          bool in_log_too = false) const;
 
   /// Differs from what it was before where another process has written since.
   std::int64_t data_version() const;

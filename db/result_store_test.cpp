@@ -8,7 +8,7 @@
 #include "db/process_name.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
-#include "db/standings.h"
+#include "db/timing_history.h"
 #include "tuner/core/h200.h"
 #include "tuner/core/repetitions_test_support.h"
 
@@ -576,6 +576,9 @@ TEST_F(ResultStoreBest, IsNotLostByAFailureThatMayPass) {
     log->record(kHash, failed(tile(16), Status::runtime, "crash"));
   }
   EXPECT_EQ(best_ms(), 1);
+  const auto of_run = store.best({.run = "run-1"}, false);
+  ASSERT_EQ(of_run.size(), 1u);
+  EXPECT_EQ(of_run.front().result.measurement.median_ms, 1);
   const auto another = store.begin_run(run_on(h200(), "run-2"));
   another->record(kHash, timed(tile(64), 3, Stage::final));  // Everything is looked at again.
   EXPECT_EQ(best_ms(), 1);
@@ -629,7 +632,7 @@ TEST_F(ResultStoreBest, IsWhatTheRuleSaysWhateverTheOrderOfRuns) {
 }
 
 TEST(Ranking, OfScreensOnlyIsTheFastest) {
-  Standings screens;
+  TimingHistory screens;
   screens.newest = {
       {.result_id = 1, .run_id = 1, .configuration_id = 1, .stage = Stage::screen, .median_ms = 2},
       {.result_id = 2, .run_id = 1, .configuration_id = 2, .stage = Stage::screen, .median_ms = 1}};
@@ -795,7 +798,7 @@ TEST_F(ResultStoreAttempts, CutOffTwiceCountMoreThanWhatWasFoundBefore) {
     ResultStore store(file());
     const auto log = store.begin_run(run_on(h200(), "run-5"));
     log->begin_attempt({kHash, "tiled", kProblem, tile(16)});
-    log->forgive_attempts({kHash, "tiled", kProblem, tile(16)});
+    log->close_attempts({kHash, "tiled", kProblem, tile(16)});
   }
   EXPECT_EQ(lost_and_found("run-6"), std::pair(0, std::string()));
   die_at("run-7");
@@ -808,11 +811,11 @@ TEST_F(ResultStoreAttempts, AreWrittenTogetherWithResultsOrNotAtAll) {
     ResultStore store(file());
     const auto log = store.begin_run(run_on(h200(), "run-1"));
     log->begin_attempt({kHash, "tiled", kProblem, tile(16)});
-    log->together([&] {
+    log->in_transaction([&] {
       log->record(kHash, timed(tile(16), 1));
       log->begin_attempt({kHash, "tiled", kProblem, tile(32)});
     });
-    log->together([&] {
+    log->in_transaction([&] {
       log->record(kHash, timed(tile(32), 1));
       log->begin_attempt({kHash, "tiled", kProblem, tile(64)});
       kill(getpid(), SIGKILL);
@@ -822,7 +825,7 @@ TEST_F(ResultStoreAttempts, AreWrittenTogetherWithResultsOrNotAtAll) {
   EXPECT_THAT(store.results({}), SizeIs(1));
   // A transaction that something ends early leaves nothing, and the next one is whole.
   const auto log = store.begin_run(run_on(h200(), "run-2"));
-  EXPECT_THROW(log->together([&] {
+  EXPECT_THROW(log->in_transaction([&] {
     log->record(kHash, timed(tile(64), 1));
     throw StoreError("the disk is full");
   }),
@@ -945,8 +948,8 @@ TEST_F(ResultStoreFindings, AreOfTheMostAlikePlacesThatTheRunDoesNotKnowByItself
   store.begin_run(run_on(other_gpu(), "run-4", "another"))->record(kHash, at(1, 16, 7));
 
   const std::vector<Problem> tuned = {{{"N", std::int64_t{1}}}};
-  const std::vector<Findings> found = store.findings("gemm", h200(), tuned);
-  ASSERT_EQ(found.size(), kMostFindings);
+  const std::vector<PriorTimings> found = store.prior_timings("gemm", h200(), tuned);
+  ASSERT_EQ(found.size(), kMostPriorTimings);
   EXPECT_EQ(found[0].device, other_gpu().name);
   EXPECT_EQ(found[0].problem, tuned.front());
   EXPECT_GT(found[0].device_distance, 0);
@@ -957,7 +960,7 @@ TEST_F(ResultStoreFindings, AreOfTheMostAlikePlacesThatTheRunDoesNotKnowByItself
     EXPECT_NE(found[i].problem, tuned.front());
     EXPECT_EQ(found[i].timed.size(), 1u);
   }
-  EXPECT_THAT(store.findings("nothing", h200(), tuned), testing::IsEmpty());
+  EXPECT_THAT(store.prior_timings("nothing", h200(), tuned), testing::IsEmpty());
 }
 
 using ResultStoreRuns = InMemory;
@@ -1299,7 +1302,7 @@ TEST_F(ResultStoreRuns, CountEachConfigurationAsItWasFoundLast) {
 TEST_F(ResultStoreOnDisk, ChoosesABestFromTheIndexAlone) {
   ResultStore store(file());
   const Connection connection(file(), OpenMode::read_only, 0);
-  Statement plan(connection, "EXPLAIN QUERY PLAN " + standings_sql());
+  Statement plan(connection, "EXPLAIN QUERY PLAN " + timing_history_sql());
   ASSERT_TRUE(plan.step());
   EXPECT_THAT(plan.text("detail"), HasSubstr("COVERING INDEX result_by_configuration"));
   EXPECT_FALSE(plan.step());  // Nothing is sorted.

@@ -6,7 +6,7 @@
 #include "db/result_sql.h"
 #include "db/rows.h"
 #include "db/run_rows.h"
-#include "db/standings.h"
+#include "db/timing_history.h"
 #include "tuner/core/fields.h"
 #include "tuner/core/reasons.h"
 
@@ -63,7 +63,7 @@ void RunLog::record(const std::string& kernel_hash, const Result& result) {
     count(subject, result);
     const std::int64_t result_id = store_result(subject, result);
     // A lasting result also closes the attempts of earlier runs that died.
-    close_attempts(subject, "recorded", !is_transient(result));
+    end_attempts(subject, "recorded", !is_transient(result));
     update_best(subject, result, result_id);
   });
 }
@@ -73,11 +73,11 @@ int RunLog::lost_attempts(const ResultKey& of) {
   return id ? lost_attempts(*id, of) : 0;
 }
 
-void RunLog::forgive_attempts(const ResultKey& of) {
-  write([&] { close_attempts(store_subject(of), "abandoned", true); });
+void RunLog::close_attempts(const ResultKey& of) {
+  write([&] { end_attempts(store_subject(of), "abandoned", true); });
 }
 
-void RunLog::together(const std::function<void()>& writes) {
+void RunLog::in_transaction(const std::function<void()>& writes) {
   struct Mark {
     bool& is_set;
     explicit Mark(bool& set) : is_set(set) { is_set = true; }
@@ -86,16 +86,16 @@ void RunLog::together(const std::function<void()>& writes) {
     ~Mark() { is_set = false; }
   };
   Transaction transaction(connection_);
-  const Mark mark(is_together_);
+  const Mark mark(in_transaction_);
   writes();
   transaction.commit();
 }
 
 void RunLog::write(const std::function<void()>& writes) {
-  if (is_together_) {
+  if (in_transaction_) {
     writes();
   } else {
-    together(writes);
+    in_transaction(writes);
   }
 }
 
@@ -166,10 +166,7 @@ Bests RunLog::bests(const Problem& problem, const std::map<std::string, std::str
            !hashes.contains(best.kernel);
   });
   if (bests.empty()) return {};
-  const KernelBest best = best_of_problems(connection_, bests).front();
-  std::ranges::stable_sort(bests, {}, [&](const KernelBest& one) {
-    return std::pair(one.kernel_id != best.kernel_id, one.timed.median_ms);
-  });
+  bests = best_first(connection_, std::move(bests));
 
   std::vector<std::int64_t> kernel_ids;
   for (const KernelBest& one : bests) kernel_ids.push_back(one.kernel_id);
@@ -183,7 +180,7 @@ Bests RunLog::bests(const Problem& problem, const std::map<std::string, std::str
   };
   Bests found;
   for (const KernelBest& one : bests) found.kernels.push_back(read(one.timed.result_id));
-  for (const std::int64_t id : tied_with(connection_, best, kernel_ids)) {
+  for (const std::int64_t id : tied_with(connection_, bests.front(), kernel_ids)) {
     found.tied.push_back(read(id));
   }
   return found;
@@ -243,7 +240,7 @@ std::int64_t RunLog::store_result(const Subject& subject, const Result& result) 
                         result);
 }
 
-void RunLog::close_attempts(const Subject& subject, const char* outcome, bool lost_too) {
+void RunLog::end_attempts(const Subject& subject, const char* outcome, bool lost_too) {
   prepared(R"sql(
     UPDATE attempt SET outcome = :outcome
     WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem

@@ -16,7 +16,7 @@
 namespace smemtune::db {
 
 /// The log of one run. Every call that writes is one transaction, or part of the transaction of
-/// together().
+/// in_transaction().
 class RunLog final : public ResultLog {
  public:
   /// Stores the run. REQUIRES: the connection outlives the log.
@@ -25,8 +25,8 @@ class RunLog final : public ResultLog {
   void begin_attempt(const ResultKey& of) override;
   void record(const std::string& kernel_hash, const Result& result) override;
   int lost_attempts(const ResultKey& of) override;
-  void forgive_attempts(const ResultKey& of) override;
-  void together(const std::function<void()>& writes) override;
+  void close_attempts(const ResultKey& of) override;
+  void in_transaction(const std::function<void()>& writes) override;
   std::optional<Result> find(const ResultKey& of) override;
   Bests bests(const Problem& problem, const std::map<std::string, std::string>& hashes) override;
 
@@ -46,7 +46,7 @@ class RunLog final : public ResultLog {
   void count(const Subject& subject, const Result& result);
   std::int64_t store_result(const Subject& subject, const Result& result);
   /// Closes the open attempts of this run, and with `lost_too` those of all runs.
-  void close_attempts(const Subject& subject, const char* outcome, bool lost_too);
+  void end_attempts(const Subject& subject, const char* outcome, bool lost_too);
   void update_best(const Subject& subject, const Result& result, std::int64_t result_id);
   bool was_in_finals(const Subject& subject);
   /// Makes this version of the kernel the current one on the device, once for each version.
@@ -67,7 +67,7 @@ class RunLog final : public ResultLog {
   std::map<const char*, Statement> statements_;
   SubjectRows subjects_;
   ResultRows results_;
-  bool is_together_ = false;
+  bool in_transaction_ = false;
   /// Ids of the kernel versions that make_current() has stored.
   std::set<std::int64_t> made_current_;
 };

@@ -2,7 +2,7 @@
 
 #include "db/columns.h"
 #include "db/device_model.h"
-#include "db/standings.h"
+#include "db/timing_history.h"
 #include "tuner/core/fields.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/text.h"
@@ -318,10 +318,10 @@ void keep_counts(const Connection& connection, std::int64_t run_id, const RunCou
 }
 
 void choose_best(const Connection& connection, std::int64_t model_id, const Subject& subject) {
-  const Standings standings =
-      read_standings(connection, model_id, subject.kernel_id, subject.problem_id);
-  if (const auto best = best_of(standings)) {
-    keep_best(connection, model_id, subject, standings.newest[*best].result_id);
+  const TimingHistory history =
+      read_timing_history(connection, model_id, subject.kernel_id, subject.problem_id);
+  if (const auto best = best_of(history)) {
+    keep_best(connection, model_id, subject, history.newest[*best].result_id);
   } else {
     Statement(connection, R"sql(
       DELETE FROM best

@@ -135,7 +135,7 @@ class SectionReader {
     if (counting) count(met, *counting);
   }
 
-  StoredSection take() {
+  ProblemResults take() {
     std::map<std::int64_t, std::int64_t> in_order;  // Ids by the configuration's first.
     for (const Entry& entry : choice_.chosen()) in_order[entry.first_id] = entry.id;
     for (const Entry& entry : always_) in_order[entry.first_id] = entry.id;
@@ -186,7 +186,7 @@ class SectionReader {
   std::vector<Entry> always_;
   std::set<std::int64_t> defaults_;
   std::set<std::int64_t> its_runs_;
-  StoredSection section_;
+  ProblemResults section_;
 };
 
 /// How long runs were at work on one problem, the time between them left out.
@@ -239,9 +239,9 @@ class WorkClock {
   std::map<std::int64_t, AtWork> at_work_;  ///< Keys are runs.
 };
 
-std::vector<StoredSection::Step> read_convergence(const Connection& connection,
-                                                  const MeantRuns& runs,
-                                                  const std::vector<Met>& kernels) {
+std::vector<ProblemResults::Step> read_convergence(const Connection& connection,
+                                                   const MeantRuns& runs,
+                                                   const std::vector<Met>& kernels) {
   std::string ids = "[";
   for (const Met& met : kernels) ids += (ids.size() > 1 ? "," : "") + std::to_string(met.kernel_id);
   Statement select(connection, R"sql(
@@ -252,9 +252,9 @@ std::vector<StoredSection::Step> read_convergence(const Connection& connection,
   select.bind(":model", kernels.front().model_id)
       .bind(":problem", kernels.front().problem_id)
       .bind(":kernels", ids + "]");
-  std::vector<StoredSection::Step> steps;
+  std::vector<ProblemResults::Step> steps;
   WorkClock clock(connection, runs);
-  StoredSection::Step now;
+  ProblemResults::Step now;
   while (select.step()) {
     const std::int64_t run = select.integer("run_id");
     if (!runs.ids.contains(run)) continue;
@@ -274,7 +274,7 @@ std::vector<StoredSection::Step> read_convergence(const Connection& connection,
   steps.push_back(now);
   if (now.seconds > 0) return steps;
   // Other tuners' files may say no moments, or one for all results.
-  for (StoredSection::Step& step : steps) step.seconds = std::numeric_limits<double>::quiet_NaN();
+  for (ProblemResults::Step& step : steps) step.seconds = std::numeric_limits<double>::quiet_NaN();
   return steps;
 }
 
@@ -319,17 +319,17 @@ bool supersedes(const Result& later, const Result& earlier) {
   return later.failed() || later.timed() || !earlier.timed();
 }
 
-std::vector<StoredSection> read_sections(const Connection& connection, const Query& query,
-                                         std::size_t most) {
+std::vector<ProblemResults> read_sections(const Connection& connection, const Query& query,
+                                          std::size_t most) {
   const MeantRuns runs = read_meant_runs(connection, query);
   const std::vector<Met> all = read_met(connection, query);
-  std::vector<StoredSection> sections;
+  std::vector<ProblemResults> sections;
   for (std::size_t begin = 0; begin < all.size();) {
     const auto place = [&](std::size_t i) { return std::pair(all[i].model_id, all[i].problem_id); };
     std::size_t end = begin;
     SectionReader reader(connection, runs, most);
     for (; end < all.size() && place(end) == place(begin); ++end) reader.add(all[end]);
-    StoredSection section = reader.take();
+    ProblemResults section = reader.take();
     if (!section.results.empty()) {
       section.convergence = read_convergence(connection, runs,
                                              {all.begin() + static_cast<std::ptrdiff_t>(begin),

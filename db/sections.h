@@ -15,7 +15,7 @@ namespace smemtune::db {
 class Connection;
 
 /// The stored results of a problem on a device model, without those of edited kernels.
-struct StoredSection {
+struct ProblemResults {
   struct Failure {
     std::string kernel;
     std::string status;
@@ -51,7 +51,7 @@ bool supersedes(const Result& later, const Result& earlier);
 
 /// Returns sections ordered by device name, then problem. Reads at most `most` results of a section
 /// besides those that are always in it; of the others only the index, whatever their number.
-std::vector<StoredSection> read_sections(const Connection& connection, const Query& query,
-                                         std::size_t most);
+std::vector<ProblemResults> read_sections(const Connection& connection, const Query& query,
+                                          std::size_t most);
 
 }  // namespace smemtune::db

@@ -50,7 +50,7 @@ TEST_F(Sections, TakeTheNewestOfEachConfigurationAndNoFailureThatMayPass) {
   run("second", {planted(tile(16), 3), lost(32)});
   const auto sections = store.sections({}, kAll);
   ASSERT_EQ(sections.size(), 1u);
-  const StoredSection& section = sections[0];
+  const ProblemResults& section = sections[0];
   ASSERT_EQ(section.results.size(), 3u);
   EXPECT_DOUBLE_EQ(section.results[0].result.measurement.median_ms, 3);
   EXPECT_TRUE(section.results[1].result.timed());
@@ -59,7 +59,7 @@ TEST_F(Sections, TakeTheNewestOfEachConfigurationAndNoFailureThatMayPass) {
   EXPECT_EQ(section.timed, 2u);
   EXPECT_THAT(
       section.failures,
-      ElementsAre(Pair(StoredSection::Failure{"tiled", "constraints", "shared_bytes"}, 1u)));
+      ElementsAre(Pair(ProblemResults::Failure{"tiled", "constraints", "shared_bytes"}, 1u)));
   ASSERT_EQ(section.best.size(), 1u);
   EXPECT_EQ(key(section.best[0].result.configuration), "TILE=32");
 }
@@ -94,7 +94,7 @@ TEST_F(Sections, ReadAnEvenChoiceOfManyWithAllFinalistsAndDefaults) {
   results[14].is_default = true;
   results[15] = planted_failure(tile(16));
   run("first", results);
-  const StoredSection section = store.sections({}, 100)[0];
+  const ProblemResults section = store.sections({}, 100)[0];
   EXPECT_EQ(section.configurations, 1000u);
   EXPECT_EQ(section.timed, 999u);
   EXPECT_LE(section.results.size(), 102u);
@@ -116,8 +116,8 @@ TEST_F(Sections, FollowTheBestSoFarWithoutFinals) {
   run("second", {planted(tile(4), 4), at_stage(Stage::final, 2, 3)});
   std::vector<std::pair<std::uint64_t, double>> steps;
   double seconds = 0;
-  const StoredSection section = store.sections({}, kAll)[0];
-  for (const StoredSection::Step& step : section.convergence) {
+  const ProblemResults section = store.sections({}, kAll)[0];
+  for (const ProblemResults::Step& step : section.convergence) {
     steps.emplace_back(step.evaluations, std::round(step.best_ms));
     EXPECT_GE(step.seconds, seconds);
     seconds = step.seconds;

@@ -1,7 +1,7 @@
 #include "db/stored_times.h"
 
 #include "db/columns.h"
-#include "db/standings.h"
+#include "db/timing_history.h"
 
 #include <algorithm>
 #include <cmath>
@@ -172,11 +172,11 @@ void TimesReader::add(const StoredResult& kernel, std::span<const TimedCase> cas
         result_ids[found->second] = one.result_id;
       }
     };
-    const Standings standings =
-        read_standings(*cases[in].in, cases[in].model_id, its.kernel_id, cases[in].problem_id,
-                       {.ids = its.known->ids, .run = run_});
-    take(standings.newest, true);
-    take(standings.failed, false);
+    const TimingHistory history =
+        read_timing_history(*cases[in].in, cases[in].model_id, its.kernel_id, cases[in].problem_id,
+                            {.ids = its.known->ids, .run = run_});
+    take(history.newest, true);
+    take(history.failed, false);
     ChosenBy& chosen = times.chosen[in][version_of(kernel)];
     chosen = chosen_by_runs(*cases[in].in, run_ids);
     const bool is_sample = its.known->looked.size() < its.known->all;

@@ -1,7 +1,7 @@
 #include "reports/also_fits.h"
 
 #include "db/json_forms.h"
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
@@ -35,19 +35,9 @@ std::vector<Result> winners(const ProblemSummary& problem) {
     });
     if (!known) all.push_back(result);
   };
-  if (problem.best) add(*problem.best);
-  for (const Result& tie : problem.ties) add(tie);
-  std::map<std::string, const Result*> fastest;
-  for (const Result& result : problem.results) {
-    if (!result.timed()) continue;
-    const Result*& best = fastest[result.kernel];
-    if (best == nullptr || result.measurement.median_ms < best->measurement.median_ms) {
-      best = &result;
-    }
-  }
-  for (const auto& [kernel, best] : fastest) {
-    if (!problem.best || kernel != problem.best->kernel) add(*best);
-  }
+  if (problem.best() != nullptr) add(*problem.best());
+  for (const Result& tie : problem.bests.tied) add(tie);
+  for (const Result& best : problem.bests.kernels) add(best);
   return all;
 }
 

@@ -3,7 +3,7 @@
 #include "db/device_model.h"
 #include "db/export_csv.h"
 #include "db/json_forms.h"
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #include "reports/dry_run_summary.h"
 
 #include "reports/failure_lines.h"
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/run_summary.h"
 #include "reports/table.h"
 #include "tuner/core/occupancy.h"

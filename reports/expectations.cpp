@@ -1,7 +1,7 @@
 #include "reports/expectations.h"
 
 #include "db/json_forms.h"
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/core/kernel_binding.h"
 

@@ -1,8 +1,9 @@
 #include "reports/findings.h"
 
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/core/text.h"
+#include "tuner/search/strategy.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +12,8 @@
 namespace smemtune {
 namespace {
 
+using db::ProblemResults;
 using db::StoredResult;
-using db::StoredSection;
 
 constexpr std::size_t kNamedTies = 3;
 
@@ -23,7 +24,7 @@ std::string named(const StoredResult& stored) {
   return stored.result.kernel + (configuration.empty() ? "" : " with " + configuration);
 }
 
-std::string over_default(const ReportSource& source, const StoredSection& section,
+std::string over_default(const ReportSource& source, const ProblemResults& section,
                          const StoredResult& best) {
   const StoredResult* standard = default_of(source, section, best.result.kernel);
   if (standard == nullptr) return "Its default configuration was not timed here.";
@@ -80,7 +81,7 @@ std::string ties_text(const std::vector<const StoredResult*>& ties) {
 }
 
 /// Returns the number of failures by status: `310 constraints, 12 compile`.
-std::string failures_text(const StoredSection& section) {
+std::string failures_text(const ProblemResults& section) {
   std::map<std::string, std::uint64_t> by_status;
   for (const auto& [failure, count] : section.failures) by_status[failure.status] += count;
   return joined(by_status, ", ", [](const auto& failed) {
@@ -88,7 +89,7 @@ std::string failures_text(const StoredSection& section) {
   });
 }
 
-std::string tried_text(const StoredSection& section) {
+std::string tried_text(const ProblemResults& section) {
   const std::string failures = failures_text(section);
   // A shared file may contain only the bests.
   const bool is_shared = !section.best.empty() && !section.best.front().shared_from.empty();
@@ -97,7 +98,7 @@ std::string tried_text(const StoredSection& section) {
          (failures.empty() ? "" : "; failed: " + failures) + ".";
 }
 
-std::vector<std::string> dry_findings(const StoredSection& section) {
+std::vector<std::string> dry_findings(const ProblemResults& section) {
   std::uint64_t fit = section.configurations;
   for (const auto& [failure, count] : section.failures) fit -= count;
   std::vector<std::string> sentences = {
@@ -123,7 +124,7 @@ std::vector<std::string> dry_findings(const StoredSection& section) {
 
 }  // namespace
 
-std::vector<std::string> findings(const ReportSource& source, const StoredSection& section) {
+std::vector<std::string> findings(const ReportSource& source, const ProblemResults& section) {
   if (is_dry(section)) return dry_findings(section);
   if (section.best.empty()) {
     return {"No configuration was verified and timed on " + device_label(section.device) + ".",
@@ -150,7 +151,7 @@ std::vector<std::string> findings(const ReportSource& source, const StoredSectio
 }
 
 std::vector<std::string> repeating_commands(const ReportSource& source,
-                                            const StoredSection& section) {
+                                            const ProblemResults& section) {
   if (section.best.empty() || section.best.front().origin) return {};
   const StoredResult& best = section.best.front();
   const auto run = std::ranges::find(source.runs, best.run_id, &db::StoredRun::id);
@@ -161,7 +162,10 @@ std::vector<std::string> repeating_commands(const ReportSource& source,
   std::vector<std::string> commands = {"smemtune run" + space + " --kernel " +
                                        shell_word(best.result.kernel) + " --config " +
                                        shell_word(key(best.result.configuration))};
-  if (run != source.runs.end() && !run->strategy.empty()) {
+  const bool has_strategy =  // Earlier releases had others.
+      run != source.runs.end() &&
+      std::ranges::find(strategies(), run->strategy, &StrategyInfo::name) != strategies().end();
+  if (has_strategy) {
     commands.push_back("smemtune" + space + " --strategy " + shell_word(run->strategy) +
                        " --seed " + std::to_string(run->seed) + " --fresh");
   }

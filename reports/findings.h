@@ -10,11 +10,11 @@ namespace smemtune {
 /// Returns one-sentence findings for a reader in a hurry: which configuration won with what time,
 /// its speedup over the default, what it was compared with, what it is tied with, how many
 /// configurations were tried and how many failed; for a dry run, what fits.
-std::vector<std::string> findings(const ReportSource& source, const db::StoredSection& section);
+std::vector<std::string> findings(const ReportSource& source, const db::ProblemResults& section);
 
 /// Returns shell commands that repeat the measurement of the winner, and the search. Empty for
 /// imported results.
 std::vector<std::string> repeating_commands(const ReportSource& source,
-                                            const db::StoredSection& section);
+                                            const db::ProblemResults& section);
 
 }  // namespace smemtune

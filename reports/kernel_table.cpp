@@ -1,6 +1,6 @@
 #include "reports/kernel_table.h"
 
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/core/roofline.h"
 
@@ -20,9 +20,9 @@ struct KernelRow {
 std::vector<KernelRow> rows_of(const Space& space, const ProblemSummary& problem) {
   std::vector<KernelRow> rows;
   for (const KernelTemplate& kernel : space.kernels) {
-    const Result* best = kernel_best(problem, kernel.name);
+    const Result* best = problem.bests.best_of(kernel.name);
     if (best == nullptr) continue;
-    rows.push_back({.mark = problem.best && best == &*problem.best ? "* " : "  ",
+    rows.push_back({.mark = best == problem.best() ? "* " : "  ",
                     .best = best,
                     .start = default_result(problem, kernel.name)});
   }
@@ -210,7 +210,7 @@ std::string transfers_text(const Transfers& transfers) {
 std::string without_survivors_text(const Space& space, const ProblemSummary& problem) {
   std::string text;
   for (const KernelTemplate& kernel : space.kernels) {
-    if (kernel_best(problem, kernel.name) != nullptr) continue;
+    if (problem.bests.best_of(kernel.name) != nullptr) continue;
     std::map<std::string, std::size_t> outcomes;
     std::size_t tried = 0;
     for (const Result& result : problem.results) {

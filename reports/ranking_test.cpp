@@ -2,9 +2,9 @@
 #include "db/json_forms.h"
 #include "db/planted_results_test_support.h"
 #include "db/result_store.h"
-#include "reports/problem_results.h"
 #include "reports/report_documents.h"
 #include "reports/report_source.h"
+#include "reports/result_texts.h"
 #include "reports/summary_json.h"
 #include "tuner/core/repetitions_test_support.h"
 
@@ -48,7 +48,7 @@ Names sorted(Names names) {
   return names;
 }
 
-Names tied_names(const db::StoredSection& section) {
+Names tied_names(const db::ProblemResults& section) {
   Names names;
   for (const db::StoredResult* tie : ties(section)) names.push_back(name_of(tie->result));
   return sorted(names);
@@ -109,7 +109,7 @@ class History {
       results[i].chosen = i == best;
       results[i].tied = i != best && below(2) == 0;
     }
-    log.together([&] {
+    log.in_transaction([&] {
       for (const Result& result : results) log.record(kHashes.at(result.kernel), result);
     });
   }
@@ -120,7 +120,7 @@ class History {
 };
 
 /// Prints as `list --results --json` does, and reads that as a report does.
-db::StoredSection listed(const db::ResultStore& store) {
+db::ProblemResults listed(const db::ResultStore& store) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   store.each_result({}, 0, [&](db::StoredResult&& one) { list.push_back(db::stored_json(one)); });
   const std::string text = db::document_text("smemtune-results", 1, {{"results", list}});
@@ -128,7 +128,7 @@ db::StoredSection listed(const db::ResultStore& store) {
 }
 
 /// Prints as a run with --json does, and reads that as a report does.
-db::StoredSection printed(const ProblemSummary& problem) {
+db::ProblemResults printed(const ProblemSummary& problem) {
   Space space;
   space.name = "gemm";
   TuningSummary summary;
@@ -160,19 +160,17 @@ TEST(Ranking, IsTheSameWhoeverAsks) {
       EXPECT_EQ(names, names_of(section.best));
       EXPECT_EQ(tied, tied_names(section));
 
-      const db::StoredSection list = listed(store);
+      const db::ProblemResults list = listed(store);
       EXPECT_EQ(names, names_of(list.best));
       EXPECT_EQ(tied, tied_names(list));
 
       ProblemSummary summary;
       summary.problem = problem;
-      summary.best = bests.kernels.front();
-      summary.kernel_bests = bests.kernels;
-      summary.ties = bests.tied;
+      summary.bests = bests;
       for (const db::StoredResult& one : section.results) summary.results.push_back(one.result);
       EXPECT_EQ(names, names_of(printed(summary).best));
       for (const Result& best : bests.kernels) {
-        EXPECT_EQ(name_of(best), name_of(*kernel_best(summary, best.kernel)));
+        EXPECT_EQ(name_of(best), name_of(*summary.bests.best_of(best.kernel)));
       }
       with_ties += tied.empty() ? 0 : 1;
       if (HasFailure()) return;

@@ -17,8 +17,8 @@ namespace smemtune {
 namespace {
 
 using db::Json;
+using db::ProblemResults;
 using db::StoredResult;
-using db::StoredSection;
 
 /// Reads a part of a document; what is wrong with it is said with its place.
 template <typename Read>
@@ -35,7 +35,7 @@ auto read_at(const std::string& place, const Read& read) {
   }
 }
 
-void count(StoredSection& section) {
+void count(ProblemResults& section) {
   section.configurations = section.results.size();
   for (const StoredResult& one : section.results) {
     if (one.result.timed()) ++section.timed;
@@ -62,7 +62,7 @@ std::vector<StoredResult> best_of_each_kernel(const std::vector<StoredResult>& a
 using Places = std::map<std::pair<std::string, std::string>, std::size_t>;
 
 /// Adds a result, in the place of what was found of the same configuration before.
-void add(StoredSection& section, Places& places, StoredResult stored) {
+void add(ProblemResults& section, Places& places, StoredResult stored) {
   const auto [place, is_new] = places.try_emplace(
       {stored.result.kernel, key(stored.result.configuration)}, section.results.size());
   if (is_new) {
@@ -75,7 +75,7 @@ void add(StoredSection& section, Places& places, StoredResult stored) {
 /// Adds the defaults that results say they are, and the sections' counts.
 void complete(ReportSource& source) {
   std::set<std::string> kernels;
-  for (StoredSection& section : source.sections) {
+  for (ProblemResults& section : source.sections) {
     for (const StoredResult& one : section.results) {
       if (!one.result.is_default || !kernels.insert(one.result.kernel).second) continue;
       source.defaults.push_back({.space = source.space,
@@ -91,7 +91,7 @@ ReportSource results_from(const std::string& name, const Json& document) {
   ReportSource source;
   const Json& results = read_at(name, [&]() -> const Json& { return document.at("results"); });
   struct Part {
-    StoredSection section;
+    ProblemResults section;
     Places places;
     std::vector<StoredResult> all;  ///< In their order, of which `section` has those that count.
   };
@@ -126,7 +126,7 @@ ReportSource run_from(const std::string& name, const Json& document) {
   const Json& problems = read_at(name, [&]() -> const Json& { return document.at("problems"); });
   for (std::size_t i = 0; i < problems.size(); ++i) {
     const std::string place = name + ": problems[" + std::to_string(i) + "]";
-    StoredSection section;
+    ProblemResults section;
     section.device = device;
     section.problem = read_at(place, [&] { return db::bindings_from(problems[i].at("problem")); });
     Places places;

@@ -3,7 +3,7 @@
 #include "db/json_forms.h"
 #include "reports/devices_side_by_side.h"
 #include "reports/findings.h"
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "tuner/core/roofline.h"
 #include "tuner/core/text.h"
 
@@ -18,8 +18,8 @@ namespace smemtune {
 namespace {
 
 using db::Json;
+using db::ProblemResults;
 using db::StoredResult;
-using db::StoredSection;
 
 /// Maximum number of finalists whose samples are shown, and of samples for each.
 constexpr std::size_t kFinalists = 20;
@@ -87,7 +87,7 @@ constexpr LaunchColumn kLaunchColumns[] = {
 using Rows = std::vector<const StoredResult*>;
 
 /// Returns the timed results, fastest first, followed by the others.
-Rows rows_of(const StoredSection& section) {
+Rows rows_of(const ProblemResults& section) {
   Rows rows = by_time(section);
   for (const StoredResult& one : section.results) {
     if (!one.result.timed()) rows.push_back(&one);
@@ -99,7 +99,7 @@ class ReportWriter {
  public:
   explicit ReportWriter(const ReportSource& source) : source_(source) {
     std::set<std::string> names;
-    for (const StoredSection& section : source.sections) {
+    for (const ProblemResults& section : source.sections) {
       for (const StoredResult& stored : section.results) {
         for (const auto& [name, value] : stored.result.configuration) names.insert(name);
       }
@@ -110,7 +110,7 @@ class ReportWriter {
 
   Json json() {
     Json sections = Json::array();
-    for (const StoredSection& section : source_.sections)
+    for (const ProblemResults& section : source_.sections)
       sections.push_back(this->section(section));
     Json parameters = Json::array();
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -129,12 +129,12 @@ class ReportWriter {
   }
 
  private:
-  Json section(const StoredSection& section) {
+  Json section(const ProblemResults& section) {
     const Roofline roof = roofline(section.device);
     const Rows rows = rows_of(section);
     Json columns = this->columns(rows);
     Json steps = Json::array();
-    for (const StoredSection::Step& step : section.convergence) {
+    for (const ProblemResults::Step& step : section.convergence) {
       steps.push_back({step.evaluations, db::number_json(step.seconds), step.best_ms});
     }
     return {{"device", db::device_json(section.device)},
@@ -155,7 +155,7 @@ class ReportWriter {
             {"rows", std::move(columns)}};
   }
 
-  Json best(const StoredSection& section) const {
+  Json best(const ProblemResults& section) const {
     Json best = Json::array();
     for (const StoredResult& one : section.best) {
       const StoredResult* standard = default_of(source_, section, one.result.kernel);
@@ -171,7 +171,7 @@ class ReportWriter {
   }
 
   /// Returns entries of the form [kernel, status, count, row of an example or null].
-  Json failures(const StoredSection& section, const Rows& rows) {
+  Json failures(const ProblemResults& section, const Rows& rows) {
     Json list = Json::array();
     for (const auto& [failure, count] : section.failures) {
       const auto example = std::ranges::find_if(rows, [&, &of = failure](const StoredResult* one) {

@@ -2,13 +2,13 @@
 
 #include "reports/devices_side_by_side.h"
 #include "reports/findings.h"
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 
 namespace smemtune {
 namespace {
 
-std::string best_table(const ReportSource& source, const db::StoredSection& section) {
+std::string best_table(const ReportSource& source, const db::ProblemResults& section) {
   Table table({"kernel", "best configuration", ">time", ">over its default", ">rate"});
   for (const db::StoredResult& one : section.best) {
     const double ms = one.result.measurement.median_ms;
@@ -42,7 +42,7 @@ std::string devices_text(const db::Comparison& devices) {
 std::string report_markdown(const ReportSource& source) {
   std::string text = "# " + for_markdown(source.space) + "\n";
   if (source.devices) text += devices_text(*source.devices);
-  for (const db::StoredSection& section : source.sections) {
+  for (const db::ProblemResults& section : source.sections) {
     text += heading(device_label(section.device), section.problem);
     for (const std::string& sentence : findings(source, section)) {
       text += "- " + for_markdown(sentence) + "\n";

@@ -1,8 +1,8 @@
 #include "reports/report_page.h"
 
 #include "reports/embedded.h"
-#include "reports/markup.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -11,6 +11,30 @@
 
 namespace smemtune {
 namespace {
+
+/// Returns one printable line without any markup of HTML; safe in attributes, too.
+std::string for_html(std::string_view text) {
+  std::string html;
+  for (const char c : printable(text)) {
+    switch (c) {
+      case '&':
+        html += "&amp;";
+        break;
+      case '<':
+        html += "&lt;";
+        break;
+      case '>':
+        html += "&gt;";
+        break;
+      case '"':
+        html += "&quot;";
+        break;
+      default:
+        html += c;
+    }
+  }
+  return html;
+}
 
 /// Encodes a hash, given as hexadecimal digits, in base64 (RFC 4648).
 std::string base64_of_hex(const std::string& hex) {

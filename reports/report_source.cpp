@@ -7,12 +7,12 @@
 
 namespace smemtune {
 
+using db::ProblemResults;
 using db::StoredResult;
-using db::StoredSection;
 
 namespace {
 
-bool means(const db::Query& query, const StoredSection& section) {
+bool means(const db::Query& query, const ProblemResults& section) {
   if (!query.device.empty() && section.device.name != query.device) return false;
   const Problem wanted = query.problem.empty() ? Problem() : parse_key(query.problem);
   return std::ranges::all_of(wanted, [&](const auto& entry) {
@@ -21,7 +21,7 @@ bool means(const db::Query& query, const StoredSection& section) {
   });
 }
 
-void leave_kernel(StoredSection& section, const std::string& kernel) {
+void leave_kernel(ProblemResults& section, const std::string& kernel) {
   const auto is_other = [&](const StoredResult& one) { return one.result.kernel != kernel; };
   std::erase_if(section.results, is_other);
   std::erase_if(section.best, is_other);
@@ -32,7 +32,7 @@ void leave_kernel(StoredSection& section, const std::string& kernel) {
 }
 
 /// Where only some results were read, the fastest of a kernel need not be among them.
-void show_the_best(StoredSection& section) {
+void show_the_best(ProblemResults& section) {
   for (const StoredResult& best : section.best) {
     const bool is_there = std::ranges::any_of(section.results, [&](const StoredResult& one) {
       return one.result.kernel == best.result.kernel &&
@@ -48,18 +48,18 @@ void narrow(ReportSource& source, const db::Query& asked) {
   db::Query query = asked;
   std::vector<std::string> devices;
   std::vector<std::string> kernels;
-  for (const StoredSection& section : source.sections) {
+  for (const ProblemResults& section : source.sections) {
     devices.push_back(section.device.name);
     for (const StoredResult& one : section.results) kernels.push_back(one.result.kernel);
   }
   if (!query.device.empty()) query.device = meant_name("device", query.device, devices);
   if (!query.kernel.empty()) query.kernel = meant_name("kernel", query.kernel, kernels);
   std::erase_if(source.sections,
-                [&](const StoredSection& section) { return !means(query, section); });
+                [&](const ProblemResults& section) { return !means(query, section); });
   if (query.kernel.empty()) return;
-  for (StoredSection& section : source.sections) leave_kernel(section, query.kernel);
+  for (ProblemResults& section : source.sections) leave_kernel(section, query.kernel);
   std::erase_if(source.sections,
-                [](const StoredSection& section) { return section.results.empty(); });
+                [](const ProblemResults& section) { return section.results.empty(); });
 }
 
 ReportSource stored_source(const db::ResultReader& store, const db::Query& query,
@@ -73,7 +73,7 @@ ReportSource stored_source(const db::ResultReader& store, const db::Query& query
   return source;
 }
 
-const StoredResult* default_of(const ReportSource& source, const StoredSection& section,
+const StoredResult* default_of(const ReportSource& source, const ProblemResults& section,
                                const std::string& kernel) {
   for (const db::KernelDefaults& defaults : source.defaults) {
     if (defaults.space != source.space || defaults.kernel != kernel) continue;
@@ -87,7 +87,7 @@ const StoredResult* default_of(const ReportSource& source, const StoredSection& 
   return nullptr;
 }
 
-std::vector<const StoredResult*> ties(const StoredSection& section) {
+std::vector<const StoredResult*> ties(const ProblemResults& section) {
   std::vector<const StoredResult*> ties;
   if (section.best.empty() || !section.best.front().result.chosen) return ties;
   for (const StoredResult& one : section.results) {
@@ -97,7 +97,7 @@ std::vector<const StoredResult*> ties(const StoredSection& section) {
   return ties;
 }
 
-std::vector<const StoredResult*> by_time(const StoredSection& section, const std::string& kernel) {
+std::vector<const StoredResult*> by_time(const ProblemResults& section, const std::string& kernel) {
   std::vector<const StoredResult*> timed;
   for (const StoredResult& one : section.results) {
     if (one.result.timed() && (kernel.empty() || one.result.kernel == kernel)) {
@@ -109,7 +109,7 @@ std::vector<const StoredResult*> by_time(const StoredSection& section, const std
   return timed;
 }
 
-bool is_dry(const StoredSection& section) {
+bool is_dry(const ProblemResults& section) {
   return section.timed == 0 && std::ranges::any_of(section.results, [](const StoredResult& one) {
            return one.result.status == Status::fits;
          });

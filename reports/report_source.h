@@ -14,7 +14,7 @@ namespace smemtune {
 /// The source of a report: stored results of one space, or a document of it.
 struct ReportSource {
   std::string space;
-  std::vector<db::StoredSection> sections;
+  std::vector<db::ProblemResults> sections;
   std::vector<db::KernelDefaults> defaults;
   std::vector<db::StoredRun> runs;
   std::optional<db::Comparison> devices = {};  ///< Set if there are several.
@@ -28,18 +28,18 @@ ReportSource stored_source(const db::ResultReader& store, const db::Query& query
 void narrow(ReportSource& source, const db::Query& asked);
 
 /// Returns the result of the kernel's default configuration; null if it was not timed.
-const db::StoredResult* default_of(const ReportSource& source, const db::StoredSection& section,
+const db::StoredResult* default_of(const ReportSource& source, const db::ProblemResults& section,
                                    const std::string& kernel);
 
 /// Returns the results that the finals which chose the best could not tell from it; none if that
 /// was not stored.
-std::vector<const db::StoredResult*> ties(const db::StoredSection& section);
+std::vector<const db::StoredResult*> ties(const db::ProblemResults& section);
 
 /// Returns the timed results of one kernel or (empty) of all, the fastest first.
-std::vector<const db::StoredResult*> by_time(const db::StoredSection& section,
+std::vector<const db::StoredResult*> by_time(const db::ProblemResults& section,
                                              const std::string& kernel = "");
 
 /// Returns true if a dry run is all that is known of it.
-bool is_dry(const db::StoredSection& section);
+bool is_dry(const db::ProblemResults& section);
 
 }  // namespace smemtune

@@ -72,7 +72,7 @@ inline ReportSource source_of(std::vector<db::StoredResult> results) {
                          .outcome = "complete",
                          .hosts_state = "",
                          .imported_from = ""});
-  db::StoredSection section;
+  db::ProblemResults section;
   section.device = results.front().device;
   section.problem = results.front().result.problem;
   section.results = std::move(results);

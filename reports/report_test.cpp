@@ -48,7 +48,7 @@ TEST(ReportFindings, BeginOnTheCpuDeviceWithWhatItsTimesSay) {
   StoredResult on_cpu = timed(32, 2);
   on_cpu.device = db::planted_device("Some", DeviceKind::cpu);
   const ReportSource source = source_of({timed(16, 4), on_cpu});
-  db::StoredSection section = source.sections[0];
+  db::ProblemResults section = source.sections[0];
   section.device = on_cpu.device;
   const std::vector<std::string> sentences = findings(source, section);
   EXPECT_EQ(sentences.at(0), "Times of the CPU device say nothing about a GPU.");

@@ -4,7 +4,7 @@
 #include "reports/failure_lines.h"
 #include "reports/kernel_table.h"
 #include "reports/one_for_all.h"
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 #include "reports/value_bars.h"
 #include "reports/why_best.h"
@@ -100,7 +100,7 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
   }
   for (const ProblemSummary& problem : summary.problems) {
     text += summary_heading(space, problem, device);
-    if (problem.best) {
+    if (problem.best()) {
       text += "\n" + kernel_table_text(space, problem, device) + "\n" +
               why_best(space, problem, device) + value_bars_text(problem, columns);
       text += expectations_text(space, problem, device);
@@ -119,15 +119,15 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
 std::string unverified_warning(const Space& space, const TuningSummary& summary) {
   std::string text;
   for (const ProblemSummary& problem : summary.problems) {
-    if (!problem.best) continue;
-    const Coverage coverage = problem.best->coverage();
+    if (!problem.best()) continue;
+    const Coverage coverage = problem.best()->coverage();
     if (coverage.with == ComparedWith::only_itself) {
       return "*** Nothing says that the results of " + space.verify.reference +
              " are right: its configurations were compared with its own default.\n*** Give the "
              "space a \"definition\", \"expected\" files or a simple kernel as the reference.";
     }
     if (!coverage.rests_on_itself()) continue;
-    const std::string line = "*** Nothing says that these results of " + problem.best->kernel +
+    const std::string line = "*** Nothing says that these results of " + problem.best()->kernel +
                              " are right: " + gaps_text(coverage) +
                              ". They were compared with its own default.";
     if (text.find(line) == std::string::npos) text += line + "\n";

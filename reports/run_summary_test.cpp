@@ -42,15 +42,10 @@ KernelTemplate kernel(const std::string& name) {
   kernel.where = "/kernels/0";
   kernel.parameters = {{.name = "TILE", .values = {8, 16, 32}}};
   kernel.default_configuration = {{"TILE", 8}};
-  kernel.launches = {{.entry = name,
-                      .entry_name = name,
-                      .template_arguments = {},
-                      .block = {{"TILE", "/block/0"}},
-                      .grid = {{"1", "/grid/0"}},
-                      .cluster = {},
-                      .arguments = {},
-                      .static_shared_bytes = {},
-                      .dynamic_shared_bytes = {}}};
+  LaunchTemplate& launch = kernel.launches.emplace_back();
+  launch.entry = launch.entry_name = name;
+  launch.block = {{"TILE", "/block/0"}};
+  launch.grid = {{"1", "/grid/0"}};
   return kernel;
 }
 
@@ -94,8 +89,7 @@ ProblemSummary problem() {
   problem.problem = {{"N", 1000}, {"T", "float"}};
   problem.results = {timed("naive", 8, 4), timed("naive", 16, 2), timed("tiled", 8, 1),
                      timed("tiled", 32, 0.5)};
-  problem.best = problem.results.back();
-  problem.kernel_bests = {problem.results[3], problem.results[1]};
+  problem.bests.kernels = {problem.results[3], problem.results[1]};
   return problem;
 }
 
@@ -126,7 +120,7 @@ TEST(Ladder, HasARowForEachLaunchOfAKernel) {
     result.launches.back().shape.name_expression = "second";
     result.launches.back().resources.registers_per_thread = 77;
   }
-  two.best = two.results.back();
+  two.bests.kernels = {two.results.back()};
   const std::string text = kernel_table_text(space(), two, gpu());
   EXPECT_THAT(line_with(text, "* tiled, first<8>"), HasSubstr("TILE=32"));
   EXPECT_THAT(line_with(text, "* tiled, second"), HasSubstr(" 77 "));
@@ -146,7 +140,7 @@ TEST(Ladder, SaysWhatShareOfTheRooflineIsReached) {
 ProblemSummary with_type(const std::string& type) {
   ProblemSummary problem = smemtune::problem();
   for (Result& result : problem.results) result.problem["T"] = Value(type);
-  problem.best->problem["T"] = Value(type);
+  problem.bests.kernels.front().problem["T"] = Value(type);
   return problem;
 }
 
@@ -162,7 +156,7 @@ TEST(Ladder, HoldsEachTypeAgainstThePeakOfItsUnits) {
 TEST(Ladder, MarksWhatIsAboveThePeak) {
   ProblemSummary many = problem();
   for (Result& result : many.results) result.metrics["bytes"] = 1e9;
-  many.best->metrics["bytes"] = 1e9;
+  many.bests.kernels.front().metrics["bytes"] = 1e9;
   const std::string text = kernel_table_text(space(), many, gpu());
   EXPECT_THAT(line_with(text, "* tiled"), HasSubstr("200 % !"));
   EXPECT_THAT(text, HasSubstr("! above the peak: caches served a part"));
@@ -173,7 +167,7 @@ TEST(Ladder, MarksWhatIsAboveThePeak) {
 TEST(Ladder, TakesAFloatKernelBeyondItsCoresForOneOfTensorCores) {
   ProblemSummary fast = problem();
   for (Result& result : fast.results) result.metrics["flops"] = 20e9;
-  fast.best->metrics["flops"] = 20e9;
+  fast.bests.kernels.front().metrics["flops"] = 20e9;
   const std::string text = kernel_table_text(space(), fast, gpu());
   EXPECT_THAT(line_with(text, "* tiled"), HasSubstr("  50 %"));
   EXPECT_THAT(text, HasSubstr("roofline for float: 80.0 TFLOP/s\n"));
@@ -199,9 +193,10 @@ TEST(Ladder, AddsTheCopiesWhereTheyWereMeasured) {
 
 TEST(Ladder, IsNotWiderThan160Columns) {
   ProblemSummary wide = problem();
-  wide.best->kernel = "register_tiled";
-  wide.best->configuration = {{"BLOCKS", 1}, {"COLS", 8},  {"DEPTH", 16},   {"GROUP", 8},
-                              {"PAD", 4},    {"ROWS", 16}, {"TILE_M", 128}, {"TILE_N", 256}};
+  wide.bests.kernels.front().kernel = "register_tiled";
+  wide.bests.kernels.front().configuration = {{"BLOCKS", 1},   {"COLS", 8},    {"DEPTH", 16},
+                                              {"GROUP", 8},    {"PAD", 4},     {"ROWS", 16},
+                                              {"TILE_M", 128}, {"TILE_N", 256}};
   wide.transfers = Transfers{.to_device_ms = 3, .to_host_ms = 1};
   Space wide_space = space();
   wide_space.kernels.push_back(kernel("register_tiled"));
@@ -220,7 +215,7 @@ TEST(Summary, SaysThatThereAreTooManyToCountAndNotThatTheDefaultIsTheBestOfThem)
   ProblemSummary all = problem();
   all.cartesian = 30;
   all.valid = 20;
-  all.best = all.results[2];
+  all.bests.kernels = {all.results[2]};
   TuningSummary summary;
   summary.problems = {all};
   std::string text = summary_text(space(), summary, gpu());
@@ -256,7 +251,7 @@ TEST(Summary, SaysThatABestWasOnlyScreened) {
   TuningSummary summary;
   summary.problems = {problem()};
   EXPECT_THAT(summary_text(space(), summary, gpu()), HasSubstr("screened only: no finals"));
-  summary.problems.front().best->stage = Stage::final;
+  summary.problems.front().bests.kernels.front().stage = Stage::final;
   EXPECT_THAT(summary_text(space(), summary, gpu()), Not(HasSubstr("screened only: no finals")));
 }
 
@@ -264,7 +259,7 @@ TEST(Summary, CallsANeighborTiedWhereTheFinalsDid) {
   ProblemSummary tied = problem();
   EXPECT_THAT(why_best(space(), tied, gpu()),
               HasSubstr("    one parameter changed: TILE=8 +100.0 %\n"));
-  tied.ties = {timed("tiled", 8, 1)};
+  tied.bests.tied = {timed("tiled", 8, 1)};
   EXPECT_THAT(why_best(space(), tied, gpu()),
               HasSubstr("    one parameter changed: TILE=8 tied\n"));
 }

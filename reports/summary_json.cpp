@@ -33,7 +33,7 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
                 {"valid", problem.valid ? Json(*problem.valid) : Json(nullptr)},
                 {"evaluated", problem.evaluated},
                 {"known", problem.known},
-                {"best", problem.best ? db::result_json(*problem.best) : Json(nullptr)},
+                {"best", problem.best() ? db::result_json(*problem.best()) : Json(nullptr)},
                 {"kernel_bests", Json::array()},
                 {"ties", Json::array()},
                 {"results", Json::array()}};
@@ -63,16 +63,16 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
   for (const DerivedTolerance& derived : problem.derived) {
     entry["derived_tolerances"].push_back(derived_json(derived));
   }
-  if (problem.best) {
-    const Json facts = db::finals_json(problem.best->finals);
+  if (problem.best()) {
+    const Json facts = db::finals_json(problem.best()->finals);
     for (const char* const fact : {"noise_percent", "default_slower", "cpu_checks"}) {
       if (facts.is_object() && !facts[fact].empty()) entry[fact] = facts[fact];
     }
   }
-  for (const Result& best : problem.kernel_bests) {
+  for (const Result& best : problem.bests.kernels) {
     entry["kernel_bests"].push_back(db::result_json(best));
   }
-  for (const Result& tie : problem.ties) {
+  for (const Result& tie : problem.bests.tied) {
     entry["ties"].push_back(
         {{"kernel", tie.kernel}, {"configuration", db::bindings_json(tie.configuration)}});
   }

@@ -1,6 +1,6 @@
 #include "reports/value_bars.h"
 
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "tuner/core/main_effects.h"
 #include "tuner/core/measurement.h"
 #include "tuner/core/text.h"
@@ -49,8 +49,8 @@ std::string bar(double best_share, double median_share, std::size_t length) {
 }  // namespace
 
 std::string value_bars_text(const ProblemSummary& problem, std::size_t columns) {
-  if (columns < kBarsColumns || !problem.best) return "";
-  const std::vector<const Result*> timed = timed_results(problem, problem.best->kernel);
+  if (columns < kBarsColumns || !problem.best()) return "";
+  const std::vector<const Result*> timed = timed_results(problem, problem.best()->kernel);
   std::vector<const Configuration*> configurations;
   std::vector<double> ms;
   for (const Result* result : timed) {
@@ -70,7 +70,7 @@ std::string value_bars_text(const ProblemSummary& problem, std::size_t columns) 
   }
   const std::size_t used = label + 40;  // Width of the indentation, numbers and words.
   const std::size_t length = std::min(kLongestBar, columns - std::min(columns - 1, used));
-  std::string text = "  values of " + problem.best->kernel + " in " +
+  std::string text = "  values of " + problem.best()->kernel + " in " +
                      timed_text(effects.front().configurations, chosen_by(problem)) +
                      ":\n  # the median, - the best configuration with it, as a share of the best "
                      "speed\n";

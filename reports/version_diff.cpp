@@ -1,7 +1,7 @@
 #include "reports/version_diff.h"
 
 #include "db/json_forms.h"
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 
 #include <nlohmann/json.hpp>

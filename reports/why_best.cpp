@@ -1,6 +1,6 @@
 #include "reports/why_best.h"
 
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/core/occupancy.h"
 
@@ -31,14 +31,14 @@ std::string resources_text(const Result& result, const Device& device) {
 
 /// With the best, statistically.
 bool is_tied(const ProblemSummary& problem, const Result& result) {
-  return std::ranges::any_of(problem.ties, [&](const Result& tie) {
+  return std::ranges::any_of(problem.bests.tied, [&](const Result& tie) {
     return tie.kernel == result.kernel && tie.configuration == result.configuration;
   });
 }
 
 /// Says what a change of a single parameter of the best costs, so where its lead comes from.
 std::string one_step_away(const ProblemSummary& problem) {
-  const Result& best = *problem.best;
+  const Result& best = *problem.best();
   std::string text;
   for (const auto& [name, value] : best.configuration) {
     const Result* nearest = nullptr;
@@ -71,7 +71,7 @@ std::string change_text(double change, const std::string& amount, const char* wh
 
 /// "1.80x over yours (+-0.4 %), which is TILE=16; costs 12.0 KB more shared memory per block"
 std::string over_default_text(const ProblemSummary& problem, const Device& device) {
-  const Result& best = *problem.best;
+  const Result& best = *problem.best();
   const Result* const by_default = default_result(problem, best.kernel);
   if (by_default == nullptr) return "";
   if (by_default->configuration == best.configuration) {
@@ -159,7 +159,7 @@ std::string compared_with_text(const Space& space, const Result& result) {
 /// "the CPU device sees no race in it (64 of 4,096 blocks)"; empty where it was not looked at, as
 /// on the CPU device itself.
 std::string cpu_check_text(const ProblemSummary& problem) {
-  const Result& best = *problem.best;
+  const Result& best = *problem.best();
   const std::vector<CpuCheck>& checks = best.finals.cpu_checks;
   const auto found = std::ranges::find_if(checks, [&](const CpuCheck& check) {
     return check.kernel == best.kernel && check.configuration == best.configuration;
@@ -181,7 +181,7 @@ std::string cpu_check_text(const ProblemSummary& problem) {
 }  // namespace
 
 std::string why_best(const Space& space, const ProblemSummary& problem, const Device& device) {
-  const Result& best = *problem.best;
+  const Result& best = *problem.best();
   std::string text = "  best: " + best.kernel + " " + key(best.configuration) + "  " +
                      format_time(best.measurement.median_ms) + "\n";
   if (best.stage != Stage::final) {
@@ -193,18 +193,10 @@ std::string why_best(const Space& space, const ProblemSummary& problem, const De
   const std::string over_default = over_default_text(problem, device);
   if (!over_default.empty()) text += "    " + over_default + "\n";
   std::string leads;
-  const Result* runner_up = nullptr;
-  for (const KernelTemplate& kernel : space.kernels) {
-    if (kernel.name == best.kernel) continue;
-    const Result* other = kernel_best(problem, kernel.name);
-    if (other != nullptr &&
-        (runner_up == nullptr || other->measurement.median_ms < runner_up->measurement.median_ms)) {
-      runner_up = other;
-    }
-  }
-  if (runner_up != nullptr) {
-    leads = times(runner_up->measurement.median_ms / best.measurement.median_ms) + " over " +
-            runner_up->kernel + "'s best";
+  if (problem.bests.kernels.size() > 1) {
+    const Result& runner_up = problem.bests.kernels[1];
+    leads = times(runner_up.measurement.median_ms / best.measurement.median_ms) + " over " +
+            runner_up.kernel + "'s best";
   }
   if (!leads.empty()) text += "    " + leads + "\n";
   const std::string resources = resources_text(best, device);
@@ -215,15 +207,15 @@ std::string why_best(const Space& space, const ProblemSummary& problem, const De
   }
   const std::string steps = one_step_away(problem);
   if (!steps.empty()) text += "    one parameter changed: " + steps + "\n";
-  if (!problem.ties.empty()) {
+  if (!problem.bests.tied.empty()) {
     text += "    statistically tied with: ";
-    const std::size_t shown = std::min<std::size_t>(problem.ties.size(), 4);
+    const std::size_t shown = std::min<std::size_t>(problem.bests.tied.size(), 4);
     for (std::size_t i = 0; i < shown; ++i) {
-      text +=
-          (i == 0 ? "" : "; ") + problem.ties[i].kernel + " " + key(problem.ties[i].configuration);
+      text += (i == 0 ? "" : "; ") + problem.bests.tied[i].kernel + " " +
+              key(problem.bests.tied[i].configuration);
     }
-    if (shown < problem.ties.size()) {
-      text += " and " + std::to_string(problem.ties.size() - shown) + " more";
+    if (shown < problem.bests.tied.size()) {
+      text += " and " + std::to_string(problem.bests.tied.size() - shown) + " more";
     }
     text += "\n";
   }

@@ -2,7 +2,7 @@
 
 #include "db/json_forms.h"
 #include "reports/failure_lines.h"
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/core/text.h"
 

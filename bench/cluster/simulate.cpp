@@ -242,8 +242,8 @@ class NoDatabase final : public ResultLog {
   void begin_attempt(const ResultKey&) override {}
   void record(const std::string&, const Result&) override {}
   int lost_attempts(const ResultKey&) override { return 0; }
-  void forgive_attempts(const ResultKey&) override {}
-  void together(const std::function<void()>& writes) override { writes(); }
+  void close_attempts(const ResultKey&) override {}
+  void in_transaction(const std::function<void()>& writes) override { writes(); }
   std::optional<Result> find(const ResultKey&) override { return std::nullopt; }
   Bests bests(const Problem&, const std::map<std::string, std::string>&) override { return {}; }
 };

@@ -1,4 +1,4 @@
-// Opens the pages of example_pages.cpp in Chromium: no console message, no request, charts drawn, sorting and axes by
+// Opens the pages of example_pages_test_support.cpp in Chromium: no console message, no request, charts drawn, sorting and axes by
 // keyboard, hostile strings as text, what is saved, what is printed, a run that is followed, nothing wider than a phone,
 // and axe-core's rules in light and dark. axe-core comes from npm; where it cannot be had, everything else is tested and
 // that is said.

@@ -3,7 +3,7 @@
 #include "db/json_forms.h"
 #include "reports/occupancy_chart.h"
 #include "reports/occupancy_report.h"
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "tuner/cli/backends.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"

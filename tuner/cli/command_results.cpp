@@ -8,7 +8,7 @@
 #include "reports/failure_lines.h"
 #include "reports/one_for_all.h"
 #include "reports/portfolio_report.h"
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/shared_results.h"

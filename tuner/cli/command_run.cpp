@@ -1,6 +1,6 @@
 #include "tuner/cli/command_run.h"
 
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "reports/summary_json.h"
 #include "reports/table.h"
 #include "tuner/cli/device_sharing.h"
@@ -132,10 +132,7 @@ TuningSummary as_summary(const OneResult& one) {
   problem.derived = one.derived;
   problem.cartesian = problem.evaluated = summary.evaluated = 1;
   problem.valid = 1;
-  if (result.timed()) {
-    problem.best = result;
-    problem.kernel_bests = {result};
-  }
+  if (result.timed()) problem.bests.kernels = {result};
   return summary;
 }
 

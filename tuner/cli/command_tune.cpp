@@ -7,9 +7,9 @@
 #include "tuner/cli/device_sharing.h"
 #include "tuner/cli/hosts.h"
 #include "tuner/cli/known_devices.h"
-#include "tuner/cli/late_end.h"
 #include "tuner/cli/model_runs.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/overrun_timer.h"
 #include "tuner/cli/selected_kernels.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
@@ -73,7 +73,7 @@ std::vector<Device> also_fits_devices(const TuneOptions& options) {
 }
 
 int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest request,
-            LateEnd& late, const std::atomic<bool>& stop) {
+            OverrunTimer& late, const std::atomic<bool>& stop) {
   if (!options.also_fits.empty()) {
     throw InputError("--also-fits is about the winners of a run; with --dry-run use --device");
   }
@@ -83,14 +83,14 @@ int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest
   request.problems = chosen_problems(loaded.space, options.problems, device.kind);
   ProgressLine progress(verbosity(options), can_redraw(STDERR_FILENO), colors(STDERR_FILENO),
                         device.kind);
-  late.at("starting workers");
+  late.phase("starting workers");
   const auto pool = start_workers(compile_workers_for(options.device, device), &stop);
   if (stop) return kInterrupted;
   Observer observer = progress.observer();
   follow(observer, late);
   const TuningSummary summary = dry_run(request, device, *pool, observer, stop);
   progress.clear();
-  late.at("ending the workers");
+  late.phase("ending the workers");
   return finish(options, loaded.space, summary, device);
 }
 
@@ -103,8 +103,6 @@ void check_host_options(const TuneOptions& options) {
     throw InputError(
         "--hosts and --dry-run cannot be used together: a dry run only compiles, and on this "
         "machine");
-  if (options.with_host)
-    throw InputError("--with-host times this machine and cannot be used with --hosts");
   const std::string& devices = options.device.devices;
   if (!devices.empty() && devices != "all") {
     throw InputError("--hosts uses all GPUs that the hosts show: leave --devices out, and set " +
@@ -186,9 +184,6 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag_callback(
       "--no-early-loss", [&options] { options.tuning.early_loss = false; },
       "Also verify and time in full configurations whose first launch is too slow to win");
-  app.add_flag(
-      "--with-host", options.with_host,
-      "Also time the reference on one thread of the host, on a problem that takes seconds");
   app.add_flag("--with-transfers", options.tuning.with_transfers,
                "Also report the time including copies of inputs and outputs (pageable memory)");
   add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
@@ -211,8 +206,6 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
                "Try again configurations that were running both times when the machine went down");
   app.add_flag("--json", options.json, "Print the result as JSON");
   app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
-  app.add_flag("--sparkline", options.sparkline,
-               "On a terminal, draw the best time so far before the progress line");
   app.add_flag("-v,--verbose", options.verbose, "Print a line for every configuration");
 }
 
@@ -223,10 +216,6 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (options.space.empty()) throw InputError("--space FILE is missing; see smemtune --help");
   if (options.quiet && options.verbose)
     throw InputError("--quiet and --verbose cannot be used together");
-  if (options.with_host && (options.quiet || options.json || options.dry_run)) {
-    throw InputError(
-        "--with-host only adds to the summary of a run: leave out --quiet, --json and --dry-run");
-  }
   if (!options.device.devices.empty() && !options.device.device.empty())
     throw InputError("--device and --devices cannot be used together");
   check_host_options(options);
@@ -235,11 +224,11 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (!options.export_file.empty() && options.dry_run)
     throw InputError("--export writes what was measured; --dry-run measures nothing");
 
-  LateEnd late(options.begun, options.tuning.budget.max_seconds);
+  OverrunTimer late(options.begun, options.tuning.budget.max_seconds);
   const auto say_if_late = [&] {
     if (const std::string text = late.text(); !text.empty()) say_unless_quiet(options, text);
   };
-  late.at("reading the space");
+  late.phase("reading the space");
   LoadedSpace loaded = load_space(find_space(options.space), share_folder());
   if (options.device.hosts.empty()) offer_compilers(options.device, loaded.space);
   TuningRequest request;
@@ -273,26 +262,26 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
                                         .purpose = purpose,
                                         .waits = !options.no_wait,
                                         .nvrtc = absolute_paths(options.device.nvrtc)});
-    const LateEnd::Clock::time_point called = LateEnd::Clock::now();
+    const OverrunTimer::Clock::time_point called = OverrunTimer::Clock::now();
     hosts = connect_hosts(session.addresses, stop, tell);
     if (stop) return kInterrupted;
-    late.leave_out(called, LateEnd::Clock::now());
+    late.leave_out(called, OverrunTimer::Clock::now());
     offer_compilers(options.device, nvrtc_versions(options.device, hosts), loaded.space);
   }
-  late.at("looking for devices");
+  late.phase("looking for devices");
   ChosenDevices chosen =
       hosts.empty() ? choose_devices(options.device) : choose_devices(options.device, hosts);
   say_unless_quiet(options, chosen.notice);
   std::vector<DeviceLock> locks;  // Other hosts lock their own devices.
   if (hosts.empty()) {
-    const LateEnd::Clock::time_point asked = LateEnd::Clock::now();
+    const OverrunTimer::Clock::time_point asked = OverrunTimer::Clock::now();
     locks = lock_devices(chosen.devices, purpose, !options.no_wait, stop, tell);
-    late.leave_out(asked, LateEnd::Clock::now());
+    late.leave_out(asked, OverrunTimer::Clock::now());
   }
   if (stop) return kInterrupted;
   request.begun = late.begun();
   const int status = tune_models(session, by_model(chosen.devices), std::move(hosts), late);
-  late.at("reading the database");
+  late.phase("reading the database");
   std::ranges::move(session.met, std::back_inserter(chosen.devices));
   if (!options.export_file.empty()) export_best(options, loaded.space, chosen.devices);
   // Opening checks the whole database, in case another program truncated or replaced it meanwhile.

@@ -27,13 +27,11 @@ struct TuneOptions {
   TuningOptions tuning;
   bool no_shipped = false;
   bool no_wait = false;  ///< Fail if another smemtune uses the device.
-  bool with_host = false;
   bool dry_run = false;
   bool fresh = false;
   bool json = false;
   bool quiet = false;
   bool verbose = false;
-  bool sparkline = false;  ///< Show the course of the best time in the progress line.
   std::vector<std::string> command_line;
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 };

@@ -1,7 +1,7 @@
 #include "tuner/cli/default_check.h"
 
 #include "reports/failure_lines.h"
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 #include "tuner/cli/backends.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/config/devices_file.h"

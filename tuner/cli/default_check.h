@@ -7,7 +7,7 @@
 
 namespace smemtune::cli {
 
-/// Findings about the default configurations of all kernels.
+/// The state of the default configurations of all kernels.
 struct DefaultCheck {
   std::vector<std::string> faults;  ///< Contradictions between the space and the source.
   std::vector<std::string> notes;   ///< Checks that were not possible, with the reason.

@@ -50,14 +50,14 @@ class FatalLog final : public ResultLog {
     pass();
   }
   int lost_attempts(const ResultKey& of) override { return log_.lost_attempts(of); }
-  void forgive_attempts(const ResultKey& of) override {
+  void close_attempts(const ResultKey& of) override {
     pass();
-    log_.forgive_attempts(of);
+    log_.close_attempts(of);
     pass();
   }
-  void together(const std::function<void()>& writes) override {
+  void in_transaction(const std::function<void()>& writes) override {
     pass();
-    log_.together(writes);
+    log_.in_transaction(writes);
     pass();
   }
   std::optional<Result> find(const ResultKey& of) override { return log_.find(of); }
@@ -92,8 +92,8 @@ int run_parent(const fs::path& folder, int moment) {
       tune(fake_run.request, *fake_run.pool, fatal, fake_run.observer, fake_run.stop);
   store.end_run(run.id, "complete");
   const ProblemSummary& problem = summary.problems.front();
-  std::ofstream(folder / "summary") << summary.evaluated << " " << problem.best->kernel << " "
-                                    << key(problem.best->configuration);
+  std::ofstream(folder / "summary") << summary.evaluated << " " << problem.best()->kernel << " "
+                                    << key(problem.best()->configuration);
   return 0;
 }
 

@@ -4,7 +4,6 @@
 #include "db/process_name.h"
 #include "db/result_store.h"
 #include "tuner/cli/device_sharing.h"
-#include "tuner/cli/host_baseline.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/progress.h"
 #include "tuner/cli/random_id.h"
@@ -12,9 +11,10 @@
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/cli/tune_output.h"
-#include "tuner/cli/winner_fits.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
+#include "tuner/engine/fit_check.h"
+#include "tuner/engine/worker_pool.h"
 #include "tuner/search/strategy.h"
 
 #include <algorithm>
@@ -67,9 +67,65 @@ void note_alive(Observer& observer, db::ResultStore& store, const std::string& r
   };
 }
 
+FitQuestion question(const TuningRequest& request, const Result& winner) {
+  return {.kernel = request.space->kernel(winner.kernel),
+          .problem = winner.problem,
+          .configuration = winner.configuration};
+}
+
+std::vector<Result> compile_for(const TuningRequest& request, const std::vector<Result>& all,
+                                const Device& device, const DeviceChoice& choice) {
+  std::vector<FitQuestion> questions;
+  for (const Result& winner : all) questions.push_back(question(request, winner));
+  const auto pool = std::make_shared<WorkerPool>(compile_workers_for(choice, device));
+  return check_fit(*request.space, request.sources, questions, device, *pool);
+}
+
+/// Judges a winner by the resources that it uses on the device where it was tuned.
+Result judge_by_resources(const TuningRequest& request, const Result& winner,
+                          const Device& device) {
+  std::vector<Resources> resources;
+  for (const LaunchResult& launch : winner.launches) resources.push_back(launch.resources);
+  return judge_fit(*request.space, question(request, winner), resources, device);
+}
+
+AlsoFits check(const TuningRequest& request, const std::vector<Result>& all, DeviceKind tuned_on,
+               const Device& device, const DeviceChoice& choice) {
+  AlsoFits fits;
+  fits.device = device;
+  std::vector<Result> there;
+  try {
+    there = compile_for(request, all, device, choice);
+  } catch (const UnavailableError& error) {
+    fits.not_compiled = error.what();
+    fits.registers_known = tuned_on == DeviceKind::gpu;
+    for (const Result& winner : all) there.push_back(judge_by_resources(request, winner, device));
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) fits.winners.push_back({all[i], there[i]});
+  return fits;
+}
+
+/// Compiles the winners of all problems for each device and checks whether they fit there.
+std::vector<AlsoFits> check_also_fits(const TuningRequest& request, const TuningSummary& summary,
+                                      DeviceKind tuned_on, const std::vector<Device>& devices,
+                                      const DeviceChoice& choice) {
+  std::vector<Result> all;
+  for (const ProblemSummary& problem : summary.problems) {
+    const std::vector<Result> of_problem = winners(problem);
+    all.insert(all.end(), of_problem.begin(), of_problem.end());
+  }
+  std::vector<AlsoFits> result;
+  if (all.empty()) return result;
+  for (const Device& device : devices) {
+    result.push_back(check(request, all, tuned_on, device, choice));
+  }
+  return result;
+}
+
 /// Runs the search over all problems on the units of one model. `hosts`: where the units are;
 /// empty: this machine.
-int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hosts, LateEnd& late) {
+int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hosts,
+            OverrunTimer& late) {
   const TuneOptions& options = session.options;
   const LoadedSpace& loaded = session.loaded;
   const std::atomic<bool>& stop = session.stop;
@@ -77,13 +133,12 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   request.problems = chosen_problems(loaded.space, options.problems, units.front().kind);
   if (units.front().kind == DeviceKind::gpu) request.cpu = cpu_beside(units.front());
   ProgressLine progress(verbosity(options), can_redraw(STDERR_FILENO), colors(STDERR_FILENO),
-                        units.front().kind, session.models > 1 ? units.front().name : "",
-                        options.sparkline);
+                        units.front().kind, session.models > 1 ? units.front().name : "");
   Observer observer = labelled(progress.observer(), units.front().name, session);
   // Other users of devices on other hosts cannot be seen from here.
   StartupCheck startup(hosts.empty() ? units : std::vector<Device>{}, device_use, observer.note,
                        StartupCheck::Clock::now());
-  late.at("starting workers");
+  late.phase("starting workers");
   const auto pool = start_workers(
       hosts.empty()
           ? workers_for(options.device, units, session.models)
@@ -108,17 +163,18 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   run.started_unix =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 
-  late.at("reading the database");
+  late.phase("reading the database");
   db::ResultStore store(options.database);
   const auto log = store.begin_run(run);
   if (!request.options.cold && strategy_info(request.options.strategy).looks_elsewhere) {
-    request.elsewhere = store.findings(run.space, run.device, request.problems);
-    auto shared = open_shared(options.no_shipped).findings(run.space, run.device, request.problems);
+    request.elsewhere = store.prior_timings(run.space, run.device, request.problems);
+    auto shared =
+        open_shared(options.no_shipped).prior_timings(run.space, run.device, request.problems);
     if (!shared.from.empty()) {
       say_unless_quiet(options,
                        "the search starts with what is known from " + joined(shared.from, ", "));
     }
-    std::ranges::move(shared.findings, std::back_inserter(request.elsewhere));
+    std::ranges::move(shared.prior_timings, std::back_inserter(request.elsewhere));
   }
   note_alive(observer, store, run.id);
   follow(observer, late);
@@ -137,7 +193,7 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
     store.end_run(run.id, "failed");
     throw;
   }
-  late.at("writing to the database");
+  late.phase("writing to the database");
   const std::lock_guard lock(session.output);
   progress.clear();
   store.end_run(run.id, summary.interrupted     ? "interrupted"
@@ -145,18 +201,12 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
                                                 : "complete");
   std::vector<AlsoFits> also_fits;
   if (!summary.interrupted) {
-    late.at("compiling for --also-fits");
+    late.phase("compiling for --also-fits");
     also_fits =
         check_also_fits(request, summary, units.front().kind, session.also_on, options.device);
   }
   const int status = finish(options, loaded.space, summary, hello.devices.front(), also_fits);
-  if (options.with_host && !summary.interrupted) {
-    late.at("timing the host");
-    const auto host = measure_host(loaded, hello.devices.front());
-    write_out(host ? host_text(*host, summary)
-                   : "\nhost, one thread: every problem would take too long\n");
-  }
-  late.at("ending the workers");
+  late.phase("ending the workers");
   return status;
 }
 
@@ -171,7 +221,7 @@ struct ModelRun {
 
 /// Tunes one model. If `hosts` is empty but the session has addresses, connects to them: a link
 /// belongs to one run.
-void tune_model(Session& session, ModelRun& run, Hosts hosts, LateEnd& late) {
+void tune_model(Session& session, ModelRun& run, Hosts hosts, OverrunTimer& late) {
   try {
     if (hosts.empty() && !session.addresses.empty()) {
       hosts = connect_hosts(session.addresses, session.stop, [](const std::string&) {});
@@ -206,7 +256,7 @@ std::vector<std::vector<Device>> by_model(const std::vector<Device>& devices) {
 }
 
 int tune_models(Session& session, const std::vector<std::vector<Device>>& models, Hosts hosts,
-                LateEnd& late) {
+                OverrunTimer& late) {
   std::mutex lock;
   std::deque<ModelRun> runs;  // A deque, because references to its elements must stay valid.
   for (const std::vector<Device>& units : models) {
@@ -215,8 +265,8 @@ int tune_models(Session& session, const std::vector<std::vector<Device>>& models
   session.models = runs.size();
   const auto begin = [&](ModelRun& run) {
     run.thread = std::thread([&session, &run] {
-      LateEnd unasked({}, 0);  // Only the command's own thread reports its activity.
-      tune_model(session, run, {}, unasked);
+      OverrunTimer not_shown({}, 0);  // Only the command's own thread reports its activity.
+      tune_model(session, run, {}, not_shown);
     });
   };
   session.meet = [&](const Device& device) {
@@ -232,7 +282,7 @@ int tune_models(Session& session, const std::vector<std::vector<Device>>& models
     for (std::size_t i = 1; i < runs.size(); ++i) begin(runs[i]);
   }
   tune_model(session, runs.front(), std::move(hosts), late);
-  late.at("runs on other models");
+  late.phase("runs on other models");
   // New runs are only added by runs that are still active, and only at the end.
   for (std::size_t i = 1;; ++i) {
     std::unique_lock guard(lock);

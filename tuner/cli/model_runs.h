@@ -2,7 +2,7 @@
 
 #include "tuner/cli/command_tune.h"
 #include "tuner/cli/hosts.h"
-#include "tuner/cli/late_end.h"
+#include "tuner/cli/overrun_timer.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/device.h"
 #include "tuner/engine/tuning_loop.h"
@@ -38,6 +38,6 @@ struct Session {
 /// Returns the first nonzero status. Rethrows the error of the first run that failed, after all
 /// have ended.
 int tune_models(Session& session, const std::vector<std::vector<Device>>& models, Hosts hosts,
-                LateEnd& late);
+                OverrunTimer& late);
 
 }  // namespace smemtune::cli

@@ -14,7 +14,6 @@ namespace {
 
 constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
 constexpr auto kPipeInterval = std::chrono::seconds(5);
-constexpr std::size_t kCurveColumns = 16;
 
 /// Returns text like `node1, node2, node3 and 5 more`.
 std::string names_text(const std::vector<std::string>& names) {
@@ -99,14 +98,12 @@ std::string progress_text(const Progress& progress, DeviceKind device, std::size
 }
 
 ProgressLine::ProgressLine(Verbosity verbosity, bool terminal, bool color, DeviceKind device,
-                           std::string label, bool sparkline)
+                           std::string label)
     : verbosity_(verbosity),
       terminal_(terminal),
       color_(color),
       device_(device),
-      label_(label.empty() ? "" : label + ": ") {
-  if (sparkline) sparkline_.emplace();
-}
+      label_(label.empty() ? "" : label + ": ") {}
 
 ProgressLine::~ProgressLine() { clear(); }
 
@@ -138,19 +135,9 @@ void ProgressLine::show(const Progress& progress) {
   }
   const std::size_t columns = std::max<std::size_t>(terminal_columns(STDERR_FILENO), 2) - 1;
   const std::size_t width = columns - std::min(columns, label_.size());
-  const std::string curve = curve_of(progress, width);
-  const std::string text =
-      label_ + (curve.empty()
-                    ? progress_text(progress, device_, width)
-                    : curve + " " + progress_text(progress, device_, width - kCurveColumns - 1));
+  const std::string text = label_ + progress_text(progress, device_, width);
   draw(color_ ? "\r\x1b[K\x1b[2m" + text + "\x1b[0m" : "\r\x1b[K" + text);
   line_is_shown_ = true;
-}
-
-std::string ProgressLine::curve_of(const Progress& progress, std::size_t width) {
-  if (!sparkline_ || width < 4 * kCurveColumns) return "";
-  if (progress.best) sparkline_->add(progress.done, progress.best->measurement.median_ms);
-  return sparkline_->text(kCurveColumns, is_utf8_locale());
 }
 
 void ProgressLine::show_result(const Result& result, bool known) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tuner/cli/sparkline.h"
 #include "tuner/engine/observer.h"
 
 #include <chrono>
@@ -15,10 +14,9 @@ enum class Verbosity { quiet, normal, verbose };
 /// seconds.
 class ProgressLine {
  public:
-  /// `label`: printed before the line if there are several runs. `sparkline`: shows the course of
-  /// the best time before the line, on a terminal with enough room.
+  /// `label`: printed before the line if there are several runs.
   ProgressLine(Verbosity verbosity, bool terminal, bool color, DeviceKind device,
-               std::string label = "", bool sparkline = false);
+               std::string label = "");
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -31,7 +29,6 @@ class ProgressLine {
 
  private:
   void show(const Progress& progress);
-  std::string curve_of(const Progress& progress, std::size_t width);
   void show_result(const Result& result, bool known);
   void show_note(const std::string& note);
 
@@ -40,7 +37,6 @@ class ProgressLine {
   bool color_;
   DeviceKind device_;
   std::string label_;
-  std::optional<Sparkline> sparkline_;
   bool line_is_shown_ = false;
   std::optional<std::chrono::steady_clock::time_point> last_shown_;
   std::string last_phase_;

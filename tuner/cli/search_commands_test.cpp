@@ -64,7 +64,7 @@ TEST_F(SearchCommands, ReplaysWhatWasMeasured) {
     EXPECT_EQ(1, last.at("mean"));
   }
   EXPECT_THAT(run("replay --data " + cache() + " --seeds 2 --evaluations 30").out,
-              HasSubstr("genetic"));
+              HasSubstr("forest"));
 }
 
 TEST_F(SearchCommands, ReplayKnowsNoSecondsWhereNoneWereRecorded) {

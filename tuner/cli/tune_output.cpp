@@ -45,12 +45,12 @@ Verbosity verbosity(const TuneOptions& options) {
   return options.verbose ? Verbosity::verbose : Verbosity::normal;
 }
 
-void follow(Observer& observer, LateEnd& late) {
-  late.at("listing the valid configurations");
+void follow(Observer& observer, OverrunTimer& late) {
+  late.phase("listing the valid configurations");
   observer.progress = [&late, tell = observer.progress](const Progress& progress) {
-    late.at(progress.phase == "prepare"  ? "preparing the reference"
-            : progress.phase == "finals" ? "the finals"
-                                         : "the search");
+    late.phase(progress.phase == "prepare"  ? "preparing the reference"
+               : progress.phase == "finals" ? "the finals"
+                                            : "the search");
     tell(progress);
   };
 }

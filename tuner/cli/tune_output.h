@@ -2,7 +2,7 @@
 
 #include "reports/also_fits.h"
 #include "tuner/cli/command_tune.h"
-#include "tuner/cli/late_end.h"
+#include "tuner/cli/overrun_timer.h"
 #include "tuner/cli/progress.h"
 #include "tuner/core/device.h"
 #include "tuner/core/space.h"
@@ -21,7 +21,7 @@ void say_unless_quiet(const TuneOptions& options, const std::string& line);
 Verbosity verbosity(const TuneOptions& options);
 
 /// Makes the observer also report the run's activities to `late`.
-void follow(Observer& observer, LateEnd& late);
+void follow(Observer& observer, OverrunTimer& late);
 
 /// Prints the summary of a run and returns its exit status.
 int finish(const TuneOptions& options, const Space& space, const TuningSummary& summary,

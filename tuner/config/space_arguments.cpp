@@ -98,7 +98,7 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
   } catch (const InputError& error) {
     fault(child(pointer, "type"), error.what());
   }
-  if (check_list(value["shape"], shape, "a list of expressions, outermost dimension first")) {
+  if (check_list(value["shape"], shape, std::string(kOutermostFirst))) {
     argument.shape = expressions(value["shape"], shape, "a list of expressions");
   }
   if (bytes) {  // Structs are compared byte by byte.
@@ -181,32 +181,27 @@ void SpaceReader::read_memory(const Json& value, const std::string& pointer,
   }
 }
 
-/// Reads the box that a tensor map copies at a time.
+/// Reads the box that a tensor map copies at a time, and the other keys of a tensor map.
 void SpaceReader::read_box(const Json& value, const std::string& pointer,
                            ArgumentTemplate& argument) {
   const bool is_map = argument.memory == MemorySpace::tensor_map;
   if (is_map && !value.contains("box")) {
     fault(pointer, "lacks \"box\", the elements that are copied at a time in each dimension");
   }
-  for (const char* const key : {"box", "element_strides", "swizzle"}) {
-    if (!is_map && value.contains(key)) {
-      fault(child(pointer, key), "needs \"memory\": \"tensor_map\" beside it");
-    }
-  }
-  const auto extents = [&](const char* key) -> std::vector<ExpressionText> {
-    if (!value.contains(key)) return {};
-    const std::string where = child(pointer, key);
-    if (value[key].is_array() && value[key].size() != argument.shape.size()) {
-      fault(where, "has " + std::to_string(value[key].size()) + " dimensions, the shape has " +
-                       std::to_string(argument.shape.size()));
-    }
-    return expressions(value[key], where, "a list of expressions, outermost dimension first");
-  };
-  argument.box = extents("box");
-  argument.element_strides = extents("element_strides");
-  if (value.contains("swizzle")) {
-    argument.swizzle = expression(value["swizzle"], child(pointer, "swizzle"));
-  }
+  visit_tensor_map_keys(
+      [&](const SpaceKey& key, auto& result) {
+        if (!value.contains(key.name)) return;
+        const std::string where = child(pointer, key.name);
+        const Json& given = value[key.name];
+        const std::size_t rank = argument.shape.size();
+        if (!is_map) fault(where, "needs \"memory\": \"tensor_map\" beside it");
+        if (given.is_array() && given.size() != rank) {
+          fault(where, "has " + std::to_string(given.size()) + " dimensions, the shape has " +
+                           std::to_string(rank));
+        }
+        read_key(value, pointer, key, result);
+      },
+      argument);
 }
 
 /// Returns a file beside the space file. Throws InputError.
@@ -264,10 +259,11 @@ void SpaceReader::read_struct(const Json& value, const std::string& pointer,
 
 void SpaceReader::read_scalar(const Json& value, const std::string& pointer,
                               ArgumentTemplate& argument) {
-  for (const char* const key :
-       {"init", "compare", "memory", "symbol", "box", "element_strides", "swizzle"}) {
+  const auto refuse = [&](std::string_view key) {
     if (value.contains(key)) fault(child(pointer, key), "is for buffers; a scalar has a \"value\"");
-  }
+  };
+  for (const char* const key : {"init", "compare", "memory", "symbol"}) refuse(key);
+  visit_tensor_map_keys([&](const SpaceKey& key, auto&) { refuse(key.name); }, argument);
   if (value.contains("role") && value["role"] != "input") {
     fault(child(pointer, "role"), "a scalar can only be an input");
   }

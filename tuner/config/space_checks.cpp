@@ -365,12 +365,17 @@ void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFi
   const auto use = [&](const ExpressionText& expression) {
     for (const std::string_view name : identifiers(expression.text)) used.insert(name);
   };
+  const auto use_key = [&](const SpaceKey& key, const auto& given) {
+    if (!key.takes_effect) return;
+    if constexpr (requires { given.value().text; }) {
+      if (given) use(*given);
+    } else if constexpr (requires { given.front().text; }) {
+      std::ranges::for_each(given, use);
+    }
+  };
   for (const LaunchTemplate& launch : kernel.launches) {
     for (const ExpressionText& argument : launch.template_arguments) use(argument);
-    for (const ExpressionText& extent : launch.block) use(extent);
-    for (const ExpressionText& extent : launch.grid) use(extent);
-    for (const ExpressionText& extent : launch.cluster) use(extent);
-    if (launch.dynamic_shared_bytes) use(*launch.dynamic_shared_bytes);
+    visit_launch_keys(use_key, launch);
   }
   for (const Repeat& repeat : kernel.repeats) use(repeat.times);
   for (const std::string& option : kernel.options) {
@@ -378,11 +383,7 @@ void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFi
   }
   for (const ArgumentTemplate& argument : kernel.arguments) {
     used.insert(argument.type);
-    for (const ExpressionText& extent : argument.shape) use(extent);
-    for (const ExpressionText& extent : argument.box) use(extent);
-    for (const ExpressionText& stride : argument.element_strides) use(stride);
-    if (argument.swizzle) use(*argument.swizzle);
-    if (argument.value) use(*argument.value);
+    visit_argument_keys(use_key, argument);
   }
   const bool as_macros = kernel.pass == KernelTemplate::Pass::as_define;
   const std::set<std::string> handed_over = macros_of(kernel, space_.problems.front());

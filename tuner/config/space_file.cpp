@@ -54,20 +54,25 @@ std::vector<std::string> check_space(const std::filesystem::path& file,
 const std::map<std::string, std::vector<std::string>>& space_file_keys() {
   using Keys = std::vector<std::string>;
   // A kernel of one launch has the launch's keys itself.
-  static const Keys of_launch({"entry", "block", "grid", "cluster", "warpgroup_registers",
-                               "arguments", "static_shared_bytes", "dynamic_shared_bytes",
-                               "cooperative", "launches", "repeat", "swap"});
-  const auto and_of_launch = [](Keys keys) {
-    keys.insert(keys.end(), of_launch.begin(), of_launch.end());
+  const auto and_of_launch = [&](Keys keys) {
+    keys.insert(keys.end(), {"entry", "launches", "repeat", "swap"});
+    const LaunchTemplate launch;
+    visit_launch_keys([&](const SpaceKey& key, const auto&) { keys.emplace_back(key.name); },
+                      launch);
+    return keys;
+  };
+  const auto of_argument = [] {
+    Keys keys = {"name", "description", "type", "role", "init", "compare", "memory", "symbol"};
+    const ArgumentTemplate argument;
+    visit_argument_keys([&](const SpaceKey& key, const auto&) { keys.emplace_back(key.name); },
+                        argument);
     return keys;
   };
   static const std::map<std::string, Keys> keys = {
       {"space",
        {"$schema", "name", "description", "problems", "cpu_problems", "arguments", "metrics",
         "verify", "kernels"}},
-      {"argument",
-       {"name", "description", "type", "shape", "role", "init", "compare", "value", "memory",
-        "symbol", "box", "element_strides", "swizzle"}},
+      {"argument", of_argument()},
       {"verify",
        {"description", "reference", "absolute", "relative", "ulps", "derived", "also",
         "also_reference", "definition", "definition_is_a_guess", "expected"}},

@@ -9,6 +9,11 @@
 // The part of SpaceReader that reads launches.
 
 namespace smemtune {
+namespace {
+
+const LaunchTemplate kNoLaunch;
+
+}  // namespace
 
 /// Reads the launch or launches of a kernel, or of one item of its list of launches.
 void SpaceReader::read_launches(const Json& value, const std::string& pointer, bool of_kernel,
@@ -25,17 +30,12 @@ void SpaceReader::read_launches(const Json& value, const std::string& pointer, b
     }
     result.launches.push_back(std::move(launch));
   } else {
-    std::vector<const char*> misplaced = {"block",
-                                          "grid",
-                                          "cluster",
-                                          "warpgroup_registers",
-                                          "static_shared_bytes",
-                                          "dynamic_shared_bytes",
-                                          "cooperative"};
-    if (!of_kernel) misplaced.push_back("arguments");
-    for (const char* const key : misplaced) {
-      if (value.contains(key)) fault(child(pointer, key), "belongs in each of the launches");
-    }
+    visit_launch_keys(
+        [&](const SpaceKey& key, const auto&) {
+          if (!value.contains(key.name) || (of_kernel && key.name == "arguments")) return;
+          fault(child(pointer, key.name), "belongs in each of the launches");
+        },
+        kNoLaunch);
     const std::string where = child(pointer, "launches");
     if (!check_list(value["launches"], where, "a list of launches")) return;
     for (std::size_t i = 0; i < value["launches"].size(); ++i) {
@@ -170,25 +170,14 @@ LaunchTemplate SpaceReader::read_launch(const Json& value, const std::string& po
       }
     }
   }
-  if (value.contains("block")) launch.block = dimensions(value["block"], child(pointer, "block"));
-  if (value.contains("grid")) launch.grid = dimensions(value["grid"], child(pointer, "grid"));
-  if (value.contains("cluster")) {
-    launch.cluster = dimensions(value["cluster"], child(pointer, "cluster"));
-  }
-  if (value.contains("warpgroup_registers")) {
-    launch.warpgroup_registers =
-        expressions(value["warpgroup_registers"], child(pointer, "warpgroup_registers"),
-                    "a list of registers per thread, one for each warpgroup");
-  }
-  launch.cooperative = flag(value, "cooperative", pointer);
-  if (value.contains("static_shared_bytes")) {
-    launch.static_shared_bytes =
-        expression(value["static_shared_bytes"], child(pointer, "static_shared_bytes"));
-  }
-  if (value.contains("dynamic_shared_bytes")) {
-    launch.dynamic_shared_bytes =
-        expression(value["dynamic_shared_bytes"], child(pointer, "dynamic_shared_bytes"));
-  }
+  visit_launch_keys(
+      [&](const SpaceKey& key, auto& result) {
+        // Names of arguments, not expressions, are read once all of the kernel's are known.
+        if constexpr (!std::same_as<decltype(result), std::vector<std::string>&>) {
+          read_key(value, pointer, key, result);
+        }
+      },
+      launch);
   return launch;
 }
 

@@ -94,7 +94,7 @@ std::optional<std::size_t> SpaceValues::one_of(const std::vector<std::string>& w
   return std::nullopt;
 }
 
-bool SpaceValues::flag(const Json& object, const std::string& name, const std::string& pointer) {
+bool SpaceValues::flag(const Json& object, std::string_view name, const std::string& pointer) {
   if (!object.contains(name)) return false;
   const Json& value = object[name];
   if (!value.is_boolean())
@@ -160,13 +160,27 @@ std::vector<ExpressionText> SpaceValues::expressions(const Json& value, const st
   return result;
 }
 
-std::vector<ExpressionText> SpaceValues::dimensions(const Json& value, const std::string& pointer) {
-  const std::string expected = "a list of one to three expressions (x, y, z)";
-  if (value.is_array() && (value.empty() || value.size() > 3)) {
-    fault(pointer, summary(value) + " is not " + expected);
-    return {};
+void SpaceValues::read_key(const Json& object, const std::string& pointer, const SpaceKey& key,
+                           std::vector<ExpressionText>& result) {
+  if (!object.contains(key.name)) return;
+  const Json& value = object[key.name];
+  const std::string where = child(pointer, key.name);
+  const std::string expected(key.expected);
+  if (key.most > 0 && value.is_array() && (value.empty() || value.size() > key.most)) {
+    return fault(where, summary(value) + " is not " + expected);
   }
-  return expressions(value, pointer, expected);
+  result = expressions(value, where, expected);
+}
+
+void SpaceValues::read_key(const Json& object, const std::string& pointer, const SpaceKey& key,
+                           std::optional<ExpressionText>& result) {
+  if (!object.contains(key.name)) return;
+  result = expression(object[key.name], child(pointer, key.name));
+}
+
+void SpaceValues::read_key(const Json& object, const std::string& pointer, const SpaceKey& key,
+                           bool& result) {
+  result = flag(object, key.name, pointer);
 }
 
 }  // namespace smemtune

@@ -2,6 +2,7 @@
 
 #include "tuner/config/json_reader.h"
 #include "tuner/core/space.h"
+#include "tuner/core/space_keys.h"
 #include "tuner/core/value.h"
 
 #include <filesystem>
@@ -43,13 +44,18 @@ class SpaceValues {
                                     const std::string& pointer);
   std::optional<std::string> identifier(const Json& value, const std::string& pointer);
   /// Returns a member that is false if it is left out.
-  bool flag(const Json& object, const std::string& name, const std::string& pointer);
+  bool flag(const Json& object, std::string_view name, const std::string& pointer);
   std::optional<Value> scalar(const Json& value, const std::string& pointer);
   std::optional<double> tolerance(const Json& value, const std::string& pointer);
   std::optional<ExpressionText> expression(const Json& value, const std::string& pointer);
   std::vector<ExpressionText> expressions(const Json& value, const std::string& pointer,
                                           const std::string& expected);
-  std::vector<ExpressionText> dimensions(const Json& value, const std::string& pointer);
+  /// Reads a key of `object`, if it is there.
+  void read_key(const Json& object, const std::string& pointer, const SpaceKey& key,
+                std::vector<ExpressionText>& result);
+  void read_key(const Json& object, const std::string& pointer, const SpaceKey& key,
+                std::optional<ExpressionText>& result);
+  void read_key(const Json& object, const std::string& pointer, const SpaceKey& key, bool& result);
 
  private:
   void find_todos(const Json& value, const std::string& pointer);

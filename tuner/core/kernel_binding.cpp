@@ -170,26 +170,21 @@ class KernelBinding::Evaluation {
   Argument argument(const CompiledArgument& compiled) const {
     const ArgumentTemplate& source = *compiled.source;
     Argument argument;
-    argument.name = source.name;
+    visit_argument_traits([](const auto& given, auto& result) { result = given; }, source,
+                          argument);
     argument.type = compiled.type ? *compiled.type : parameter_type(compiled);
-    argument.role = source.role;
-    argument.init = source.init;
-    argument.memory = source.memory;
-    argument.compares_sum = source.compares_sum;
     if (source.init.kind == Init::Kind::definition) argument.problem = compiled_.problem;
     for (const CompiledArgument& other : compiled.reads) {
       argument.reads.push_back(this->argument(other));
     }
-    if (source.memory == MemorySpace::constant) {
-      argument.symbol = source.symbol.empty() ? source.name : source.symbol;
+    if (source.memory == MemorySpace::constant && source.symbol.empty()) {
+      argument.symbol = source.name;
     }
     if (source.is_buffer()) {
       add_shape(compiled, argument);
-      for (const PlacedExpression& extent : compiled.box) argument.box.push_back(value(extent));
-      for (const PlacedExpression& stride : compiled.element_strides) {
-        argument.element_strides.push_back(value(stride));
-      }
-      if (compiled.swizzle) argument.swizzle = value(*compiled.swizzle);
+      visit_tensor_map_keys(
+          [&](const SpaceKey&, const auto& given, auto& result) { bind(given, result); }, compiled,
+          argument);
     } else if (source.raw_bytes > 0) {
       argument.raw_bytes = source.raw_bytes;
     } else if (compiled.value) {
@@ -208,20 +203,11 @@ class KernelBinding::Evaluation {
     const CompiledLaunch& launch = compiled_.launches[number];
     LaunchShape shape;
     shape.name_expression = name_expression(source, launch);
-    for (std::size_t i = 0; i < launch.block.size(); ++i) shape.block[i] = value(launch.block[i]);
-    for (std::size_t i = 0; i < launch.grid.size(); ++i) shape.grid[i] = value(launch.grid[i]);
-    for (std::size_t i = 0; i < launch.cluster.size(); ++i) {
-      shape.cluster[i] = value(launch.cluster[i]);
-    }
-    for (const PlacedExpression& registers : launch.warpgroup_registers) {
-      shape.warpgroup_registers.push_back(value(registers));
-    }
-    if (launch.static_shared_bytes) shape.static_shared_bytes = bytes(*launch.static_shared_bytes);
-    if (launch.dynamic_shared_bytes) {
-      shape.dynamic_shared_bytes = bytes(*launch.dynamic_shared_bytes);
-    }
-    shape.arguments = launch.arguments;
-    shape.cooperative = source.cooperative;
+    visit_launch_keys(
+        [&](const SpaceKey&, const auto& given, auto& result) { bind(given, result); }, launch,
+        shape);
+    check_bytes(launch.static_shared_bytes, shape.static_shared_bytes.value_or(0));
+    check_bytes(launch.dynamic_shared_bytes, shape.dynamic_shared_bytes);
     return shape;
   }
 
@@ -230,9 +216,10 @@ class KernelBinding::Evaluation {
     const CompiledLaunch& launch = compiled_.launches[number];
     Repetition one;
     one.turn = turn;
-    for (std::size_t i = 0; i < launch.block.size(); ++i) one.block[i] = value(launch.block[i]);
-    for (std::size_t i = 0; i < launch.grid.size(); ++i) one.grid[i] = value(launch.grid[i]);
-    if (launch.dynamic_shared_bytes) one.dynamic_shared_bytes = bytes(*launch.dynamic_shared_bytes);
+    bind(launch.block, one.block);
+    bind(launch.grid, one.grid);
+    bind(launch.dynamic_shared_bytes, one.dynamic_shared_bytes);
+    check_bytes(launch.dynamic_shared_bytes, one.dynamic_shared_bytes);
     for (const std::string& name : launch.arguments) {
       const auto renamed = renamed_.find(name);
       one.arguments.push_back(renamed == renamed_.end() ? name : renamed->second);
@@ -303,11 +290,24 @@ class KernelBinding::Evaluation {
     return to_text(configuration_.find(compiled_.kernel->parameters[parameter].name)->second);
   }
 
-  std::int64_t bytes(const PlacedExpression& placed) const {
-    const std::int64_t bytes = value(placed);
-    if (bytes >= 0) return bytes;
-    fail(placed.where, in_quotes(placed.expression.text()) + " is " + std::to_string(bytes) +
-                           " bytes, a size cannot be negative");
+  void bind(const std::vector<PlacedExpression>& extents, Dim3& result) const {
+    for (std::size_t i = 0; i < extents.size(); ++i) result[i] = value(extents[i]);
+  }
+  void bind(const std::vector<PlacedExpression>& numbers, std::vector<std::int64_t>& result) const {
+    for (const PlacedExpression& number : numbers) result.push_back(value(number));
+  }
+  void bind(const std::optional<PlacedExpression>& number, auto& result) const {
+    if (number) result = value(*number);
+  }
+  template <typename T>
+  void bind(const T& given, T& result) const {
+    result = given;
+  }
+
+  void check_bytes(const std::optional<PlacedExpression>& placed, std::int64_t bytes) const {
+    if (bytes >= 0) return;
+    fail(placed->where, in_quotes(placed->expression.text()) + " is " + std::to_string(bytes) +
+                            " bytes, a size cannot be negative");
   }
 
   std::string name_expression(const LaunchTemplate& source, const CompiledLaunch& launch) const {

@@ -6,6 +6,7 @@
 #include "tuner/core/text.h"
 
 #include <algorithm>
+#include <concepts>
 #include <set>
 #include <utility>
 
@@ -189,13 +190,17 @@ CompiledLaunch KernelBinding::Compiled::compile_launch(std::size_t number) const
                               std::to_string(dimensions->size()) + " dimensions, not of 1 to 3");
     }
   }
-  compiled.block = compile(launch.block, launch_scope);
-  compiled.grid = compile(launch.grid, launch_scope);
-  compiled.cluster = compile(launch.cluster, scope);
-  compiled.warpgroup_registers = compile(launch.warpgroup_registers, scope);
-  compiled.static_shared_bytes = compile(launch.static_shared_bytes, scope);
-  compiled.dynamic_shared_bytes = compile(launch.dynamic_shared_bytes, launch_scope);
-  compiled.arguments = launch_arguments(number);
+  visit_launch_keys(
+      [&](const SpaceKey& key, const auto& given, auto& result) {
+        if constexpr (std::same_as<decltype(result), bool&>) {
+          result = given;
+        } else if constexpr (std::same_as<decltype(result), std::vector<std::string>&>) {
+          result = launch_arguments(number);
+        } else {
+          result = compile(given, key.may_count ? launch_scope : scope);
+        }
+      },
+      launch, compiled);
   return compiled;
 }
 
@@ -221,11 +226,11 @@ std::vector<std::string> KernelBinding::Compiled::launch_arguments(std::size_t n
 CompiledArgument KernelBinding::Compiled::compile_argument(const ArgumentTemplate& argument) const {
   CompiledArgument compiled;
   compiled.source = &argument;
-  compiled.shape = compile(argument.shape, scope);
-  compiled.box = compile(argument.box, scope);
-  compiled.element_strides = compile(argument.element_strides, scope);
-  compiled.swizzle = compile(argument.swizzle, scope);
-  compiled.value = compile(argument.value, launch_scope);
+  visit_argument_keys(
+      [&](const SpaceKey& key, const auto& given, auto& result) {
+        result = compile(given, key.may_count ? launch_scope : scope);
+      },
+      argument, compiled);
   for (const ArgumentTemplate& other : argument.reads) {
     compiled.reads.push_back(compile_argument(other));
   }

@@ -24,15 +24,8 @@ struct PlacedExpression {
 using TemplateArgument = std::variant<PlacedExpression, std::size_t, std::string>;
 
 /// The compiled form of a LaunchTemplate.
-struct CompiledLaunch {
+struct CompiledLaunch : LaunchKeys<PlacedExpression> {
   std::vector<TemplateArgument> template_arguments;
-  std::vector<PlacedExpression> block;
-  std::vector<PlacedExpression> grid;
-  std::vector<PlacedExpression> cluster;
-  std::vector<PlacedExpression> warpgroup_registers;
-  std::optional<PlacedExpression> static_shared_bytes;
-  std::optional<PlacedExpression> dynamic_shared_bytes;
-  std::vector<std::string> arguments;
 };
 
 struct CompiledRepeat {
@@ -41,16 +34,11 @@ struct CompiledRepeat {
   std::size_t slot = 0;  ///< Slot of the counter.
 };
 
-struct CompiledArgument {
+struct CompiledArgument : ArgumentKeys<PlacedExpression> {
   const ArgumentTemplate* source = nullptr;
   std::optional<ScalarType> type;
   /// Number of the parameter that names the type, if `type` is not set.
   std::size_t type_parameter = 0;
-  std::vector<PlacedExpression> shape;
-  std::vector<PlacedExpression> box;
-  std::vector<PlacedExpression> element_strides;
-  std::optional<PlacedExpression> swizzle;
-  std::optional<PlacedExpression> value;
   std::vector<CompiledArgument> reads;
 };
 

@@ -18,6 +18,7 @@ class CanonicalText {
     text_ += value;
     text_ += '\n';
   }
+  void add(std::string_view label, bool flag) { add(label, std::int64_t{flag}); }
   void add(std::string_view label, std::int64_t value) { add(label, std::to_string(value)); }
   void add(std::string_view label, const std::optional<double>& value) {
     add(label, value ? shortest(*value) : "");
@@ -113,15 +114,24 @@ void add_argument(CanonicalText& text, const ArgumentTemplate& argument) {
   text.add("in_constant_memory", std::int64_t{argument.memory == MemorySpace::constant});
   if (argument.memory == MemorySpace::texture) text.add("texture", std::int64_t{1});
   if (argument.memory == MemorySpace::tensor_map) {
-    text.add("box", argument.box);
-    text.add("element_strides", argument.element_strides);
-    text.add("swizzle", argument.swizzle);
+    visit_tensor_map_keys(
+        [&](const SpaceKey& key, const auto& given) { text.add(key.hashed_as, given); }, argument);
   }
   text.add("symbol", argument.symbol);
   text.add("value", argument.value);
   text.add("number", argument.number);
   if (argument.compares_sum) text.add("compares_sum", std::int64_t{1});
   if (argument.raw_bytes > 0 && !argument.is_buffer()) text.add("raw_bytes", argument.raw_bytes);
+}
+
+bool is_left_out(bool flag) { return !flag; }
+template <typename T>
+bool is_left_out(const std::vector<T>& values) {
+  return values.empty();
+}
+template <typename T>
+bool is_left_out(const std::optional<T>& value) {
+  return !value;
 }
 
 // Adds a kernel's expressions, sources and launches, but not its values and constraints.
@@ -138,13 +148,14 @@ void add_kernel(CanonicalText& text, const KernelTemplate& kernel, const KernelS
   for (const LaunchTemplate& launch : kernel.launches) {
     text.add("entry", launch.template_arguments.empty() ? launch.entry : launch.entry_name);
     text.add("template_arguments", launch.template_arguments);
-    text.add("block", launch.block);
-    text.add("grid", launch.grid);
-    if (!launch.cluster.empty()) text.add("cluster", launch.cluster);
-    text.add("passed", launch.arguments);
-    text.add("static_shared_bytes", launch.static_shared_bytes);
-    text.add("dynamic_shared_bytes", launch.dynamic_shared_bytes);
-    if (launch.cooperative) text.add("cooperative", std::int64_t{1});
+    visit_launch_keys(
+        [&](const SpaceKey& key, const auto& given) {
+          using enum SpaceKey::Hashed;
+          if (key.hashed == always || (key.hashed == if_given && !is_left_out(given))) {
+            text.add(key.hashed_as, given);
+          }
+        },
+        launch);
   }
   for (const Repeat& repeat : kernel.repeats) {
     text.add("repeat_first", static_cast<std::int64_t>(repeat.first));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/core/space_keys.h"
 #include "tuner/core/value.h"
 
 #include <array>
@@ -77,23 +78,16 @@ struct Init {
 enum class MemorySpace { global, constant, texture, tensor_map };
 
 /// An argument of a problem's kernels: a scalar if `shape` is empty, otherwise a buffer.
-struct ArgumentTemplate {
+struct ArgumentTemplate : ArgumentKeys<ExpressionText> {
   std::string name;
   std::string type;  ///< C++ type, or a name of the problem or of a parameter that stands for one.
   Role role = Role::input;
-  std::vector<ExpressionText> shape;  ///< Number of elements in each dimension, outermost first.
   Init init;
   std::vector<ArgumentTemplate> reads;  ///< Arguments that the definition of `init` reads.
   MemorySpace memory = MemorySpace::global;
   /// Name expression of an argument in constant memory. Default: the name.
   std::string symbol;
   bool compares_sum = false;  ///< True for `"compare": "sum"`: see Argument.
-  /// Box of a tensor map (see Argument), with as many dimensions as the shape.
-  std::vector<ExpressionText> box;
-  /// Strides of a tensor map, as many as dimensions, or none.
-  std::vector<ExpressionText> element_strides;
-  std::optional<ExpressionText> swizzle;  ///< Swizzle of a tensor map, in bytes.
-  std::optional<ExpressionText> value;    ///< Value of an integer scalar.
   /// Value of a scalar that is given as a JSON number.
   std::optional<double> number;
   /// Size of a struct, N of `bytes(N)`; otherwise 0. A scalar struct is passed by value and its
@@ -107,25 +101,13 @@ struct ArgumentTemplate {
 };
 
 /// One launch of a kernel.
-struct LaunchTemplate {
+struct LaunchTemplate : LaunchKeys<ExpressionText> {
   /// Name with template arguments, `gemm_tiled<T, TILE>`, or a plain name.
   std::string entry;
   /// Name without template arguments: `gemm_tiled`.
   std::string entry_name;
   /// Template arguments of the entry: expressions or type names.
   std::vector<ExpressionText> template_arguments;
-  std::vector<ExpressionText> block;  ///< One to three extents, in threads.
-  std::vector<ExpressionText> grid;   ///< One to three extents, in blocks.
-  /// One to three extents, in blocks; empty if there are no clusters.
-  std::vector<ExpressionText> cluster;
-  /// Registers per thread that each warpgroup sets by setmaxnreg; the last number applies to all
-  /// further warpgroups. 0: the warpgroup keeps those of the launch. Empty: no warpgroup sets any.
-  std::vector<ExpressionText> warpgroup_registers = {};
-  std::vector<std::string> arguments;  ///< Names in the entry's order; empty means all arguments.
-  std::optional<ExpressionText> static_shared_bytes;
-  std::optional<ExpressionText> dynamic_shared_bytes;
-  /// True if its blocks wait for each other, so that all must be resident at once.
-  bool cooperative = false;
 
   bool operator==(const LaunchTemplate&) const = default;
 };

@@ -63,20 +63,20 @@ struct FinalsVerdict {
 };
 
 /// Returns the verdicts of all runs, the newest first.
-std::vector<FinalsVerdict> verdicts(const Standings& standings) {
+std::vector<FinalsVerdict> verdicts(const TimingHistory& history) {
   std::map<std::int64_t, FinalsVerdict> by_run;
-  for (const Timed& final : standings.finals) {
+  for (const Timed& final : history.finals) {
     const auto [place, is_first] = by_run.try_emplace(final.run_id);
     FinalsVerdict& verdict = place->second;
     const bool wins =
         is_first ||
         (final.chosen != verdict.winner.chosen ? final.chosen : is_better(final, verdict.winner));
     if (wins) verdict.winner = final;
-    verdict.chose = standings.choosing_runs.contains(final.run_id);
+    verdict.chose = history.choosing_runs.contains(final.run_id);
     verdict.newest_id = std::max(verdict.newest_id, final.result_id);
     verdict.losers.push_back(final.configuration_id);
   }
-  for (const Timed& earlier : standings.newest) {
+  for (const Timed& earlier : history.newest) {
     const auto its = by_run.find(earlier.run_id);
     if (earlier.stage == Stage::final || its == by_run.end()) continue;
     // A run whose best was another kernel's raced only some of this kernel, perhaps not its best.
@@ -135,14 +135,13 @@ class MemoryRanking {
   }
 
   std::vector<const Result*> bests() const {
-    Standings of_kernels;
-    for (const auto& [kernel, standings] : kernels_) {
-      const auto best = best_of(standings);
+    TimingHistory of_kernels;
+    for (const auto& [kernel, history] : kernels_) {
+      const auto best = best_of(history);
       if (!best) continue;
-      of_kernels.newest.push_back(standings.newest[*best]);
-      std::ranges::copy(standings.finals, std::back_inserter(of_kernels.finals));
-      of_kernels.choosing_runs.insert(standings.choosing_runs.begin(),
-                                      standings.choosing_runs.end());
+      of_kernels.newest.push_back(history.newest[*best]);
+      std::ranges::copy(history.finals, std::back_inserter(of_kernels.finals));
+      of_kernels.choosing_runs.insert(history.choosing_runs.begin(), history.choosing_runs.end());
     }
     std::vector<const Result*> bests;
     const auto first = best_of(of_kernels);
@@ -159,37 +158,37 @@ class MemoryRanking {
 
  private:
   const std::vector<RunResult>& results_;
-  std::map<std::string, Standings> kernels_;
+  std::map<std::string, TimingHistory> kernels_;
 };
 
 }  // namespace
 
-void add_configuration(Standings& standings, const std::vector<RankedRow>& rows,
+void add_configuration(TimingHistory& history, const std::vector<RankedRow>& rows,
                        const std::function<bool(const Timed&)>& is_transient) {
   for (const RankedRow& row : rows) {
-    if (row.timed.chosen) standings.choosing_runs.insert(row.timed.run_id);
+    if (row.timed.chosen) history.choosing_runs.insert(row.timed.run_id);
   }
   std::size_t counted = rows.size();
   while (counted > 0 && !rows[counted - 1].correct) {
     --counted;
     const bool lasts = counted == 0 || !is_transient(rows[counted].timed);
     if (lasts) {
-      standings.failed.push_back(rows.back().timed);
+      history.failed.push_back(rows.back().timed);
       return;
     }
   }
   if (counted == 0) return;
-  standings.newest.push_back(rows[counted - 1].timed);
+  history.newest.push_back(rows[counted - 1].timed);
   for (const RankedRow& row : rows) {
-    if (row.correct && row.timed.stage == Stage::final) standings.finals.push_back(row.timed);
+    if (row.correct && row.timed.stage == Stage::final) history.finals.push_back(row.timed);
   }
 }
 
-std::optional<std::size_t> best_of(const Standings& standings) {
-  const std::vector<Timed>& newest = standings.newest;
+std::optional<std::size_t> best_of(const TimingHistory& history) {
+  const std::vector<Timed>& newest = history.newest;
   Defeats defeats;
   std::int64_t newest_final = -1;
-  for (const FinalsVerdict& verdict : verdicts(standings)) {
+  for (const FinalsVerdict& verdict : verdicts(history)) {
     if (verdict.chose) newest_final = std::max(newest_final, verdict.newest_id);
     for (const std::int64_t loser : verdict.losers) {
       const std::int64_t winner = verdict.winner.configuration_id;
@@ -218,6 +217,11 @@ std::optional<std::size_t> best_of(const Standings& standings) {
 
 std::vector<const Result*> best_of_each_kernel(const std::vector<RunResult>& results) {
   return MemoryRanking(results).bests();
+}
+
+const Result* Bests::best_of(const std::string& kernel) const {
+  const auto its = std::ranges::find(kernels, kernel, &Result::kernel);
+  return its == kernels.end() ? nullptr : &*its;
 }
 
 const Result& preferred(std::vector<const Result*> tied, double tie_percent) {

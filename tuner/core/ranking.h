@@ -27,7 +27,7 @@ struct Timed {
 
 /// The times and failures of the configurations of one kernel, or of several, for a problem on a
 /// device model.
-struct Standings {
+struct TimingHistory {
   std::vector<Timed> newest;  ///< The newest time of each configuration that stands.
   std::vector<Timed> finals;  ///< Every final time of configurations that stand.
   std::vector<Timed> failed;  ///< The newest result of each that fails, without a time.
@@ -44,11 +44,11 @@ struct RankedRow {
 /// Adds one configuration. `rows`: its results in their order, without those that
 /// are correct and not timed. `is_transient`: whether a failure says nothing lasting; it is asked
 /// only where that matters.
-void add_configuration(Standings& standings, const std::vector<RankedRow>& rows,
+void add_configuration(TimingHistory& history, const std::vector<RankedRow>& rows,
                        const std::function<bool(const Timed&)>& is_transient);
 
 /// Returns the index in `newest` of the best configuration; nullopt when nothing stands.
-std::optional<std::size_t> best_of(const Standings& standings);
+std::optional<std::size_t> best_of(const TimingHistory& history);
 
 /// A result and the run that it is from.
 struct RunResult {
@@ -59,6 +59,17 @@ struct RunResult {
 /// Returns the best of each kernel: the best of all first, the others by time. `results`: for one
 /// problem on one device, in the order in which they were recorded.
 std::vector<const Result*> best_of_each_kernel(const std::vector<RunResult>& results);
+
+/// The best configurations for a problem, by the rule that db/README.md states.
+struct Bests {
+  std::vector<Result> kernels;  ///< The best of each kernel: the best of all first, then by time.
+  std::vector<Result> tied;     ///< Finalists that are statistically tied with the best of all.
+
+  /// Returns the best of all; null if nothing was timed.
+  const Result* best() const { return kernels.empty() ? nullptr : &kernels.front(); }
+  /// Returns the kernel's best; null if none was timed.
+  const Result* best_of(const std::string& kernel) const;
+};
 
 /// Returns the one to prefer among finalists that are statistically tied: of those that seem
 /// equally fast (within `tie_percent` of the fastest median; on a noisy device ties may differ by

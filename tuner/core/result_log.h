@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/core/ranking.h"
 #include "tuner/core/result.h"
 #include "tuner/core/run.h"
 
@@ -23,12 +24,6 @@ inline ResultKey key_of(const std::string& kernel_hash, const Result& result) {
   return {kernel_hash, result.kernel, result.problem, result.configuration};
 }
 
-/// The best configurations for a problem, by the rule that db/README.md states.
-struct Bests {
-  std::vector<Result> kernels;  ///< The best of each kernel: the best of all first, then by time.
-  std::vector<Result> tied;     ///< Finalists that are statistically tied with the best of all.
-};
-
 /// The log to which results are written as they come, and in which a run looks up what is known
 /// already. Only the parent process writes to it.
 class ResultLog {
@@ -40,7 +35,7 @@ class ResultLog {
   virtual void begin_attempt(const ResultKey& of) = 0;
 
   /// Stores the result and closes its attempt, in one transaction: the result survives kill -9 from
-  /// the return of this function on (within together(), from the return of that).
+  /// the return of this function on (within in_transaction(), from the return of that).
   virtual void record(const std::string& kernel_hash, const Result& result) = 0;
 
   /// Returns how many attempts at this configuration were open when earlier runs ended together
@@ -50,10 +45,10 @@ class ResultLog {
 
   /// Closes all attempts at this configuration, including lost ones: it did no harm, and has no new
   /// result.
-  virtual void forgive_attempts(const ResultKey& of) = 0;
+  virtual void close_attempts(const ResultKey& of) = 0;
 
   /// Runs `writes` and stores what it begins and records in one transaction: all of it, or nothing.
-  virtual void together(const std::function<void()>& writes) = 0;
+  virtual void in_transaction(const std::function<void()>& writes) = 0;
 
   /// Returns the result that an earlier run on this device model found, unless its failure was
   /// transient (reasons.h) and fewer than two attempts failed in that way. After two attempts that

@@ -4,6 +4,7 @@
 #include "tuner/core/failure_pattern.h"
 #include "tuner/core/measurement.h"
 #include "tuner/core/outcome.h"
+#include "tuner/core/ranking.h"
 #include "tuner/core/result.h"
 #include "tuner/core/value.h"
 
@@ -46,10 +47,8 @@ struct Unfinished {
 /// The results of one problem at the end of a run.
 struct ProblemSummary {
   Problem problem;
-  std::vector<Result> results;             ///< From this run and known ones, in the order told.
-  std::optional<Result> best;              ///< Verified and timed.
-  std::vector<Result> kernel_bests;        ///< The best of each kernel; see Bests::kernels.
-  std::vector<Result> ties;                ///< Finalists that are statistically tied with the best.
+  std::vector<Result> results;  ///< From this run and known ones, in the order told.
+  Bests bests;
   std::uint64_t cartesian = 0;             ///< Points of the Cartesian product, saturating.
   std::optional<std::uint64_t> valid = 0;  ///< Configurations; nullopt: too many to count.
   std::uint64_t evaluated = 0;             ///< Evaluated in this run.
@@ -64,6 +63,9 @@ struct ProblemSummary {
   std::optional<Unfinished> unfinished;          ///< Set if the search ended early.
   std::optional<Transfers> transfers;            ///< Set if they were asked for.
   std::vector<DerivedTolerance> derived;         ///< Tolerances that were derived on the device.
+
+  /// Returns the best of all kernels; null if nothing was verified and timed.
+  const Result* best() const { return bests.best(); }
 };
 
 struct TuningSummary {

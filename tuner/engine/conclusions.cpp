@@ -85,8 +85,9 @@ std::optional<DefaultInDoubt> default_in_doubt(const ProblemState& state) {
   std::uint64_t with_default = 0;
   for (const Entry& entry : state.entries) {
     const Result& result = entry.result;
-    if (!state.kernels[entry.candidate.kernel].is_only_witness() || result.is_default) continue;
-    if (entry.shared) continue;  // The same code does not count as another witness.
+    if (!state.kernels[entry.candidate.kernel].is_self_verified() || result.is_default) continue;
+    if (entry.origin == Entry::Origin::twin)
+      continue;  // The same code does not count as another witness.
     const bool is_right = result.status == Status::correct;
     if (!is_right && result.status != Status::correctness) continue;
     ++others;

@@ -31,7 +31,8 @@ std::vector<Contender> find_contenders(const ProblemState& state) {
         Contender& contender = contenders[same->second];
         contender.twins.push_back(i);
         // The entry that was compiled and measured first stands for the others.
-        if (state.entries[contender.entry].shared && !entry.shared) {
+        if (state.entries[contender.entry].origin == Entry::Origin::twin &&
+            entry.origin != Entry::Origin::twin) {
           std::swap(contender.entry, contender.twins.back());
         }
         continue;

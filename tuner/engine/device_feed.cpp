@@ -29,7 +29,7 @@ DeviceFeed::Assigned DeviceFeed::assign(std::size_t undone) {
     } else {
       const std::size_t device = free[assigned.assignments.size()];
       next_device_ = device + 1;
-      pending.on_device = true;
+      pending.state = InFlight::State::measuring;
       on_device_[device].push_back({.pending = &pending});
       assigned.assignments.push_back({.pending = &pending, .device = device});
     }
@@ -72,9 +72,9 @@ bool DeviceFeed::share(InFlight& pending) {
   const auto samples = static_cast<std::size_t>(options().screen_samples);
   const bool was_cut =
       twin.behind() || (twin.timed() && twin.measurement.samples_ms.size() < samples);
-  if (pending.in_full && was_cut) return false;
+  if (pending.never_pruned && was_cut) return false;
   take_measurement(pending.result, twin);
-  pending.shared = true;
+  pending.origin = Entry::Origin::twin;
   return true;
 }
 
@@ -86,8 +86,8 @@ void DeviceFeed::submit(const Assignment& assignment) {
                            .verify = true,
                            .screen_samples = std::max(1, options().screen_samples),
                            .enough_ms = options().screen_ms,
-                           .classify = kernel(pending).is_only_witness()};
-  if (!pending.in_full) asked.loss = times.loss_limits();
+                           .classify = kernel(pending).is_self_verified()};
+  if (!pending.never_pruned) asked.loss = times.loss_limits();
   const bool is_cut =
       !result.is_default && times.least_ms() < HUGE_VAL && asked.loss.sampled_above_ms == 0;
   asked.stop_above_ms = is_cut ? options().cut_factor * times.least_ms() : 0;
@@ -115,7 +115,6 @@ InFlight* DeviceFeed::take_answer(std::size_t device, const DeviceAnswer& answer
   const Evaluation evaluation = std::move(on_device_[device].front());
   on_device_[device].pop_front();
   InFlight* const pending = evaluation.pending;
-  pending->on_device = false;
   // Another device takes it, unless it was already running when two hosts were lost.
   if (answer.not_asked || (answer.host_lost && ++pending->lost_hosts < kMaxLostHosts)) {
     add(*pending);

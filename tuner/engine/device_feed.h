@@ -1,9 +1,9 @@
 #pragma once
 
-#include "tuner/engine/in_flight.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/problem_state.h"
 #include "tuner/engine/seen_times.h"
+#include "tuner/engine/static_reject.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +14,30 @@
 
 namespace smemtune {
 
+/// A configuration that the strategy has asked for and whose result it has not been told yet.
+struct InFlight : Entry {
+  /// In this order, but a configuration whose device was lost is compiled again.
+  enum class State {
+    compiling,
+    compiled,  ///< Waits for a device.
+    measuring,
+    finished,  ///< Has its result.
+    saved,     ///< Has its result in the log, or from it.
+  };
+  State state = State::compiling;
+  std::uint64_t place = 0;  ///< Position in the order asked.
+  std::optional<Variant> variant = std::nullopt;
+  std::vector<std::uint64_t> numbers = {};  ///< Numbers in the compile queue.
+  std::size_t not_compiled = 0;             ///< How many of `numbers` are not ready.
+  std::vector<Module> modules = {};         ///< Set once it is compiled.
+  StaticLimits limits = {};                 ///< Limits from the results told when it was asked.
+  bool never_pruned = false;                ///< True if it is measured in full, however slow it is.
+  bool has_attempt = false;  ///< True if the log knows that it is about to use a device.
+  int lost_hosts = 0;        ///< Number of hosts lost while measuring it.
+
+  bool has_result() const { return state >= State::finished; }
+};
+
 /// Gives compiled configurations to the devices of a problem, in the order asked, and takes the
 /// answers. Configurations that run the same code in the same way are measured once.
 class DeviceFeed {
@@ -23,7 +47,10 @@ class DeviceFeed {
       : tuning_(tuning), state_(state), times_(times) {}
 
   /// Adds a compiled configuration. REQUIRES: `pending` stays in place until it has its result.
-  void add(InFlight& pending) { compiled_.emplace(pending.place, &pending); }
+  void add(InFlight& pending) {
+    pending.state = InFlight::State::compiled;
+    compiled_.emplace(pending.place, &pending);
+  }
 
   bool any_waits_for_device() const { return !compiled_.empty(); }
 

@@ -85,7 +85,7 @@ TEST(EarlyLoss, HalvesTheLaunchesAndFindsTheSameBestInTwentyOfTwentySeeds) {
     run.request.options.seed = seed;
     run.request.options.early_loss = early;
     const ProblemSummary problem = run.run().problems.front();
-    EXPECT_TRUE(problem.best && key(problem.best->configuration) == "ITEMS=47,TILE=8") << seed;
+    EXPECT_TRUE(problem.best() && key(problem.best()->configuration) == "ITEMS=47,TILE=8") << seed;
     return launches(run.own_log);
   };
   const double in_full = launched(1, false);
@@ -138,10 +138,10 @@ TEST(EarlyLoss, IsForgottenWhereNothingIsAheadAnyMore) {
   second.request.options.strategy = "random";
   second.log = &log;
   const ProblemSummary problem = second.run().problems.front();
-  ASSERT_TRUE(problem.best);
+  ASSERT_TRUE(problem.best());
   for (const Result& result : problem.results) {
     if (!result.behind()) continue;
-    EXPECT_GT(result.first_launch_ms, problem.best->measurement.median_ms);
+    EXPECT_GT(result.first_launch_ms, problem.best()->measurement.median_ms);
   }
 }
 

@@ -115,7 +115,7 @@ void FakeSpace::give_items(std::int64_t last) {
 
 void MemoryLog::begin_attempt(const ResultKey& of) {
   if (of.kernel_hash.size() != 64) throw std::logic_error("no kernel hash");
-  if (!is_together_) ++commits;
+  if (!in_transaction_) ++commits;
   const bool was_measured = std::ranges::any_of(records, [&](const Result& known) {
     return known.kernel == of.kernel && known.configuration == of.configuration && known.timed();
   });
@@ -125,7 +125,7 @@ void MemoryLog::begin_attempt(const ResultKey& of) {
 
 void MemoryLog::record(const std::string& kernel_hash, const Result& result) {
   if (kernel_hash.size() != 64) throw std::logic_error("no kernel hash");
-  if (!is_together_) ++commits;
+  if (!in_transaction_) ++commits;
   records.push_back(result);
   std::erase(lost, Attempt{result.kernel, result.configuration});
   std::erase(open, Attempt{result.kernel, result.configuration});
@@ -135,17 +135,17 @@ int MemoryLog::lost_attempts(const ResultKey& of) {
   return static_cast<int>(std::ranges::count(lost, Attempt{of.kernel, of.configuration}));
 }
 
-void MemoryLog::forgive_attempts(const ResultKey& of) {
-  if (!is_together_) ++commits;
+void MemoryLog::close_attempts(const ResultKey& of) {
+  if (!in_transaction_) ++commits;
   std::erase(open, Attempt{of.kernel, of.configuration});
   std::erase(lost, Attempt{of.kernel, of.configuration});
 }
 
-void MemoryLog::together(const std::function<void()>& writes) {
+void MemoryLog::in_transaction(const std::function<void()>& writes) {
   ++commits;
-  is_together_ = true;
+  in_transaction_ = true;
   writes();
-  is_together_ = false;
+  in_transaction_ = false;
 }
 
 std::optional<Result> MemoryLog::find(const ResultKey& of) {

@@ -70,8 +70,8 @@ class MemoryLog final : public ResultLog {
   void begin_attempt(const ResultKey& of) override;
   void record(const std::string& kernel_hash, const Result& result) override;
   int lost_attempts(const ResultKey& of) override;
-  void forgive_attempts(const ResultKey& of) override;
-  void together(const std::function<void()>& writes) override;
+  void close_attempts(const ResultKey& of) override;
+  void in_transaction(const std::function<void()>& writes) override;
   std::optional<Result> find(const ResultKey& of) override;
   Bests bests(const Problem& problem, const std::map<std::string, std::string>& hashes) override;
 
@@ -87,7 +87,7 @@ class MemoryLog final : public ResultLog {
   int commits = 0;                ///< Number of transactions.
 
  private:
-  bool is_together_ = false;
+  bool in_transaction_ = false;
 };
 
 /// A run over a space. Tests may change the members before run().

@@ -49,7 +49,7 @@ EvaluateReply read_evaluation(const DeviceAnswer& answer, const EvaluateRequest&
 }
 
 void refuse_unlike_itself(const KernelOnProblems& kernel, const Result& result) {
-  if (!kernel.is_only_witness() || !result.is_default || result.reason != "mismatch") return;
+  if (!kernel.is_self_verified() || !result.is_default || result.reason != "mismatch") return;
   throw ReferenceError(kernel.kernel().name + " (" + key(result.configuration) +
                        "), which the others are compared with, does not agree with itself from "
                        "run to run: " +

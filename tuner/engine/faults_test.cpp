@@ -71,7 +71,7 @@ TEST_P(EachFault, IsRecordedAndTheRunGoesOn) {
     if (&result == &faulty) continue;
     EXPECT_TRUE(result.timed()) << key(result.configuration);
   }
-  const bool is_best = problem.best->configuration == faulty.configuration;
+  const bool is_best = problem.best()->configuration == faulty.configuration;
   EXPECT_EQ(is_best, GetParam().status == Status::correct);
   EXPECT_EQ(is_best, faulty.detail.empty());
 }
@@ -183,9 +183,9 @@ TEST_P(EachFaultInTheRace, PutsTheVariantOutAndTheRaceGoesOn) {
   EXPECT_EQ(to_text(faulty.status), to_text(GetParam().status)) << faulty.detail;
   EXPECT_EQ(faulty.reason, GetParam().reason) << faulty.detail;
   EXPECT_EQ(run.log->last("tiled", kWouldBeBest)->status, GetParam().status);
-  ASSERT_TRUE(problem.best);
-  EXPECT_EQ(problem.best->stage, Stage::final);
-  const bool is_best = problem.best->configuration == faulty.configuration;
+  ASSERT_TRUE(problem.best());
+  EXPECT_EQ(problem.best()->stage, Stage::final);
+  const bool is_best = problem.best()->configuration == faulty.configuration;
   EXPECT_EQ(is_best, GetParam().status == Status::correct);
 }
 
@@ -211,9 +211,9 @@ TEST(Faults, ALaunchThatIsWrongOnlyWhileItIsTimedIsNeverTheBest) {
     EXPECT_EQ(wrong.status, Status::correctness) << after;
     EXPECT_EQ(wrong.reason, "unwritten");
     EXPECT_THAT(wrong.detail, HasSubstr("in a timed launch on N="));
-    ASSERT_TRUE(problem.best);
-    EXPECT_NE(key(problem.best->configuration), "ITEMS=2,TILE=8");
-    EXPECT_EQ(problem.best->stage, Stage::final);
+    ASSERT_TRUE(problem.best());
+    EXPECT_NE(key(problem.best()->configuration), "ITEMS=2,TILE=8");
+    EXPECT_EQ(problem.best()->stage, Stage::final);
   }
 }
 
@@ -260,9 +260,9 @@ TEST(Faults, AFinalistThatIsWrongAfterItsTimingIsNeverTheBest) {
   const ProblemSummary& problem = summary.problems.front();
   EXPECT_EQ(result_of(problem, "tiled", kWouldBeBest).status, Status::correctness);
   EXPECT_EQ(run.log->last("tiled", kWouldBeBest)->status, Status::correctness);
-  ASSERT_TRUE(problem.best);
-  EXPECT_NE(key(problem.best->configuration), "ITEMS=2,TILE=8");
-  EXPECT_EQ(problem.best->stage, Stage::final);
+  ASSERT_TRUE(problem.best());
+  EXPECT_NE(key(problem.best()->configuration), "ITEMS=2,TILE=8");
+  EXPECT_EQ(problem.best()->stage, Stage::final);
 }
 
 TEST(Faults, ASecondSeedFindsWhatIsRightByLuck) {
@@ -302,7 +302,7 @@ TEST(Faults, TheFirstFailureIsToldWhenNothingWorks) {
   FakeRun run(fake);
   run.request.kernels = {&fake.space.kernels[1]};
   const TuningSummary summary = run.run();
-  EXPECT_FALSE(summary.problems.front().best);
+  EXPECT_FALSE(summary.problems.front().best());
   ASSERT_TRUE(summary.first_failure);
   EXPECT_EQ(summary.first_failure->status, Status::compile);
   EXPECT_THAT(summary.first_failure->detail, HasSubstr("the script asks for one"));
@@ -370,7 +370,7 @@ TEST(Reference, ThatIsWhatTheDefinitionSaysIsTrusted) {
   FakeSpace fake;
   fake.space.verify.definitions = {{"out[i] = 1 + in[i]", "/verify/definition"}};
   FakeRun run(fake);
-  EXPECT_TRUE(run.run().problems.front().best);
+  EXPECT_TRUE(run.run().problems.front().best());
   EXPECT_THAT(run.notes, IsEmpty());
 }
 
@@ -380,8 +380,9 @@ TEST(Reference, IsOnlyToldToDifferFromADefinitionThatIsAGuess) {
     fake.space.verify.definitions = {{text, "/verify/definition"}};
     fake.space.verify.definition_is_a_guess = true;
     FakeRun run(fake);
-    const auto best = run.run().problems.front().best;
-    ASSERT_TRUE(best) << text;
+    const TuningSummary summary = run.run();
+    const Result* best = summary.problems.front().best();
+    ASSERT_NE(best, nullptr) << text;
     EXPECT_NE(best->compared_with, ComparedWith::definition);
     EXPECT_THAT(run.notes, Contains(HasSubstr("correct or remove it"))) << text;
   }
@@ -449,7 +450,7 @@ TEST(Reference, FurtherSizesThatItDoesNotAllowAreLeftOutWithANote) {
   fake.space.verify.also = {parse_key("N=999")};
   fake.kernel("naive").constraints = {{"N % 2 == 0", "/test"}};
   FakeRun run(fake);
-  EXPECT_TRUE(run.run().problems.front().best);
+  EXPECT_TRUE(run.run().problems.front().best());
   EXPECT_THAT(run.notes, Contains(HasSubstr("not verified on N=999")));
 }
 
@@ -495,7 +496,7 @@ TEST(Workers, KilledFromOutsideAreReplacedAndNothingIsLost) {
   EXPECT_EQ(summary.evaluated, 16u);
   EXPECT_FALSE(summary.first_failure);
   EXPECT_GE(summary.worker_deaths, 2u);
-  EXPECT_EQ(key(summary.problems.front().best->configuration), "ITEMS=2,TILE=8");
+  EXPECT_EQ(key(summary.problems.front().best()->configuration), "ITEMS=2,TILE=8");
 }
 
 TEST(Workers, ThatEndRightBehindTheirReplyAreReplacedAndNothingIsLost) {
@@ -519,7 +520,7 @@ TEST(Workers, ThatEndRightBehindTheirReplyAreReplacedAndNothingIsLost) {
     const TuningSummary summary = run.run();
     EXPECT_EQ(summary.worker_deaths, 1u) << moment;
     EXPECT_FALSE(summary.first_failure) << moment << ": " << summary.first_failure->detail;
-    EXPECT_EQ(key(summary.problems.front().best->configuration), "ITEMS=2,TILE=8") << moment;
+    EXPECT_EQ(key(summary.problems.front().best()->configuration), "ITEMS=2,TILE=8") << moment;
     for (const Result& record : run.own_log.records) EXPECT_TRUE(record.timed()) << moment;
   }
 }

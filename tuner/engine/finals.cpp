@@ -182,11 +182,8 @@ class Finals {
   void read_bests() {
     std::map<std::string, std::string> hashes;
     for (const KernelOnProblems& one : state_.kernels) hashes[one.kernel().name] = one.hash;
-    Bests bests = tuning_.log->bests(state_.summary.problem, hashes);
-    if (bests.kernels.empty()) return;
-    state_.summary.best = state_.progress.best = bests.kernels.front();
-    state_.summary.kernel_bests = std::move(bests.kernels);
-    state_.summary.ties = std::move(bests.tied);
+    state_.summary.bests = tuning_.log->bests(state_.summary.problem, hashes);
+    if (const Result* best = state_.summary.best()) state_.progress.best = *best;
   }
 
   Race begin_race() {
@@ -262,7 +259,7 @@ class Finals {
       if (lost_attempts(contenders_[i]) > 0) try_alone(contenders_[i]);
       if (tuning_.must_end()) return;
     }
-    tuning_.log->together([&] {
+    tuning_.log->in_transaction([&] {
       for (const std::size_t i : entrants) {
         if (!contenders_[i].failed) begin_attempt(contenders_[i]);
       }
@@ -281,7 +278,7 @@ class Finals {
   void try_alone(Contender& contender) {
     begin_attempt(contender);
     if (!device_.verify(contender, /*screen=*/true)) return;
-    tuning_.log->forgive_attempts(key_of(kernel(contender).hash, result(contender)));
+    tuning_.log->close_attempts(key_of(kernel(contender).hash, result(contender)));
   }
 
   void fail(Contender& contender, const Failure& failure) {
@@ -403,7 +400,7 @@ class Finals {
 
   /// Writes down what became of contenders, and of those that they were measured for.
   void record(const std::vector<const Contender*>& contenders) {
-    tuning_.log->together([&] {
+    tuning_.log->in_transaction([&] {
       for (const Contender* contender : contenders) {
         tuning_.log->record(kernel(*contender).hash, result(*contender));
         for (const std::size_t i : contender->twins) {

@@ -164,7 +164,7 @@ class HostsRun {
     EXPECT_EQ(told.size(), kConfigurations);
     for (const auto& [name, times] : told) EXPECT_EQ(times, 1) << name;
     EXPECT_THAT(run.own_log.open, IsEmpty());
-    EXPECT_EQ(key(summary.problems.front().best->configuration), "ITEMS=2,TILE=8");
+    EXPECT_EQ(key(summary.problems.front().best()->configuration), "ITEMS=2,TILE=8");
   }
 
   FakeFolder folder;

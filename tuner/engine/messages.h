@@ -291,9 +291,9 @@ void fields(auto& archive, Is<Init> auto& v) {
   archive(v.kind, v.a, v.b, v.file, v.definition, v.is_spread);
 }
 void fields(auto& archive, Is<Argument> auto& v) {
-  archive(v.name, v.type, v.role, v.shape, v.init, v.memory, v.symbol, v.compares_sum, v.integer,
-          v.number, v.raw_bytes, v.box, v.element_strides, v.swizzle, v.begins_as, v.reads,
-          v.problem);
+  visit_argument_traits(archive, v);
+  visit_tensor_map_keys([&](const SpaceKey&, auto& field) { archive(field); }, v);
+  archive(v.type, v.shape, v.integer, v.number, v.raw_bytes, v.begins_as, v.reads, v.problem);
 }
 template <typename T>
 requires(Is<T, Device> || Is<T, Resources>) void fields(auto& archive, T& v) {
@@ -302,10 +302,9 @@ requires(Is<T, Device> || Is<T, Resources>) void fields(auto& archive, T& v) {
 void fields(auto& archive, Is<Repetition> auto& v) {
   archive(v.turn, v.grid, v.block, v.dynamic_shared_bytes, v.arguments, v.scalars, v.renamed);
 }
-// A launch's cluster and register budgets follow from its configuration and are not stored.
 void fields(auto& archive, Is<LaunchShape> auto& v) {
-  visit_fields(v, [&](const char*, auto& field) { archive(field); });
-  archive(v.cluster, v.warpgroup_registers, v.repetitions);
+  visit_launch_keys([&](const SpaceKey&, auto& field) { archive(field); }, v);
+  archive(v.name_expression, v.times, v.repetitions);
 }
 void fields(auto& archive, Is<KernelSource::File> auto& v) { archive(v.name, v.text); }
 void fields(auto& archive, Is<KernelSource> auto& v) { archive(v.files); }

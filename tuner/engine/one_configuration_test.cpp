@@ -72,8 +72,8 @@ TEST(TuningLoop, TellsWhatTheLaunchesOfFinalistsTake) {
   const FakeSpace fake = with_launches();
   FakeRun run(fake);
   const TuningSummary summary = run.run();
-  ASSERT_TRUE(summary.problems.front().best);
-  const Result& best = *summary.problems.front().best;
+  ASSERT_TRUE(summary.problems.front().best());
+  const Result& best = *summary.problems.front().best();
   ASSERT_EQ(best.kernel, "tiled");
   ASSERT_THAT(best.launches, SizeIs(2));
   EXPECT_GT(best.launches[0].time_ms, 0);
@@ -143,8 +143,8 @@ TEST(TuningLoop, MeasuresOnlyWhatTheRequestNames) {
   }
   EXPECT_THAT(measured,
               ElementsAre("tiled ITEMS=4,TILE=16", "naive BLOCK=64", "tiled ITEMS=1,TILE=1"));
-  ASSERT_TRUE(summary.problems.front().best);
-  EXPECT_EQ(key(summary.problems.front().best->configuration), "ITEMS=1,TILE=1");
+  ASSERT_TRUE(summary.problems.front().best());
+  EXPECT_EQ(key(summary.problems.front().best()->configuration), "ITEMS=1,TILE=1");
 }
 
 }  // namespace

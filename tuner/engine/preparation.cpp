@@ -21,18 +21,18 @@ void not_in_double(const Tuning& tuning, const ProblemState& state, const std::s
   tuning.observer.note("tolerances are derived from the definition, as " + what + first_line(why));
 }
 
-void compile_in_double(Tuning& tuning, ProblemState& state) {
+void compile_in_double(Tuning& tuning, const ProblemState& state, CompilingReference& reference) {
   if (!tuning.request.space->derives_tolerances() || !tuning.request.reference_in_double) return;
   auto planned =
       plan_in_double(*tuning.request.space, state.reference, *tuning.request.reference_in_double,
-                     state.set, *state.reference_variant, tuning.device);
+                     state.set, reference.variant, tuning.device);
   if (!planned) {
     not_in_double(tuning, state, planned.failure().detail);
     return;
   }
-  state.reference_in_double = std::move(*planned);
-  for (const CompileRequest& request : state.reference_in_double->variant.requests) {
-    state.double_numbers.push_back(tuning.queue.add_first(request));
+  reference.in_double = std::move(*planned);
+  for (const CompileRequest& request : reference.in_double->variant.requests) {
+    reference.double_numbers.push_back(tuning.queue.add_first(request));
   }
 }
 
@@ -69,80 +69,100 @@ std::int64_t bytes_of(const std::vector<NumberedWorkload>& workloads) {
 }
 
 /// `used`: the modules that the request names are appended.
-void add_derivation(Tuning& tuning, ProblemState& state, PrepareRequest& preparation,
-                    std::vector<Module>& used) {
+void add_derivation(Tuning& tuning, const ProblemState& state, const CompilingReference& reference,
+                    PrepareRequest& preparation, std::vector<Module>& used) {
   // The reference has the space's factor unless it has its own.
   for (const KernelTemplate& kernel : tuning.request.space->kernels) {
     if (preparation.derive == 0) preparation.derive = kernel.tolerance.derived.value_or(0);
   }
   preparation.derive = state.reference.kernel().tolerance.derived.value_or(preparation.derive);
   preparation.truth = "its definition";
-  if (!state.reference_in_double) return;
-  Outcome<std::vector<Module>> modules = tuning.queue.take(state.double_numbers);
+  if (!reference.in_double) return;
+  Outcome<std::vector<Module>> modules = tuning.queue.take(reference.double_numbers);
   if (!modules) {
     not_in_double(tuning, state, modules.failure().detail);
     return;
   }
   Result judged;
-  if (const auto failure = judge(state.reference_in_double->variant, *modules, tuning.device,
-                                 ResourceLimits{}, judged)) {
+  if (const auto failure =
+          judge(reference.in_double->variant, *modules, tuning.device, ResourceLimits{}, judged)) {
     not_in_double(tuning, state, failure->detail);
     return;
   }
-  preparation.in_double = make_job(state.reference_in_double->variant, *modules);
+  preparation.in_double = make_job(reference.in_double->variant, *modules);
   used.insert(used.end(), modules->begin(), modules->end());
   preparation.truth = state.reference.kernel().name + " in double precision";
 }
 
-}  // namespace
-
-bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
-  if (state.preparation) return true;
-  const std::string& name = state.reference_name;
-  if (!state.reference_variant) {
-    Outcome<Variant> variant = plan(state.reference, state.set,
-                                    state.reference.kernel().default_configuration, tuning.device);
-    if (!variant) throw ReferenceError(name + " cannot be launched: " + variant.failure().detail);
-    plan_witness(tuning, state, *variant);
-    for (const CompileRequest& request : variant->requests) {
-      state.reference_numbers.push_back(tuning.queue.add_first(request));
-    }
-    state.reference_variant = std::move(*variant);
-    compile_in_double(tuning, state);
+CompilingReference begin_reference(Tuning& tuning, const ProblemState& state) {
+  Outcome<Variant> variant = plan(state.reference, state.set,
+                                  state.reference.kernel().default_configuration, tuning.device);
+  if (!variant) {
+    throw ReferenceError(state.reference_name + " cannot be launched: " + variant.failure().detail);
   }
-  if (!tuning.observer.may_use_devices()) return false;
-  const auto ready = [&](std::uint64_t number) { return tuning.queue.ready(number); };
-  if (!std::ranges::all_of(state.reference_numbers, ready)) return false;
-  if (!std::ranges::all_of(state.double_numbers, ready)) return false;
+  plan_witness(tuning, state, *variant);
+  CompilingReference reference{.variant = std::move(*variant)};
+  for (const CompileRequest& request : reference.variant.requests) {
+    reference.numbers.push_back(tuning.queue.add_first(request));
+  }
+  compile_in_double(tuning, state, reference);
+  return reference;
+}
+
+std::vector<NumberedWorkload> workloads_of(const Tuning& tuning, const ProblemState& state) {
   std::vector<const KernelOnProblems*> kernels = {&state.reference};
   if (state.witness) kernels.push_back(&*state.witness);
   for (const KernelOnProblems& kernel : state.kernels) {
     if (!kernel.is_reference) kernels.push_back(&kernel);
   }
-  PrepareRequest preparation = {
-      .workloads = make_workloads(state.set, kernels, tuning.request.options.seed),
-      .reference = {},
-      .definitions = tuning.request.space->verify.definitions,
-      .definition_is_a_guess = tuning.request.space->verify.definition_is_a_guess,
-      .expected = tuning.request.space->verify.expected,
-      .with_transfers = tuning.request.options.with_transfers};
-  Outcome<std::vector<Module>> modules = tuning.queue.take(state.reference_numbers);
+  return make_workloads(state.set, kernels, tuning.request.options.seed);
+}
+
+Preparation prepare(Tuning& tuning, const ProblemState& state,
+                    const CompilingReference& reference) {
+  const Verify& verify = tuning.request.space->verify;
+  PrepareRequest request = {.workloads = workloads_of(tuning, state),
+                            .reference = {},
+                            .definitions = verify.definitions,
+                            .definition_is_a_guess = verify.definition_is_a_guess,
+                            .expected = verify.expected,
+                            .with_transfers = tuning.request.options.with_transfers};
+  Outcome<std::vector<Module>> modules = tuning.queue.take(reference.numbers);
   if (!modules) {
-    throw ReferenceError(name + ", which the others are compared with, does not compile: " +
-                         modules.failure().detail);
+    throw ReferenceError(
+        state.reference_name +
+        ", which the others are compared with, does not compile: " + modules.failure().detail);
   }
-  preparation.reference = make_job(*state.reference_variant, *modules);
+  request.reference = make_job(reference.variant, *modules);
   std::vector<Module> used = std::move(*modules);
-  if (tuning.request.space->derives_tolerances()) add_derivation(tuning, state, preparation, used);
-  std::vector<std::uint8_t> payload = pack(preparation);
-  preparation.again = true;
-  state.preparation = std::make_shared<const Preparation>(
-      Preparation{.payload = std::move(payload),
-                  .again = pack(preparation),
-                  .modules = std::move(used),
-                  .files = files_of(preparation),
-                  .data_bytes = bytes_of(preparation.workloads)});
-  for (DeviceSession& device : state.devices) device.set_preparation(state.preparation);
+  if (tuning.request.space->derives_tolerances()) {
+    add_derivation(tuning, state, reference, request, used);
+  }
+  std::vector<std::uint8_t> payload = pack(request);
+  request.again = true;
+  return {.payload = std::move(payload),
+          .again = pack(request),
+          .modules = std::move(used),
+          .files = files_of(request),
+          .data_bytes = bytes_of(request.workloads)};
+}
+
+}  // namespace
+
+bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
+  using Prepared = std::shared_ptr<const Preparation>;
+  if (std::holds_alternative<Prepared>(state.preparation)) return true;
+  if (std::holds_alternative<NotCompiled>(state.preparation)) {
+    state.preparation = begin_reference(tuning, state);
+  }
+  if (!tuning.observer.may_use_devices()) return false;
+  const auto& reference = std::get<CompilingReference>(state.preparation);
+  const auto ready = [&](std::uint64_t number) { return tuning.queue.ready(number); };
+  if (!std::ranges::all_of(reference.numbers, ready)) return false;
+  if (!std::ranges::all_of(reference.double_numbers, ready)) return false;
+  const auto prepared = std::make_shared<const Preparation>(prepare(tuning, state, reference));
+  for (DeviceSession& device : state.devices) device.set_preparation(prepared);
+  state.preparation = prepared;
   return true;
 }
 

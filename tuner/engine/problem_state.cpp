@@ -67,7 +67,10 @@ void add_devices(Tuning& tuning, ProblemState& state) {
                     const std::string& text) { note(prefix + text); };
     state.devices.emplace_back(tuning.pool, unit, state.reference_record,
                                tuning.request.options.prepare_deadline_s, std::move(note));
-    state.devices.back().set_preparation(state.preparation);
+    if (const auto* prepared =
+            std::get_if<std::shared_ptr<const Preparation>>(&state.preparation)) {
+      state.devices.back().set_preparation(*prepared);
+    }
   }
 }
 

@@ -19,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace smemtune {
@@ -33,7 +34,8 @@ struct Tuning {
   const Observer& observer;
   const std::atomic<bool>& stop;
   TuningSummary& summary;
-  std::vector<Findings> findings = {};  ///< From the problems that are done, and the request.
+  std::vector<PriorTimings> prior_timings =
+      {};  ///< From the problems that are done, and the request.
   std::chrono::steady_clock::time_point start =
       request.begun.value_or(std::chrono::steady_clock::now());
 
@@ -53,11 +55,11 @@ struct Tuning {
 struct Entry {
   Candidate candidate;
   Result result;
-  bool known = false;             ///< Read from the log.
-  std::string identity = {};      ///< See identity(); empty if it is known from the log.
-  bool shared = false;            ///< Measured by another entry, which has the same identity.
-  std::string output_class = {};  ///< Equal for wrong outputs that agree with each other.
-  bool hopeless = false;          ///< A static reject, timed all the same on request.
+  enum class Origin { evaluated, log, twin };
+  Origin origin = Origin::evaluated;  ///< `twin`: measured by another entry of the same identity.
+  std::string identity = {};          ///< See identity(); empty if it comes from the log.
+  std::string output_class = {};      ///< Equal for wrong outputs that agree with each other.
+  bool hopeless = false;              ///< A static reject, timed all the same on request.
 };
 
 /// The pace of a kernel's best so far, which sets the deadline of its other configurations.
@@ -65,6 +67,17 @@ struct Pace {
   double median_ms = 0;
   double launches = 0;      ///< Number of launches of the whole kernel in one evaluation.
   double evaluation_s = 0;  ///< Duration of loading, verifying and sampling together.
+};
+
+struct NotCompiled {};
+
+/// The reference while it is being compiled.
+struct CompilingReference {
+  Variant variant;
+  std::vector<std::uint64_t> numbers = {};  ///< Numbers in the compile queue.
+  /// The reference in double precision, if tolerances are derived from it, and its numbers.
+  std::unique_ptr<ReferenceInDouble> in_double = nullptr;
+  std::vector<std::uint64_t> double_numbers = {};
 };
 
 /// One problem: its kernels, the devices prepared for it, and what has been found so far.
@@ -79,20 +92,16 @@ struct ProblemState {
   std::deque<DeviceSession> devices;
   std::size_t units_seen = 0;  ///< Units of the pool that have been looked at.
   std::shared_ptr<ReferenceRecord> reference_record;
-  std::shared_ptr<const Preparation>
-      preparation;             ///< Shared by the devices, once the reference is compiled.
-  std::vector<Entry> entries;  ///< In the order in which results came in.
+  /// The reference as far as it is; only preparation.cpp changes it. The devices share the
+  /// preparation.
+  std::variant<NotCompiled, CompilingReference, std::shared_ptr<const Preparation>> preparation;
+  std::vector<Entry> entries;              ///< In the order in which results came in.
   std::vector<std::optional<Pace>> paces;  ///< One for each kernel; nullopt until one is timed.
   double slowest_s = 0;                    ///< Duration of the longest evaluation that succeeded.
   /// Metrics that declare more work than must be done; nullopt until that is known (too_fast.h).
   std::optional<std::set<std::string>> overdeclared;
   Progress progress;
   ProblemSummary summary;
-  std::optional<Variant> reference_variant;      ///< While the reference is being compiled...
-  std::vector<std::uint64_t> reference_numbers;  ///< ... under these numbers.
-  /// The reference in double precision, if tolerances are derived from it, and its numbers.
-  std::unique_ptr<ReferenceInDouble> reference_in_double;
-  std::vector<std::uint64_t> double_numbers;
 };
 
 /// Binds a kernel of the request's space to each problem of the set. Throws InputError.

@@ -1,13 +1,12 @@
 #include "tuner/engine/search.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/launch_cost.h"
 #include "tuner/core/reasons.h"
 #include "tuner/engine/device_feed.h"
 #include "tuner/engine/finals.h"
-#include "tuner/engine/in_flight.h"
 #include "tuner/engine/progress_meter.h"
 #include "tuner/engine/seen_times.h"
-#include "tuner/engine/strategy_choice.h"
 #include "tuner/engine/too_fast.h"
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -28,6 +28,105 @@ std::size_t window(const Tuning& tuning, const ProblemState& state) {
   const bool learns = tuning.log != nullptr && tuning.request.only.empty() &&
                       strategy_info(options.strategy).learns;
   return in_flight(learns, tuning.pool.compilers(), state.devices.size());
+}
+
+constexpr std::string_view kBlind = "random";
+
+/// Returns the configurations that the request names, in its order.
+class Listed final : public Strategy {
+ public:
+  Listed(const ProblemState& state, const std::vector<KernelConfiguration>& only) {
+    for (const KernelConfiguration& wanted : only) {
+      for (std::size_t i = 0; i < state.kernels.size(); ++i) {
+        if (state.kernels[i].kernel().name != wanted.kernel) continue;
+        const SearchSpace& space = state.kernels[i].bound.front().search_space();
+        const auto index = space.index_of(wanted.configuration);
+        if (index) candidates_.push_back({.kernel = i, .configuration = *index});
+      }
+    }
+  }
+
+  std::optional<Candidate> ask() override {
+    if (candidates_.empty()) return std::nullopt;
+    const Candidate candidate = candidates_.front();
+    candidates_.pop_front();
+    return candidate;
+  }
+
+  void tell(const Candidate&, const Result&) override {}
+
+ private:
+  std::deque<Candidate> candidates_;
+};
+
+/// Ranks the configurations of the space that were timed in `prior_timings`.
+Ranking ranking_of(const PriorTimings& prior_timings, const SearchSpace& space) {
+  std::vector<std::pair<double, ConfigurationIndex>> timed;
+  for (const auto& [time_ms, configuration] : prior_timings.timed) {
+    const auto index = space.index_of(configuration);
+    if (index) timed.emplace_back(time_ms, *index);
+  }
+  std::ranges::sort(timed);
+  Ranking ranking = {.place = prior_timings.device + ", " + key(prior_timings.problem),
+                     .fastest_first = {}};
+  for (const auto& [time_ms, index] : timed) ranking.fastest_first.push_back(index);
+  return ranking;
+}
+
+/// Returns rankings from elsewhere, the most similar first: for the same problem, then on similar
+/// devices, then those of which most is known.
+std::vector<Ranking> rankings(const Tuning& tuning, const ProblemState& state,
+                              const std::string& kernel, const SearchSpace& space) {
+  const TuningOptions& options = tuning.request.options;
+  if (options.cold || tuning.log == nullptr || space.size() < 2) return {};
+  if (!strategy_info(options.strategy).looks_elsewhere) return {};
+  std::vector<const PriorTimings*> found;
+  for (const PriorTimings& prior_timings : tuning.prior_timings) {
+    if (prior_timings.kernel == kernel) found.push_back(&prior_timings);
+  }
+  const Problem& problem = state.set.problems.front();
+  std::ranges::stable_sort(found, {}, [&](const PriorTimings* prior_timings) {
+    return std::pair(prior_timings->problem != problem, prior_timings->device_distance);
+  });
+  std::vector<Ranking> rankings;
+  for (const PriorTimings* prior_timings : found) {
+    Ranking ranking = ranking_of(*prior_timings, space);
+    if (ranking.fastest_first.empty()) continue;
+    rankings.push_back(std::move(ranking));
+    if (rankings.size() == kMostPriorTimings) break;
+  }
+  return rankings;
+}
+
+std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const ProblemState& state) {
+  std::vector<SearchedKernel> kernels;
+  for (const KernelOnProblems& kernel : state.kernels) {
+    const SearchSpace& space = kernel.bound.front().search_space();
+    const std::string& name = kernel.kernel().name;
+    kernels.push_back(
+        {.space = &space,
+         .default_configuration = space.index_of(kernel.kernel().default_configuration),
+         .rankings = rankings(tuning, state, name, space),
+         .cost = [bound = kernel.bound.front(), &device = tuning.device](ConfigurationIndex index,
+                                                                         int registers) {
+           return launch_cost(bound, bound.search_space().configuration(index), device, registers);
+         }});
+    for (const Ranking& ranking : kernels.back().rankings) {
+      tuning.observer.note(name + ": also tries what was fast on " + ranking.place + " (" +
+                           std::to_string(ranking.fastest_first.size()) + " configurations)");
+    }
+  }
+  return kernels;
+}
+
+/// Returns the strategy that chooses what to evaluate next of a problem: the list that the request
+/// names, else the strategy that it asks for, which is told what is known of other problems and
+/// devices. A dry run, where nothing is learnt, uses `random`. Notes what the strategy was told.
+std::unique_ptr<Strategy> strategy_of(const Tuning& tuning, const ProblemState& state) {
+  if (!tuning.request.only.empty()) return std::make_unique<Listed>(state, tuning.request.only);
+  const TuningOptions& options = tuning.request.options;
+  const std::string_view name = tuning.log == nullptr ? kBlind : options.strategy;
+  return make_strategy(name, searched_kernels(tuning, state), options.seed);
 }
 
 /// The loop over one problem's configurations. Those that were asked for and whose results are not
@@ -53,7 +152,7 @@ class Search {
       ask_and_tell();
       if ((in_flight_.empty() && !begin_again()) || ended()) break;
       advance();
-      if (in_flight_.front().done) continue;
+      if (in_flight_.front().has_result()) continue;
       work(tuning_, state_);
       take_answers();
       report();
@@ -71,12 +170,20 @@ class Search {
   void ask_and_tell() {
     for (;;) {
       while (!no_more_ && in_flight_.size() < window_) ask();
-      if (in_flight_.empty() || !in_flight_.front().done) return;
-      if (!in_flight_.front().known && !in_flight_.front().saved) save();
+      if (in_flight_.empty() || !in_flight_.front().has_result()) return;
+      if (in_flight_.front().state != InFlight::State::saved) save();
       tell(in_flight_.front());
       in_flight_.pop_front();
       if (ended()) return;
     }
+  }
+
+  static InFlight wanted(const Candidate& candidate, const KernelOnProblems& kernel,
+                         const Configuration& configuration) {
+    InFlight pending;
+    pending.candidate = candidate;
+    pending.result = begin_result(kernel, configuration);
+    return pending;
   }
 
   void ask() {
@@ -88,17 +195,17 @@ class Search {
     const KernelOnProblems& kernel = state_.kernels[candidate->kernel];
     const Configuration configuration =
         kernel.bound.front().search_space().configuration(candidate->configuration);
-    InFlight pending = {
-        .candidate = *candidate, .result = begin_result(kernel, configuration), .limits = {}};
+    InFlight pending = wanted(*candidate, kernel, configuration);
     // Slow configurations are as much a part of a predicted curve as fast ones, and people compare
     // with a default however slow it is.
     if (!kernel.kernel().expect) pending.limits = times_[candidate->kernel].static_limits();
-    pending.in_full = kernel.kernel().expect || pending.result.is_default ||
-                      !options().early_loss || !tuning_.request.only.empty();
+    pending.never_pruned = kernel.kernel().expect || pending.result.is_default ||
+                           !options().early_loss || !tuning_.request.only.empty();
     std::optional<Result> known = find(kernel, pending.result);
-    if (known && !(known->behind() && pending.in_full)) {
+    if (known && !(known->behind() && pending.never_pruned)) {
       pending.result = std::move(*known);
-      pending.known = pending.done = true;
+      pending.origin = Entry::Origin::log;
+      pending.state = InFlight::State::saved;
       pending.hopeless = rejects(pending.limits, pending.result).has_value();
       note_known_pace(pending);
       show(pending);
@@ -111,7 +218,7 @@ class Search {
 
   InFlight& add(InFlight pending) {
     pending.place = ++last_place_;
-    if (!pending.done) ++undone_;
+    if (!pending.has_result()) ++undone_;
     return in_flight_.emplace_back(std::move(pending));
   }
 
@@ -154,7 +261,7 @@ class Search {
     });
     for (const Entry& entry : again) {
       --state_.progress.done;
-      if (entry.known) {
+      if (entry.origin == Entry::Origin::log) {
         --state_.progress.known;
         --state_.summary.known;
       } else {
@@ -162,10 +269,9 @@ class Search {
         --tuning_.summary.evaluated;
       }
       const KernelOnProblems& kernel = state_.kernels[entry.candidate.kernel];
-      begin({.candidate = entry.candidate,
-             .result = begin_result(kernel, entry.result.configuration),
-             .limits = {},
-             .in_full = true});
+      InFlight pending = wanted(entry.candidate, kernel, entry.result.configuration);
+      pending.never_pruned = true;
+      begin(std::move(pending));
     }
     return !in_flight_.empty();
   }
@@ -194,7 +300,7 @@ class Search {
   /// Output classes are not stored, so some kernels that differ from the only witness run again.
   bool is_asked_again(const KernelOnProblems& kernel, const Result& known) {
     constexpr int kMost = 8;
-    return kernel.is_only_witness() && known.reason == "mismatch" && asked_again_++ < kMost;
+    return kernel.is_self_verified() && known.reason == "mismatch" && asked_again_++ < kMost;
   }
 
   void tell(InFlight& pending) {
@@ -204,17 +310,11 @@ class Search {
   }
 
   void keep(InFlight& pending) {
-    if (pending.known) {
+    if (pending.origin == Entry::Origin::log) {
       ++state_.summary.known;
       tuning_.observer.result(pending.result, true);
     }
-    state_.entries.push_back({.candidate = pending.candidate,
-                              .result = std::move(pending.result),
-                              .known = pending.known,
-                              .identity = std::move(pending.identity),
-                              .shared = pending.shared,
-                              .output_class = std::move(pending.output_class),
-                              .hopeless = pending.hopeless});
+    state_.entries.push_back(std::move(static_cast<Entry&>(pending)));
   }
 
   /// Shows a result at once, even while it waits for earlier ones to be told.
@@ -222,7 +322,7 @@ class Search {
     Progress& progress = state_.progress;
     const Result& result = pending.result;
     ++progress.done;
-    if (pending.known) ++progress.known;
+    if (pending.origin == Entry::Origin::log) ++progress.known;
     if (result.failed() && !result.behind()) ++progress.failed;
     const double best_ms = progress.best ? progress.best->measurement.median_ms : HUGE_VAL;
     if (result.timed() && result.measurement.median_ms < best_ms) progress.best = result;
@@ -281,7 +381,7 @@ class Search {
   /// Takes a result into account. It is stored with whatever is stored next, so that a device waits
   /// for one commit, not for two.
   void complete(InFlight& pending) {
-    pending.done = true;
+    pending.state = InFlight::State::finished;
     --undone_;
     pending.modules.clear();
     pending.variant.reset();
@@ -302,7 +402,7 @@ class Search {
   void save(const std::vector<const InFlight*>& begun = {}) {
     if (unsaved_.empty() && begun.empty()) return;
     if (tuning_.log != nullptr) {
-      tuning_.log->together([&] {
+      tuning_.log->in_transaction([&] {
         for (const InFlight* pending : unsaved_)
           tuning_.log->record(kernel(*pending).hash, pending->result);
         for (const InFlight* pending : begun)
@@ -310,7 +410,7 @@ class Search {
       });
     }
     for (InFlight* pending : std::exchange(unsaved_, {})) {
-      pending->saved = true;
+      pending->state = InFlight::State::saved;
       tuning_.observer.result(pending->result, false);
     }
   }
@@ -320,7 +420,8 @@ class Search {
     for (InFlight* pending : assigned.shared) finish(*pending);
     std::vector<const InFlight*> begun;
     for (const DeviceFeed::Assignment& assignment : assigned.assignments) {
-      if (!std::exchange(assignment.pending->begun, true)) begun.push_back(assignment.pending);
+      if (!std::exchange(assignment.pending->has_attempt, true))
+        begun.push_back(assignment.pending);
     }
     if (!begun.empty()) save(begun);
     for (const DeviceFeed::Assignment& assignment : assigned.assignments) feed_.submit(assignment);
@@ -357,7 +458,7 @@ class Search {
     if (!time_is_up && !device_time_is_up) return false;
     // The default that the user has now is measured even in the time reserved for the finals.
     const bool default_is_pending = std::ranges::any_of(in_flight_, [](const InFlight& pending) {
-      return pending.result.is_default && !pending.done;
+      return pending.result.is_default && !pending.has_result();
     });
     if (default_is_pending && !tuning_.must_end()) return false;
     tuning_.summary.out_of_budget = true;
@@ -380,7 +481,7 @@ class Search {
     say_what_is_given_up();
     for (InFlight& pending : in_flight_) {
       for (const std::uint64_t number : pending.numbers) tuning_.queue.forget(number);
-      if (pending.done) keep(pending);
+      if (pending.has_result()) keep(pending);
     }
     in_flight_.clear();
     report();
@@ -388,7 +489,7 @@ class Search {
 
   void say_what_is_given_up() {
     for (const InFlight& pending : in_flight_) {
-      if (!pending.on_device) continue;
+      if (pending.state != InFlight::State::measuring) continue;
       tuning_.observer.note("abandoned while it was being measured: " + pending.result.kernel +
                             " " + key(pending.result.configuration));
     }

@@ -93,7 +93,7 @@ TEST(StaticReject, KeepsTheCompilersReportOfWhatWasNotTimed) {
     EXPECT_EQ(run.log->last("tiled", key(result.configuration))->reason, "spills");
   }
   EXPECT_THAT(run.log->open, IsEmpty());
-  EXPECT_EQ(key(problem.best->configuration), "ITEMS=2,TILE=8");
+  EXPECT_EQ(key(problem.best()->configuration), "ITEMS=2,TILE=8");
 }
 
 TEST(StaticReject, LeavesPredictedCurvesWhole) {

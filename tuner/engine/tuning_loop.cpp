@@ -58,22 +58,22 @@ std::optional<Transfers> transfers(Tuning& tuning, ProblemState& state) {
   }
 }
 
-/// Records the findings that later problems may learn from.
+/// Records the prior_timings that later problems may learn from.
 void note_findings(Tuning& tuning, const ProblemState& state) {
   for (std::size_t i = 0; i < state.kernels.size(); ++i) {
-    Findings findings = {.device = tuning.device.name,
-                         .kernel = state.kernels[i].kernel().name,
-                         .problem = state.set.problems.front(),
-                         .device_distance = 0,
-                         .timed = {}};
+    PriorTimings prior_timings = {.device = tuning.device.name,
+                                  .kernel = state.kernels[i].kernel().name,
+                                  .problem = state.set.problems.front(),
+                                  .device_distance = 0,
+                                  .timed = {}};
     for (const Entry& entry : state.entries) {
       const Result& result = entry.result;
       if (entry.candidate.kernel != i || !result.timed()) continue;
-      findings.timed.emplace_back(result.measurement.median_ms, result.configuration);
+      prior_timings.timed.emplace_back(result.measurement.median_ms, result.configuration);
     }
     // The latest problem is taken to be the most similar.
-    if (!findings.timed.empty()) {
-      tuning.findings.insert(tuning.findings.begin(), std::move(findings));
+    if (!prior_timings.timed.empty()) {
+      tuning.prior_timings.insert(tuning.prior_timings.begin(), std::move(prior_timings));
     }
   }
 }
@@ -138,7 +138,7 @@ TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool
                    .observer = observer,
                    .stop = stop,
                    .summary = summary,
-                   .findings = request.elsewhere};
+                   .prior_timings = request.elsewhere};
   require_signatures(tuning, kernels_of(request, log != nullptr));
   for (std::size_t i = 0; i < request.problems.size() && !stop; ++i) {
     try {

@@ -30,7 +30,8 @@ using testing::SizeIs;
 using testing::StartsWith;
 
 std::string best_key(const ProblemSummary& summary) {
-  return summary.best ? summary.best->kernel + " " + key(summary.best->configuration) : "none";
+  return summary.best() ? summary.best()->kernel + " " + key(summary.best()->configuration)
+                        : "none";
 }
 
 TEST(TuningLoop, FindsTheFastestConfiguration) {
@@ -40,8 +41,8 @@ TEST(TuningLoop, FindsTheFastestConfiguration) {
   ASSERT_THAT(summary.problems, SizeIs(1));
   const ProblemSummary& problem = summary.problems.front();
   EXPECT_EQ(best_key(problem), "tiled ITEMS=2,TILE=8");
-  EXPECT_EQ(problem.best->stage, Stage::final);
-  EXPECT_NEAR(problem.best->measurement.median_ms, 0.002, 1e-9);
+  EXPECT_EQ(problem.best()->stage, Stage::final);
+  EXPECT_NEAR(problem.best()->measurement.median_ms, 0.002, 1e-9);
   EXPECT_THAT(problem.results, SizeIs(kConfigurations));
   EXPECT_EQ(problem.valid, kConfigurations);
   EXPECT_EQ(problem.cartesian, kConfigurations);
@@ -328,7 +329,7 @@ TEST(TuningLoop, HoldsLongFinalsWhereKernelsAreQuickAndShortOnesWhereTheyAreNot)
     fake.sources["tiled"].files.front().text = "kernel tiled(TILE, ITEMS)\ntime_ns " + time_ns;
     fake.sources["naive"].files.front().text = "kernel naive(BLOCK)\ntime_ns 300000000";
     FakeRun run(fake);
-    return run.run().problems.front().best->measurement.samples_ms.size();
+    return run.run().problems.front().best()->measurement.samples_ms.size();
   };
   EXPECT_EQ(samples_of_the_best("2000 + TILE"), 120u);
   EXPECT_EQ(samples_of_the_best("100000000 + TILE"), 30u);
@@ -344,7 +345,7 @@ TEST(TuningLoop, PrefersLessSharedMemoryThenFewerRegistersAmongTies) {
     FakeRun run(fake);
     const TuningSummary summary = run.run();
     EXPECT_EQ(best_key(summary.problems.front()), "tiled ITEMS=4,TILE=8") << resources;
-    EXPECT_THAT(summary.problems.front().ties, SizeIs(2)) << resources;
+    EXPECT_THAT(summary.problems.front().bests.tied, SizeIs(2)) << resources;
   }
 }
 
@@ -398,7 +399,7 @@ TEST(TuningLoop, ResumesWhereABudgetEnded) {
   const TuningSummary part = first.run();
   EXPECT_EQ(part.evaluated, 6u);
   EXPECT_TRUE(part.out_of_budget);
-  EXPECT_EQ(part.problems.front().best->stage, Stage::final);
+  EXPECT_EQ(part.problems.front().best()->stage, Stage::final);
 
   FakeRun second(fake);
   second.log = first.log;
@@ -486,9 +487,9 @@ TEST(TuningLoop, MeasuresTheDefaultsWhateverTheBudget) {
 
   // Finals are held all the same, but with the fewest rounds.
   EXPECT_TRUE(short_run.out_of_budget);
-  ASSERT_TRUE(short_of_time.best);
-  EXPECT_EQ(short_of_time.best->stage, Stage::final);
-  EXPECT_THAT(short_of_time.best->measurement.samples_ms, SizeIs(6));
+  ASSERT_TRUE(short_of_time.best());
+  EXPECT_EQ(short_of_time.best()->stage, Stage::final);
+  EXPECT_THAT(short_of_time.best()->measurement.samples_ms, SizeIs(6));
   EXPECT_THAT(hurried.notes, Contains("time ran out: the finals end after 6 rounds"));
 }
 
@@ -497,16 +498,16 @@ TEST(TuningLoop, SaysHowMuchSlowerTheDefaultIsAndHowSurely) {
   FakeRun run(fake);
   const ProblemSummary summary = run.run().problems.front();
   ASSERT_EQ(best_key(summary), "tiled ITEMS=2,TILE=8");
-  ASSERT_TRUE(summary.best->finals.default_slower);
-  const double best_ms = summary.best->measurement.median_ms;
+  ASSERT_TRUE(summary.best()->finals.default_slower);
+  const double best_ms = summary.best()->measurement.median_ms;
   const Result& yours = result_of(summary, "tiled", "TILE=1,ITEMS=1");
   EXPECT_EQ(yours.stage, Stage::final);
   const double percent = 100 * (yours.measurement.median_ms / best_ms - 1);
-  EXPECT_NEAR(summary.best->finals.default_slower->percent, percent, 0.05 * percent);
-  EXPECT_LE(summary.best->finals.default_slower->low_percent,
-            summary.best->finals.default_slower->percent);
-  EXPECT_GE(summary.best->finals.default_slower->high_percent,
-            summary.best->finals.default_slower->percent);
+  EXPECT_NEAR(summary.best()->finals.default_slower->percent, percent, 0.05 * percent);
+  EXPECT_LE(summary.best()->finals.default_slower->low_percent,
+            summary.best()->finals.default_slower->percent);
+  EXPECT_GE(summary.best()->finals.default_slower->high_percent,
+            summary.best()->finals.default_slower->percent);
 }
 
 TEST(TuningLoop, ABudgetThatIsJustEnoughIsNotExceeded) {
@@ -534,7 +535,7 @@ TEST(TuningLoop, DiscardsSamplesAtALowClock) {
   fake.add("tiled", "clock_mhz select(DISCARDED < 2, 1000, 1500)");
   FakeRun run(fake);
   const TuningSummary summary = run.run();
-  const Result& best = *summary.problems.front().best;
+  const Result& best = *summary.problems.front().best();
   EXPECT_EQ(best.measurement.discarded, 2 * 120) << "two of each of the finals' samples";
   EXPECT_FALSE(best.measurement.throttled);
   EXPECT_EQ(best.measurement.sm_clock_mhz, 1500);
@@ -670,8 +671,8 @@ TEST(TuningLoop, StopsWithTheBestSoFarWhenAsked) {
   };
   const TuningSummary summary = run.run();
   EXPECT_TRUE(summary.interrupted);
-  ASSERT_TRUE(summary.problems.front().best);
-  EXPECT_EQ(summary.problems.front().best->stage, Stage::screen);
+  ASSERT_TRUE(summary.problems.front().best());
+  EXPECT_EQ(summary.problems.front().best()->stage, Stage::screen);
   EXPECT_LT(summary.problems.front().results.size(), kConfigurations);
   EXPECT_THAT(run.log->open, IsEmpty());
 }
@@ -725,7 +726,7 @@ TEST(TuningLoop, GivesUpPreparingWhenItsTimeIsUpOrItIsAskedToStop) {
     const TuningSummary summary = run.run();
     EXPECT_EQ(summary.interrupted, stop);
     EXPECT_EQ(summary.out_of_budget, !stop);
-    EXPECT_FALSE(summary.problems.front().best);
+    EXPECT_FALSE(summary.problems.front().best());
     EXPECT_EQ(summary.problems.front().evaluated, 0u);
   }
 }
@@ -752,8 +753,8 @@ TEST(TuningLoop, GivesUpTheFinalsWhenItsTimeIsUp) {
   };
   const TuningSummary summary = run.run();
   EXPECT_TRUE(summary.out_of_budget);
-  ASSERT_TRUE(summary.problems.front().best);
-  EXPECT_EQ(summary.problems.front().best->stage, Stage::screen);
+  ASSERT_TRUE(summary.problems.front().best());
+  EXPECT_EQ(summary.problems.front().best()->stage, Stage::screen);
 }
 
 TEST(TuningLoop, GivesUpListingConfigurationsWhenItsTimeIsUpOrItIsAskedToStop) {
@@ -945,7 +946,7 @@ TEST(TuningLoop, CompilesWhatIsOnlyVerifiedOnceForAllProblems) {
   run.observer.progress = [&](const Progress& progress) { compiled = progress.compiled; };
   const TuningSummary summary = run.run();
   ASSERT_THAT(summary.problems, SizeIs(3));
-  for (const ProblemSummary& problem : summary.problems) EXPECT_EQ(problem.best->kernel, "tiled");
+  for (const ProblemSummary& problem : summary.problems) EXPECT_EQ(problem.best()->kernel, "tiled");
   EXPECT_EQ(compiled, 15u * 4 + 1) << "four sizes, and the reference that is the same for all";
 }
 
@@ -1044,7 +1045,7 @@ TEST(TuningLoop, MeasuresEqualCodeOnce) {
   const ProblemSummary& problem = summary.problems.front();
   EXPECT_EQ(summary.evaluated, kConfigurations);
   EXPECT_THAT(run.log->attempts, SizeIs(5 + 1));
-  EXPECT_THAT(problem.ties, SizeIs(2));
+  EXPECT_THAT(problem.bests.tied, SizeIs(2));
   for (const char* tile : {"1", "2", "4", "8", "16"}) {
     std::set<std::vector<double>> samples_ms;
     std::set<std::string> hashes;
@@ -1134,7 +1135,7 @@ TEST(TuningLoop, AFinalistThatTurnsOutWrongTakesItsEqualsWithIt) {
     EXPECT_EQ(result_of(problem, "tiled", configuration).status, Status::correctness);
     EXPECT_EQ(run.log->last("tiled", configuration)->status, Status::correctness);
   }
-  EXPECT_TRUE(problem.best);
+  EXPECT_TRUE(problem.best());
 }
 
 TEST(TuningLoop, ShowsResultsThatWaitForTheCompilerOfEarlierOnes) {
@@ -1242,7 +1243,7 @@ TEST(DryRun, CompilesAndJudgesWithoutADevice) {
   EXPECT_EQ(result_of(problem, "tiled", "TILE=8,ITEMS=1").stage, Stage::none);
   EXPECT_EQ(result_of(problem, "tiled", "TILE=2,ITEMS=1").status, Status::compile);
   EXPECT_EQ(result_of(problem, "tiled", "TILE=4,ITEMS=1").reason, "shared_bytes");
-  EXPECT_FALSE(problem.best);
+  EXPECT_FALSE(problem.best());
   EXPECT_THAT(run.log->records, IsEmpty());
   EXPECT_EQ(key(problem.results[0].configuration), "BLOCK=64");
   EXPECT_EQ(key(problem.results[1].configuration), "ITEMS=1,TILE=1");

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tuner/core/device.h"
-#include "tuner/core/findings.h"
+#include "tuner/core/prior_timings.h"
 #include "tuner/core/result.h"
 #include "tuner/core/space.h"
 #include "tuner/engine/tuning_options.h"
@@ -39,8 +39,8 @@ struct TuningRequest {
   /// When not empty, only these are evaluated, in this order, whatever the strategy is. Those that
   /// are not among the problem's valid configurations are left out.
   std::vector<KernelConfiguration> only;
-  /// Stored findings on other devices and problems, for strategies that use them.
-  std::vector<Findings> elsewhere;
+  /// Stored prior_timings on other devices and problems, for strategies that use them.
+  std::vector<PriorTimings> elsewhere;
   /// For the check of finalists that use shared memory; nullopt on the CPU device itself.
   std::optional<CpuBeside> cpu = std::nullopt;
   TuningOptions options;

@@ -41,7 +41,7 @@ struct UnitsRun : FakeRun {
 };
 
 std::string best_key(const TuningSummary& summary) {
-  const std::optional<Result>& best = summary.problems.front().best;
+  const Result* best = summary.problems.front().best();
   return best ? best->kernel + " " + key(best->configuration) : "none";
 }
 
@@ -132,7 +132,7 @@ TEST_P(UnhealthyUnit, IsLeftOutAndTheOthersGoOn) {
   std::size_t crashes = 0;
   for (const ProblemSummary& problem : summary.problems) {
     ASSERT_THAT(problem.results, SizeIs(kSharedConfigurations));
-    EXPECT_EQ(problem.best->unit, healthy);
+    EXPECT_EQ(problem.best()->unit, healthy);
     for (const Result& result : problem.results) crashes += result.timed() ? 0 : 1;
   }
   EXPECT_EQ(crashes, 1u) << "the variant that took the unit along is not tried on another";

@@ -33,7 +33,7 @@ struct KernelOnProblems {
 
   const KernelTemplate& kernel() const { return bound.front().kernel(); }
   /// Whether this is the reference and nothing else can confirm its outputs.
-  bool is_only_witness() const { return is_reference && !has_other_answers; }
+  bool is_self_verified() const { return is_reference && !has_other_answers; }
 };
 
 /// A configuration ready to be compiled.

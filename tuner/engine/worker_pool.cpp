@@ -19,14 +19,8 @@ constexpr int kMaxFailedStarts = 3;
 // How often to compile a request whose worker was killed by something else or lacked resources.
 constexpr int kMaxAttempts = 2;
 
-const char* name_of(bool is_device) { return is_device ? "device worker" : "compile worker"; }
-
-std::string stuck_text(bool is_device) {
-  return std::string("the ") + name_of(is_device) + " cannot be ended: the driver holds it";
-}
-
-bool is_there(const auto& worker) {
-  return !worker.gone && !worker.away && worker.greeted && !worker.condemned;
+std::string stuck_text(const WorkerSlot& worker) {
+  return std::string("the ") + worker.name() + " cannot be ended: the driver holds it";
 }
 
 }  // namespace
@@ -56,8 +50,11 @@ WorkerPool::WorkerPool(WorkerCommand command, const std::atomic<bool>* stop)
     add_compilers(host, command_.hosts[host].compile_workers);
   }
   for (Worker& worker : workers_) {
-    worker.away = !host_of(worker).is_up();
-    if (!worker.away) start(worker);
+    if (host_of(worker).is_up()) {
+      start(worker);
+    } else {
+      worker.presence = Worker::Presence::away;
+    }
   }
   const auto all_greeted = [this] {
     const bool devices =
@@ -97,28 +94,12 @@ std::string WorkerPool::place_of(const Worker& worker) const {
 }
 
 bool WorkerPool::has_room(const Worker& worker) const {
-  const std::size_t most = host_of(worker).is_far() ? lines_.size() : 1;
-  return is_there(worker) && worker.asked.size() < most;
+  const std::size_t most = host_of(worker).is_far() ? FreeCompilers::kMostAsked : 1;
+  return worker.is_there() && worker.asked.size() < most;
 }
 
-/// Puts a worker that could take more in line; next_compiler() checks whether that still holds.
 void WorkerPool::note_room(Worker& worker) {
-  if (worker.is_device || !has_room(worker)) return;
-  const std::size_t line = worker.asked.size();
-  if (!std::exchange(worker.in_line[line], true)) lines_[line].push_back(&worker);
-}
-
-/// Returns null when there is none.
-WorkerPool::Worker* WorkerPool::next_compiler(bool ahead) {
-  for (std::size_t asked = 0; asked < (ahead ? lines_.size() : 1); ++asked) {
-    std::deque<Worker*>& line = lines_[asked];
-    for (; !line.empty(); line.pop_front()) {
-      Worker& worker = *line.front();
-      if (has_room(worker) && worker.asked.size() == asked) return &worker;
-      worker.in_line[asked] = false;
-    }
-  }
-  return nullptr;
+  if (!worker.is_device && has_room(worker)) free_.add(worker);
 }
 
 std::vector<std::string> WorkerPool::compiling_hosts() const {
@@ -139,7 +120,7 @@ std::vector<std::string> WorkerPool::hosts_away() const {
 }
 
 bool WorkerPool::device_is_idle(std::size_t unit) const {
-  return is_there(*units_[unit]) && units_[unit]->asked.empty();
+  return units_[unit]->is_there() && units_[unit]->asked.empty();
 }
 
 std::vector<pid_t> WorkerPool::process_ids() const {
@@ -150,7 +131,7 @@ std::vector<pid_t> WorkerPool::process_ids() const {
   };
   for (const Worker& worker : workers_) add(worker, worker.number);
   for (const Worker& worker : workers_) {
-    for (const Worker::Spare& spare : worker.spares) add(worker, spare.number);
+    for (const Spares::Spare& spare : worker.spares.all()) add(worker, spare.number);
   }
   return ids;
 }
@@ -182,16 +163,10 @@ void WorkerPool::start(Worker& worker) {
   worker.number = start_process(worker);
 }
 
-/// Replaces a lost device worker, by a spare if there is one, and requests another spare if none
-/// was ready.
+/// Replaces a lost device worker, by a spare if there is one.
 void WorkerPool::replace(Worker& worker) {
-  auto spare = std::ranges::find(worker.spares, true, &Worker::Spare::greeted);
-  const bool is_ready = spare != worker.spares.end();
-  if (!is_ready) spare = worker.spares.begin();
-  if (!is_ready && worker.spares_wanted < most_spares(greeting_.devices[worker.unit])) {
-    ++worker.spares_wanted;
-  }
-  if (worker.spares.empty()) {
+  const auto spare = worker.spares.take(most_spares(greeting_.devices[worker.unit]));
+  if (!spare) {
     start(worker);
     return;
   }
@@ -201,21 +176,17 @@ void WorkerPool::replace(Worker& worker) {
   worker.generation = ++generations_;
   worker.number = spare->number;
   worker.greeted = spare->greeted;
-  worker.spares.erase(spare);
   if (worker.greeted) start_spares(worker);
 }
 
 /// Starts as many spares as are wanted. Called after the unit's own worker has started, which would
 /// take longer otherwise.
 void WorkerPool::start_spares(Worker& worker) {
-  if (worker.needs_room) return;
-  while (worker.spares.size() < std::min(worker.spares_wanted, worker.most_spares)) {
-    worker.spares.push_back({.number = start_process(worker)});
-  }
+  while (worker.spares.lacks_one()) worker.spares.add(start_process(worker));
 }
 
 /// Handles a spare's greeting or end.
-void WorkerPool::take_spare(Worker& worker, Worker::Spare& spare, const HostEvent& event) {
+void WorkerPool::take_spare(Worker& worker, Spares::Spare& spare, const HostEvent& event) {
   const bool greets =
       event.kind == HostEvent::Kind::message && event.frame.type == MessageType::hello;
   try {
@@ -225,23 +196,20 @@ void WorkerPool::take_spare(Worker& worker, Worker::Spare& spare, const HostEven
     spare.greeted = false;
   }
   if (spare.greeted) return;
-  // For example when there is no memory for another context.
-  const std::uint32_t number = spare.number;
-  std::erase_if(worker.spares, [&](const Worker::Spare& one) { return one.number == number; });
-  worker.most_spares = worker.spares.size();
+  worker.spares.fail(event.worker);
   if (event.kind != HostEvent::Kind::ended) {
-    host_of(worker).end(number, WorkerDeath::Cause::protocol, "");
+    host_of(worker).end(event.worker, WorkerDeath::Cause::protocol, "");
   }
 }
 
 void WorkerPool::end_spares(Worker& worker) {
-  for (const Worker::Spare& spare : std::exchange(worker.spares, {})) {
+  for (const Spares::Spare& spare : worker.spares.release()) {
     host_of(worker).end(spare.number, WorkerDeath::Cause::protocol, "");
   }
 }
 
 void WorkerPool::end_spares(std::size_t unit) {
-  units_[unit]->needs_room = true;
+  units_[unit]->spares.set_needs_room(true);
   end_spares(*units_[unit]);
 }
 
@@ -266,7 +234,7 @@ void WorkerPool::ask(const Worker& worker, Ticket ticket, MessageType type,
                        modules);
 }
 
-void WorkerPool::send_compile(const Worker& worker, const Asked& asked) {
+void WorkerPool::send_compile(const Worker& worker, const Worker::Asked& asked) {
   ask(worker, asked.ticket, MessageType::compile, pack(asked.batch), {},
       command_.compile_timeout_s);
 }
@@ -321,7 +289,7 @@ void WorkerPool::give_up(Worker& worker, const std::string& why, std::vector<Wor
   const bool one_host = command_.hosts.size() == 1;
   const auto can_do_its_work = [&](const Worker& other) {
     // Compilers of one host are broken together.
-    return &other != &worker && other.is_device == worker.is_device && !other.gone &&
+    return &other != &worker && other.is_device == worker.is_device && !other.gone() &&
            (worker.is_device || other.host != worker.host);
   };
   const bool is_needed = one_host && (!worker.is_device || !worker.has_started);
@@ -334,7 +302,7 @@ void WorkerPool::give_up(Worker& worker, const std::string& why, std::vector<Wor
     give_up_compilers(worker.host, events);
     return;
   }
-  worker.gone = true;
+  worker.presence = Worker::Presence::gone;
   drop(worker);
   WorkerEvent event = {.kind = WorkerEvent::Kind::unit_gone, .unit = worker.unit};
   event.death.message = place_of(worker) + why;
@@ -345,8 +313,8 @@ void WorkerPool::give_up(Worker& worker, const std::string& why, std::vector<Wor
 
 void WorkerPool::give_up_compilers(std::size_t host, std::vector<WorkerEvent>& events) {
   for (Worker& compiler : workers_) {
-    if (compiler.is_device || compiler.host != host || compiler.gone) continue;
-    compiler.gone = true;
+    if (compiler.is_device || compiler.host != host || compiler.gone()) continue;
+    compiler.presence = Worker::Presence::gone;
     --compilers_;
     drop(compiler);
     give_all_back(compiler, events);
@@ -389,10 +357,10 @@ void WorkerPool::take(const HostEvent& event, std::vector<WorkerEvent>& events) 
   const bool has_ended = event.kind == HostEvent::Kind::ended;
   if (has_ended) by_number_.erase(found);
   const bool is_stuck = has_ended && event.death.cause == WorkerDeath::Cause::stuck;
-  const auto spare = std::ranges::find(worker.spares, event.worker, &Worker::Spare::number);
-  if (is_stuck && !worker.gone) {
-    give_up(worker, stuck_text(worker.is_device), events, event.death.phase_number);
-  } else if (spare != worker.spares.end()) {
+  Spares::Spare* const spare = worker.spares.find(event.worker);
+  if (is_stuck && !worker.gone()) {
+    give_up(worker, stuck_text(worker), events, event.death.phase_number);
+  } else if (spare != nullptr) {
     take_spare(worker, *spare, event);
   } else if (event.worker != worker.number) {
     return;  // From a worker that was told to end.
@@ -450,19 +418,19 @@ void WorkerPool::greet(Worker& worker, const Frame& frame, std::vector<WorkerEve
     start_spares(worker);
     return;
   }
-  for (const Asked& asked : worker.asked) send_compile(worker, asked);
+  for (const Worker::Asked& asked : worker.asked) send_compile(worker, asked);
   note_room(worker);
 }
 
 void WorkerPool::reply(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events) {
-  const Asked& asked = worker.asked.front();
+  const Worker::Asked& asked = worker.asked.front();
   WorkerEvent event = {.ticket = asked.ticket};
   if (worker.is_device) {
     event.kind = WorkerEvent::Kind::replied;
     event.generation = worker.generation;
     event.reply = frame;
     if (frame.type == MessageType::prepared) {
-      worker.needs_room = false;
+      worker.spares.set_needs_room(false);
       start_spares(worker);
     }
   } else {
@@ -484,7 +452,7 @@ void WorkerPool::lose(Worker& worker, WorkerDeath death, std::vector<WorkerEvent
   worker.number = 0;
   if (!worker.greeted && worker.was_spare) {  // The loss of a spare does not count as a failed
                                               // start.
-    worker.most_spares = worker.spares.size();
+    worker.spares.limit();
     start(worker);
     return;
   }
@@ -503,15 +471,13 @@ void WorkerPool::lose(Worker& worker, WorkerDeath death, std::vector<WorkerEvent
     death.message = worker.broken->message;
   }
   if (!worker.greeted && (!death.from_outside() || ++failed_starts_ > kMaxFailedStarts)) {
-    give_up(worker,
-            std::string("a ") + name_of(worker.is_device) + " does not start: " + death.text(),
-            events);
+    give_up(worker, std::string("a ") + worker.name() + " does not start: " + death.text(), events);
     return;
   }
   if (!worker.is_device) {
     lose_compiler(worker, death, events);
   } else if (!worker.asked.empty()) {
-    const Asked& asked = worker.asked.front();
+    const Worker::Asked& asked = worker.asked.front();
     events.push_back({.kind = WorkerEvent::Kind::device_lost,
                       .ticket = asked.ticket,
                       .generation = worker.generation,
@@ -529,7 +495,7 @@ void WorkerPool::lose(Worker& worker, WorkerDeath death, std::vector<WorkerEvent
 void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
                                std::vector<WorkerEvent>& events) {
   if (worker.asked.empty()) return;
-  const Asked& asked = worker.asked.front();
+  const Worker::Asked& asked = worker.asked.front();
   const bool try_again = !worker.greeted || ((death.from_outside() || death.shortage) &&
                                              asked.attempts < kMaxAttempts);
   if (try_again) return;  // Sent again when the next worker has greeted.
@@ -553,12 +519,12 @@ void WorkerPool::host_down(std::size_t host, const std::string& why,
   last_loss_ = command_.hosts[host].name + ": " + why;
   bool was_in_use = false;
   for (Worker& worker : workers_) {
-    if (worker.host != host || worker.gone || worker.away) continue;
+    if (worker.host != host || worker.presence != Worker::Presence::here) continue;
     was_in_use = true;
-    worker.away = true;
+    worker.presence = Worker::Presence::away;
     by_number_.erase(worker.number);
     worker.number = 0;
-    for (const Worker::Spare& spare : std::exchange(worker.spares, {})) {
+    for (const Spares::Spare& spare : worker.spares.release()) {
       by_number_.erase(spare.number);
     }
     if (worker.is_device) {
@@ -584,8 +550,8 @@ void WorkerPool::host_up(std::size_t host, std::vector<WorkerEvent>& events) {
         {.kind = WorkerEvent::Kind::note, .note = command_.hosts[host].name + " is back"});
   }
   for (Worker& worker : workers_) {
-    if (worker.host != host || worker.gone) continue;
-    worker.away = false;
+    if (worker.host != host || worker.gone()) continue;
+    worker.presence = Worker::Presence::here;
     start(worker);
   }
 }
@@ -608,7 +574,7 @@ void WorkerPool::join(std::size_t host, std::vector<WorkerEvent>& events) {
 
 void WorkerPool::throw_where_nobody_comes_back() const {
   const auto is_hoped_for = [this](const Worker& worker) {
-    return !worker.gone && !(worker.away && host_of(worker).is_given_up());
+    return !worker.gone() && !(worker.away() && host_of(worker).is_given_up());
   };
   for (const bool is_device : {true, false}) {
     const auto is_one = [&](const Worker& worker) { return worker.is_device == is_device; };
@@ -618,7 +584,8 @@ void WorkerPool::throw_where_nobody_comes_back() const {
         })) {
       continue;
     }
-    throw UnavailableError(std::string("no ") + name_of(is_device) + " is left: " + last_loss_);
+    throw UnavailableError(std::string("no ") + Worker{.is_device = is_device}.name() +
+                           " is left: " + last_loss_);
   }
 }
 

@@ -1,21 +1,63 @@
 #pragma once
 
 #include "tuner/engine/messages.h"
-#include "tuner/engine/worker_command.h"
 #include "tuner/engine/worker_host.h"
+#include "tuner/engine/worker_slot.h"
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace smemtune {
+
+/// The workers of a host that was away when the others began.
+struct HostJoin {
+  int compile_workers = 0;
+  std::uint64_t compile_address_space = 0;
+  std::vector<std::vector<std::string>> devices = {};  ///< See WorkerCommand; of the same model.
+  std::vector<Device> known_devices = {};
+  std::string note = {};  ///< For people: what the host has, and what of that is used.
+};
+
+/// A host and its number of compile workers.
+struct HostShare {
+  std::string name;  ///< For people; empty: this machine.
+  std::shared_ptr<WorkerHost> host;
+  int compile_workers = 0;
+  std::uint64_t compile_address_space = 0;  ///< See WorkerCommand.
+  /// For a host that is away at first: called once when it is there.
+  std::function<HostJoin()> join = {};
+};
+
+/// How to start the worker processes: this executable again, with these arguments.
+struct WorkerCommand {
+  std::vector<std::string> compile;  ///< Command line of a compile worker; [0] is the executable's
+                                     ///< path.
+  /// Command lines of the device workers, one for each unit, all of one model; empty when none is
+  /// needed.
+  std::vector<std::vector<std::string>> devices;
+  /// The devices of these workers, if known: compiling then begins before the workers have greeted.
+  /// Empty: wait for their greetings.
+  std::vector<Device> known_devices = {};
+  /// Hosts of the workers; empty: this machine.
+  std::vector<HostShare> hosts = {};
+  std::vector<std::size_t> device_hosts = {};  ///< For each device, the index of its host in
+                                               ///< `hosts`.
+  int compile_workers = 1;                     ///< When there are no `hosts`.
+  /// Address space of a compile worker, in bytes; 0: no limit, as for sanitizer builds, which
+  /// reserve terabytes.
+  std::uint64_t compile_address_space = 0;
+  double compile_timeout_s = 120;  ///< A compile worker is killed when one compile takes longer.
+  double hello_timeout_s = 60;     ///< For a device worker's start: driver, context.
+};
 
 /// The devices and the compiler of a pool's workers.
 struct DeviceGreeting {
@@ -27,9 +69,6 @@ struct DeviceGreeting {
 /// Returns the maximum number of spare device workers of a unit: each has a context, which takes
 /// about half a GiB of the device's memory; together they take at most a thirty-second of it.
 std::size_t most_spares(const Device& device);
-
-/// Identifies a request to the workers; never reused in a pool.
-using Ticket = std::uint64_t;
 
 /// The outcome of a request, or another event of the pool.
 struct WorkerEvent {
@@ -78,9 +117,9 @@ class WorkerPool {
   const DeviceGreeting& greeting() const { return greeting_; }
   std::size_t units() const { return units_.size(); }  ///< Includes those that are gone.
   /// Whether the unit can be used now.
-  bool has_unit(std::size_t unit) const { return !units_[unit]->gone && !units_[unit]->away; }
+  bool has_unit(std::size_t unit) const { return units_[unit]->presence == Worker::Presence::here; }
   /// Whether the unit can be used now or may come back.
-  bool may_have_unit(std::size_t unit) const { return !units_[unit]->gone; }
+  bool may_have_unit(std::size_t unit) const { return !units_[unit]->gone(); }
 
   /// Whether a compile worker could take a request now, when `waiting` requests wait. A busy worker
   /// can be sent one ahead only if more wait than there are workers, so that each gets another
@@ -138,36 +177,7 @@ class WorkerPool {
   std::vector<pid_t> process_ids() const;
 
  private:
-  struct Asked {
-    Ticket ticket = 0;
-    CompileBatch batch = {};  ///< The requests of a compile worker, for trying again.
-    int attempts = 0;         ///< Number of failed attempts.
-    bool ahead = false;       ///< True if sent while the worker was busy with another request.
-  };
-  struct Worker {
-    bool is_device = false;
-    std::size_t unit = 0;      ///< For a device worker.
-    std::size_t host = 0;      ///< Index in WorkerCommand::hosts.
-    bool gone = false;         ///< True if it is no longer replaced.
-    bool away = false;         ///< True if its host is away.
-    std::uint32_t number = 0;  ///< Number of its process on its host.
-    bool greeted = false;
-    bool condemned = false;        ///< True if its messages are ignored until its end is reported.
-    bool has_started = false;      ///< True if it or a predecessor has greeted.
-    std::deque<Asked> asked = {};  ///< In the order of sending; it works on the first.
-    std::array<bool, 2> in_line = {};  ///< Whether it is in each of WorkerPool::lines_.
-    std::uint64_t generation = 0;
-    std::optional<Broken> broken = std::nullopt;
-    bool was_spare = false;  ///< True if it was a spare before.
-    struct Spare {
-      std::uint32_t number = 0;
-      bool greeted = false;
-    };
-    std::vector<Spare> spares = {};  ///< For a device worker.
-    std::size_t spares_wanted = 0;
-    std::size_t most_spares = SIZE_MAX;  ///< Limit found when another spare failed to start.
-    bool needs_room = false;             ///< True if no spare may start until it is prepared.
-  };
+  using Worker = WorkerSlot;
 
   WorkerHost& host_of(const Worker& worker) const { return *command_.hosts[worker.host].host; }
   std::string place_of(const Worker& worker) const;
@@ -177,15 +187,17 @@ class WorkerPool {
   void start(Worker& worker);
   void replace(Worker& worker);
   void start_spares(Worker& worker);
-  void take_spare(Worker& worker, Worker::Spare& spare, const HostEvent& event);
+  void take_spare(Worker& worker, Spares::Spare& spare, const HostEvent& event);
   void end_spares(Worker& worker);
   void drop(Worker& worker);
-  void send_compile(const Worker& worker, const Asked& asked);
+  void send_compile(const Worker& worker, const Worker::Asked& asked);
   void ask(const Worker& worker, Ticket ticket, MessageType type, std::vector<std::uint8_t> payload,
            std::span<const Module> modules, double deadline_s);
   bool has_room(const Worker& worker) const;
   void note_room(Worker& worker);
-  Worker* next_compiler(bool ahead);
+  Worker* next_compiler(bool ahead) {
+    return free_.next(ahead, [this](const Worker& worker) { return has_room(worker); });
+  }
   void give_back(Worker& worker);
   void give_all_back(Worker& worker, std::vector<WorkerEvent>& events);
   void take(const HostEvent& event, std::vector<WorkerEvent>& events);
@@ -209,9 +221,7 @@ class WorkerPool {
   std::deque<Worker> workers_;  ///< Elements are never removed.
   std::vector<Worker*> units_;  ///< The device workers.
   std::size_t compilers_ = 0;   ///< Number of compile workers that are not gone.
-  /// Compile workers with no request, and those with one that could take another; may contain
-  /// workers for which that no longer holds.
-  std::array<std::deque<Worker*>, 2> lines_;
+  FreeCompilers free_;
   std::vector<int> compiling_;                  ///< Number of requests being compiled, by host.
   std::map<std::uint32_t, Worker*> by_number_;  ///< Includes spares and workers being ended.
   std::vector<WorkerEvent> early_events_;       ///< Events for the next wait().

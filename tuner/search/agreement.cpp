@@ -6,7 +6,7 @@ namespace smemtune {
 
 namespace {
 
-constexpr std::size_t kCompared = 100;
+constexpr std::size_t kMostResults = 100;
 
 // The prior: pairs with this total weight, of which this share is right.
 constexpr double kPriorWeight = 0.5;
@@ -23,7 +23,7 @@ Agreement::Agreement(const Ranking& ranking) {
 
 void Agreement::tell(ConfigurationIndex configuration, std::optional<double> time_ms) {
   const auto rank = ranks_.find(configuration);
-  if (rank == ranks_.end() || told_.size() >= kCompared) return;
+  if (rank == ranks_.end() || told_.size() >= kMostResults) return;
   const double own_ms = time_ms.value_or(HUGE_VAL);
   for (const Told& other : told_) {
     const double other_ms = other.time_ms.value_or(HUGE_VAL);

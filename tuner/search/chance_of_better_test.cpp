@@ -60,7 +60,7 @@ RecordedKernel rugged_kernel(std::uint64_t seed) {
 }
 
 TEST(ChanceOfBetter, HoldsWhereSearchesAreReplayed) {
-  for (const std::string strategy : {"random", "genetic", "local", "forest"}) {
+  for (const std::string strategy : {"random", "forest"}) {
     std::size_t runs = 0;
     std::size_t better = 0;
     double said = 0;
@@ -68,12 +68,12 @@ TEST(ChanceOfBetter, HoldsWhereSearchesAreReplayed) {
     std::size_t wrong = 0;
     const bool is_slow = strategy == "forest";
     const std::uint64_t seeds = is_slow ? 3 : 12;
-    const std::uint64_t evaluations = is_slow ? 100 : strategy == "local" ? 1600 : 300;
+    const std::uint64_t evaluations = is_slow ? 100 : 2000;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       const RecordedKernel kernel = rugged_kernel(seed % 6);
       const auto told =
           replay(kernel, {.strategy = strategy, .seed = seed, .evaluations = evaluations});
-      for (const std::size_t n : {50u, 100u, 200u, 300u, 1600u}) {
+      for (const std::size_t n : {50u, 100u, 200u, 300u, 2000u}) {
         if (n > told.size()) continue;
         const bool is_better_left = told[n - 1].share * 1.01 < 1;
         ++runs;
@@ -84,7 +84,7 @@ TEST(ChanceOfBetter, HoldsWhereSearchesAreReplayed) {
         if (is_better_left) ++wrong;
       }
     }
-    EXPECT_TRUE(sure > 0 || strategy != "local") << "it looks at most of the space";
+    EXPECT_TRUE(sure > 0 || is_slow) << "it looks at most of the space";
     EXPECT_LE(static_cast<double>(better), said + 0.1 * static_cast<double>(runs)) << strategy;
     EXPECT_LE(static_cast<double>(wrong), 1 + 0.15 * static_cast<double>(sure)) << strategy;
   }

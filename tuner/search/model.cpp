@@ -7,7 +7,7 @@ namespace smemtune {
 
 namespace {
 
-constexpr int kCompared = 64;
+constexpr int kDrawn = 64;
 constexpr int kUsualRegisters = 32;
 
 float distance_between(std::span<const float> one, std::span<const float> other) {
@@ -22,7 +22,7 @@ std::optional<ConfigurationIndex> Model::ask() {
   if (!cost_ || untried_.is_mostly_taken()) return untried_.take_next();
   std::optional<ConfigurationIndex> cheapest;
   double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kCompared; ++i) {
+  for (int i = 0; i < kDrawn; ++i) {
     const std::optional<ConfigurationIndex> drawn = untried_.draw(random_);
     if (!drawn) break;
     const double cost = cost_(*drawn, registers_near(*drawn));

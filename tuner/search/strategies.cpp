@@ -2,10 +2,7 @@
 #include "tuner/core/text.h"
 #include "tuner/search/auto.h"
 #include "tuner/search/every_kernel.h"
-#include "tuner/search/exhaustive.h"
 #include "tuner/search/forest.h"
-#include "tuner/search/genetic.h"
-#include "tuner/search/local.h"
 #include "tuner/search/model.h"
 #include "tuner/search/random.h"
 #include "tuner/search/strategy.h"
@@ -16,6 +13,50 @@
 namespace smemtune {
 
 namespace {
+
+/// Tries every kernel's default, then every configuration, kernel by kernel, in the space's order.
+class Exhaustive final : public Strategy {
+ public:
+  /// Throws InputError for a space that is not listed.
+  explicit Exhaustive(std::vector<SearchedKernel> kernels);
+
+  std::optional<Candidate> ask() override;
+  void tell(const Candidate& /*candidate*/, const Result& /*result*/) override {}
+
+ private:
+  std::vector<SearchedKernel> kernels_;
+  std::size_t defaults_asked_ = 0;  ///< Kernels whose default was asked for or does not exist.
+  Candidate next_;
+};
+
+Exhaustive::Exhaustive(std::vector<SearchedKernel> kernels) : kernels_(std::move(kernels)) {
+  for (const SearchedKernel& kernel : kernels_) {
+    if (kernel.space->is_listed()) continue;
+    throw InputError(
+        "strategy exhaustive: the valid configurations are too many to list; any other strategy "
+        "draws from them");
+  }
+}
+
+std::optional<Candidate> Exhaustive::ask() {
+  while (defaults_asked_ < kernels_.size()) {
+    const std::size_t kernel = defaults_asked_++;
+    if (const auto& configuration = kernels_[kernel].default_configuration) {
+      return Candidate{kernel, *configuration};
+    }
+  }
+  while (next_.kernel < kernels_.size()) {
+    const SearchedKernel& kernel = kernels_[next_.kernel];
+    if (next_.configuration >= kernel.space->size()) {
+      next_ = {next_.kernel + 1, 0};
+      continue;
+    }
+    const Candidate candidate = next_;
+    ++next_.configuration;
+    if (candidate.configuration != kernel.default_configuration) return candidate;
+  }
+  return std::nullopt;
+}
 
 struct Entry {
   StrategyInfo info;
@@ -33,14 +74,6 @@ const std::vector<Entry>& table() {
       {{"forest", "what resembles the fastest so far, judged by decision trees"},
        [](const SearchedKernel&, Untried& untried, std::uint64_t seed) {
          return std::make_unique<Forest>(untried, seed);
-       }},
-      {{"genetic", "crossovers and mutations of the fastest so far"},
-       [](const SearchedKernel&, Untried& untried, std::uint64_t seed) {
-         return std::make_unique<Genetic>(untried, seed);
-       }},
-      {{"local", "neighbors of the fastest so far, from several starts"},
-       [](const SearchedKernel&, Untried& untried, std::uint64_t seed) {
-         return std::make_unique<Local>(untried, seed);
        }},
       {{"model", "what should be fast, judged by launches, occupancy, traffic and registers"},
        [](const SearchedKernel& kernel, Untried& untried, std::uint64_t seed) {
@@ -76,11 +109,11 @@ const std::vector<StrategyInfo>& strategies() {
 }
 
 std::size_t in_flight(bool learns, std::size_t compilers, std::size_t devices) {
-  constexpr std::size_t kLeastBlindly = 64;
-  constexpr std::size_t kBlindlyOfCompiler = 4;
-  if (!learns) return std::max(kLeastBlindly, kBlindlyOfCompiler * compilers);
-  constexpr std::size_t kOfDevice = 2;  // One more than it measures.
-  return compilers + kOfDevice * devices;
+  constexpr std::size_t kLeastAhead = 64;
+  constexpr std::size_t kAheadPerCompiler = 4;
+  if (!learns) return std::max(kLeastAhead, kAheadPerCompiler * compilers);
+  constexpr std::size_t kPerDevice = 2;  // One more than it measures.
+  return compilers + kPerDevice * devices;
 }
 
 const StrategyInfo& strategy_info(std::string_view name) { return entry(name).info; }

@@ -15,6 +15,21 @@ SearchSpace space_of(std::int64_t size) {
   return SearchSpace({parameter}, {});
 }
 
+TEST(Exhaustive, TriesDefaultsFirstAndThenKernelByKernelInOrder) {
+  const SearchSpace three(
+      {{.name = "A", .values = {std::int64_t{1}, std::int64_t{2}, std::int64_t{4}}}}, {});
+  const SearchSpace two({{.name = "B", .values = {std::int64_t{1}, std::int64_t{2}}}}, {});
+  const auto strategy = make_strategy("exhaustive",
+                                      {{.space = &three, .default_configuration = 1},
+                                       {.space = &two, .default_configuration = std::nullopt},
+                                       {.space = &two, .default_configuration = 0}},
+                                      1);
+  const std::vector<Candidate> expected = {{0, 1}, {2, 0}, {0, 0}, {0, 2}, {1, 0}, {1, 1}, {2, 1}};
+  std::vector<Candidate> asked;
+  while (const auto candidate = strategy->ask()) asked.push_back(*candidate);
+  EXPECT_EQ(expected, asked);
+}
+
 TEST(Strategies, CanAllBeMadeAndVisitEveryConfigurationOnce) {
   const SearchSpace small = space_of(5);
   const SearchSpace large = space_of(70);
@@ -45,8 +60,7 @@ TEST(Strategies, RefuseAnUnknownNameNamingTheKnownOnes) {
     FAIL();
   } catch (const InputError& error) {
     EXPECT_STREQ(
-        "no strategy is called 'greedy'; there are auto, exhaustive, forest, genetic, local, "
-        "model, random",
+        "no strategy is called 'greedy'; there are auto, exhaustive, forest, model, random",
         error.what());
   }
   try {

@@ -40,7 +40,4 @@ std::vector<const Result*> timed_results(const ProblemSummary& problem,
 /// Returns the result of the kernel's default configuration; null if it was not timed.
 const Result* default_result(const ProblemSummary& problem, const std::string& kernel);
 
-/// Returns the kernel's best; null if none was timed.
-const Result* kernel_best(const ProblemSummary& problem, const std::string& kernel);
-
 }  // namespace smemtune

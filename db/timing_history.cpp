@@ -1,4 +1,4 @@
-#include "db/standings.h"
+#include "db/timing_history.h"
 
 #include "db/columns.h"
 #include "tuner/core/reasons.h"
@@ -7,17 +7,17 @@
 
 namespace smemtune::db {
 
-StandingsReader::StandingsReader(const Connection& connection, const StandingsOf& of)
-    : select_(connection, standings_sql(of)),
+TimingHistoryReader::TimingHistoryReader(const Connection& connection, const HistoryFilter& of)
+    : select_(connection, timing_history_sql(of)),
       failure_(connection, "SELECT status, reason FROM result WHERE id = :id") {
   if (!of.ids.empty()) select_.bind(":ids", of.ids);
   if (!of.run.empty()) select_.bind(":run", of.run);
 }
 
-Standings StandingsReader::read(std::int64_t model_id, std::int64_t kernel_id,
-                                std::int64_t problem_id) {
+TimingHistory TimingHistoryReader::read(std::int64_t model_id, std::int64_t kernel_id,
+                                        std::int64_t problem_id) {
   select_.bind(":model", model_id).bind(":kernel", kernel_id).bind(":problem", problem_id);
-  Standings standings;
+  TimingHistory standings;
   std::vector<RankedRow> rows;
   // A failure's reason lies outside of the index.
   const auto add = [&] {
@@ -35,7 +35,7 @@ Standings StandingsReader::read(std::int64_t model_id, std::int64_t kernel_id,
   return standings;
 }
 
-bool StandingsReader::passes(std::int64_t result_id) {
+bool TimingHistoryReader::passes(std::int64_t result_id) {
   failure_.bind(":id", result_id).step();
   const bool passes = is_transient(parse_status(failure_.text("status")), failure_.text("reason"));
   failure_.reset();
@@ -53,7 +53,7 @@ Timed read_timed(const Statement& row) {
           .median_ms = row.real("median_ms")};
 }
 
-std::string standings_sql(const StandingsOf& of) {
+std::string timing_history_sql(const HistoryFilter& of) {
   std::string sql = R"sql(
     SELECT configuration_id, id, status, stage, median_ms, run_id, chosen FROM result
     WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
@@ -72,9 +72,10 @@ std::string standings_sql(const StandingsOf& of) {
   return sql + " ORDER BY configuration_id, id";
 }
 
-Standings read_standings(const Connection& connection, std::int64_t model_id,
-                         std::int64_t kernel_id, std::int64_t problem_id, const StandingsOf& of) {
-  return StandingsReader(connection, of).read(model_id, kernel_id, problem_id);
+TimingHistory read_timing_history(const Connection& connection, std::int64_t model_id,
+                                  std::int64_t kernel_id, std::int64_t problem_id,
+                                  const HistoryFilter& of) {
+  return TimingHistoryReader(connection, of).read(model_id, kernel_id, problem_id);
 }
 
 }  // namespace smemtune::db

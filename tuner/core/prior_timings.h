@@ -9,12 +9,12 @@
 
 namespace smemtune {
 
-/// Largest number of Findings that a search learns from.
-inline constexpr std::size_t kMostFindings = 4;
+/// Largest number of PriorTimings that a search learns from.
+inline constexpr std::size_t kMostPriorTimings = 4;
 
 /// Times of a kernel's configurations measured elsewhere: on another device, or for another
 /// problem.
-struct Findings {
+struct PriorTimings {
   std::string device;
   std::string kernel;
   Problem problem;

@@ -1,4 +1,4 @@
-#include "reports/problem_results.h"
+#include "reports/result_texts.h"
 
 #include "reports/table.h"
 #include "tuner/core/text.h"
@@ -56,12 +56,6 @@ const Result* default_result(const ProblemSummary& problem, const std::string& k
     if (result->is_default) return result;
   }
   return nullptr;
-}
-
-const Result* kernel_best(const ProblemSummary& problem, const std::string& kernel) {
-  if (problem.best && problem.best->kernel == kernel) return &*problem.best;
-  const auto its = std::ranges::find(problem.kernel_bests, kernel, &Result::kernel);
-  return its == problem.kernel_bests.end() ? nullptr : &*its;
 }
 
 }  // namespace smemtune

@@ -1,8 +1,8 @@
-#include "db/findings.h"
+#include "db/prior_timings.h"
 
 #include "db/columns.h"
 #include "db/device_model.h"
-#include "db/standings.h"
+#include "db/timing_history.h"
 #include "tuner/core/fields.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Place {
   std::int64_t kernel_id = 0;
   std::int64_t problem_id = 0;
   bool is_wanted = false;
-  Findings findings;  ///< Complete except for the times.
+  PriorTimings prior_timings;  ///< Complete except for the times.
 };
 
 int distance(const Device& one, const Device& other) {
@@ -56,12 +56,12 @@ std::map<std::string, std::vector<Place>> places(const Connection& connection,
     Place place = {.model_id = select.integer("model_id"),
                    .kernel_id = select.integer("kernel_id"),
                    .problem_id = select.integer("problem_id"),
-                   .findings = {.device = there.name,
-                                .kernel = select.text("kernel_name"),
-                                .problem = bindings_from_json(select, "problem_json"),
-                                .device_distance = distance(there, device),
-                                .timed = {}}};
-    const Findings& its = place.findings;
+                   .prior_timings = {.device = there.name,
+                                     .kernel = select.text("kernel_name"),
+                                     .problem = bindings_from_json(select, "problem_json"),
+                                     .device_distance = distance(there, device),
+                                     .timed = {}}};
+    const PriorTimings& its = place.prior_timings;
     const bool is_in_log =
         its.device_distance == 0 && std::ranges::find(problems, its.problem) != problems.end();
     if (!is_in_log || in_log_too) found[its.kernel].push_back(std::move(place));
@@ -69,36 +69,39 @@ std::map<std::string, std::vector<Place>> places(const Connection& connection,
   return found;
 }
 
-void read_times(const Connection& connection, const Place& place, Findings& findings) {
+void read_times(const Connection& connection, const Place& place, PriorTimings& prior_timings) {
   Statement configuration(connection, "SELECT values_json FROM configuration WHERE id = :id");
-  const Standings standings =
-      read_standings(connection, place.model_id, place.kernel_id, place.problem_id);
-  for (const Timed& timed : standings.newest) {
+  const TimingHistory history =
+      read_timing_history(connection, place.model_id, place.kernel_id, place.problem_id);
+  for (const Timed& timed : history.newest) {
     configuration.bind(":id", timed.configuration_id).step();
-    findings.timed.emplace_back(timed.median_ms, bindings_from_json(configuration, "values_json"));
+    prior_timings.timed.emplace_back(timed.median_ms,
+                                     bindings_from_json(configuration, "values_json"));
     configuration.reset();
   }
 }
 
 }  // namespace
 
-std::vector<Findings> read_findings(const Connection& connection, const std::string& space,
-                                    const Device& device, const std::vector<Problem>& problems,
-                                    bool in_log_too) {
-  std::vector<Findings> all;
+std::vector<PriorTimings> read_prior_timings(const Connection& connection, const std::string& space,
+                                             const Device& device,
+                                             const std::vector<Problem>& problems,
+                                             bool in_log_too) {
+  std::vector<PriorTimings> all;
   for (auto& [kernel, its_places] : places(connection, space, device, problems, in_log_too)) {
     for (const Problem& problem : problems) {
       std::ranges::stable_sort(its_places, {}, [&](const Place& place) {
-        return std::pair(place.findings.problem != problem, place.findings.device_distance);
+        return std::pair(place.prior_timings.problem != problem,
+                         place.prior_timings.device_distance);
       });
-      for (std::size_t i = 0; i < std::min(kMostFindings, its_places.size()); ++i) {
+      for (std::size_t i = 0; i < std::min(kMostPriorTimings, its_places.size()); ++i) {
         its_places[i].is_wanted = true;
       }
     }
     for (Place& place : its_places) {
       if (!place.is_wanted) continue;
-      read_times(connection, place, place.findings);
-      all.push_back(std::move(place.findings));
+      read_times(connection, place, place.prior_timings);
+      all.push_back(std::move(place.prior_timings));
     }
   }
   return all;

@@ -10,7 +10,7 @@
 namespace smemtune::db {
 
 /// Which results count.
-struct StandingsOf {
+struct HistoryFilter {
   bool finalists_only = false;  ///< Only configurations that were ever in finals.
   std::string ids = {};         ///< Only these configurations, a JSON array of ids; empty: all.
   std::string run = {};         ///< Only runs whose id begins so.
@@ -20,11 +20,11 @@ struct StandingsOf {
 /// configuration stands if the newest of its results is a time. Results that say nothing lasting do
 /// not count: transient failures, and those that were correct and not timed. REQUIRES: the
 /// connection outlives it.
-class StandingsReader {
+class TimingHistoryReader {
  public:
-  explicit StandingsReader(const Connection& connection, const StandingsOf& of = {});
+  explicit TimingHistoryReader(const Connection& connection, const HistoryFilter& of = {});
 
-  Standings read(std::int64_t model_id, std::int64_t kernel_id, std::int64_t problem_id);
+  TimingHistory read(std::int64_t model_id, std::int64_t kernel_id, std::int64_t problem_id);
 
  private:
   bool passes(std::int64_t result_id);
@@ -34,13 +34,13 @@ class StandingsReader {
 };
 
 /// Reads those of one kernel.
-Standings read_standings(const Connection& connection, std::int64_t model_id,
-                         std::int64_t kernel_id, std::int64_t problem_id,
-                         const StandingsOf& of = {});
+TimingHistory read_timing_history(const Connection& connection, std::int64_t model_id,
+                                  std::int64_t kernel_id, std::int64_t problem_id,
+                                  const HistoryFilter& of = {});
 
 /// The query of read(). The index `result_by_configuration` holds all that it reads of most
 /// results.
-std::string standings_sql(const StandingsOf& of = {});
+std::string timing_history_sql(const HistoryFilter& of = {});
 
 /// Reads a row that has the columns of `result` that a time has.
 Timed read_timed(const Statement& row);

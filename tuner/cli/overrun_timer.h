@@ -8,18 +8,18 @@ namespace smemtune::cli {
 
 /// Records where the time of a command with `--max-time` goes, so that it can say why it ended
 /// late.
-class LateEnd {
+class OverrunTimer {
  public:
   using Clock = std::chrono::steady_clock;
 
   /// `most_s`: the limit; 0 if there is none.
-  LateEnd(Clock::time_point begun, double most_s);
+  OverrunTimer(Clock::time_point begun, double most_s);
 
   /// Excludes the time between the two, during which the command waited for another process.
   void leave_out(Clock::time_point from, Clock::time_point to);
 
   /// Starts a new activity, described as in "1.5 s starting workers".
-  void at(std::string what, Clock::time_point now = Clock::now());
+  void phase(std::string what, Clock::time_point now = Clock::now());
 
   Clock::time_point begun() const { return begun_; }
 

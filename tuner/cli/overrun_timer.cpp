@@ -1,4 +1,4 @@
-#include "tuner/cli/late_end.h"
+#include "tuner/cli/overrun_timer.h"
 
 #include "tuner/core/text.h"
 
@@ -23,16 +23,17 @@ std::string seconds(double value) {
 
 }  // namespace
 
-LateEnd::LateEnd(Clock::time_point begun, double most_s) : begun_(begun), most_s_(most_s) {}
+OverrunTimer::OverrunTimer(Clock::time_point begun, double most_s)
+    : begun_(begun), most_s_(most_s) {}
 
-void LateEnd::leave_out(Clock::time_point from, Clock::time_point to) { begun_ += to - from; }
+void OverrunTimer::leave_out(Clock::time_point from, Clock::time_point to) { begun_ += to - from; }
 
-void LateEnd::at(std::string what, Clock::time_point now) {
+void OverrunTimer::phase(std::string what, Clock::time_point now) {
   if (!steps_.empty() && steps_.back().what == what) return;
   steps_.push_back({.what = std::move(what), .from = now});
 }
 
-std::string LateEnd::text(Clock::time_point now) const {
+std::string OverrunTimer::text(Clock::time_point now) const {
   const auto between_s = [](Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
   };

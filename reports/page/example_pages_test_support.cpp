@@ -75,7 +75,7 @@ ReportSource examples(std::int64_t count) {
     one.device.memory_bus_bits = 6144;
   }
   ReportSource source = source_of(std::move(results));
-  db::StoredSection& section = source.sections[0];
+  db::ProblemResults& section = source.sections[0];
   section.best.clear();
   source.defaults.clear();
   for (const char* kernel : {"tiled", "naive"}) {
@@ -133,12 +133,12 @@ ReportSource hostile(ReportSource source) {
     spoil(one.result.detail);
   };
   spoil(source.space);
-  for (db::StoredSection& section : source.sections) {
+  for (db::ProblemResults& section : source.sections) {
     spoil(section.device.name);
     spoil_bindings(section.problem);
     std::ranges::for_each(section.results, spoil_result);
     std::ranges::for_each(section.best, spoil_result);
-    std::map<db::StoredSection::Failure, std::uint64_t> failures;
+    std::map<db::ProblemResults::Failure, std::uint64_t> failures;
     for (const auto& [failure, count] : section.failures) {
       failures[{failure.kernel + kHostile, failure.status, failure.reason + kHostile}] = count;
     }
