@@ -103,6 +103,8 @@ void check_host_options(const TuneOptions& options) {
     throw InputError(
         "--hosts and --dry-run cannot be used together: a dry run only compiles, and on this "
         "machine");
+  if (options.with_host)
+    throw InputError("--with-host times this machine and cannot be used with --hosts");
   const std::string& devices = options.device.devices;
   if (!devices.empty() && devices != "all") {
     throw InputError("--hosts uses all GPUs that the hosts show: leave --devices out, and set " +
@@ -184,6 +186,9 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag_callback(
       "--no-early-loss", [&options] { options.tuning.early_loss = false; },
       "Also verify and time in full configurations whose first launch is too slow to win");
+  app.add_flag(
+      "--with-host", options.with_host,
+      "Also time the reference on one thread of the host, on a problem that takes seconds");
   app.add_flag("--with-transfers", options.tuning.with_transfers,
                "Also report the time including copies of inputs and outputs (pageable memory)");
   add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
@@ -216,6 +221,10 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (options.space.empty()) throw InputError("--space FILE is missing; see smemtune --help");
   if (options.quiet && options.verbose)
     throw InputError("--quiet and --verbose cannot be used together");
+  if (options.with_host && (options.quiet || options.json || options.dry_run)) {
+    throw InputError(
+        "--with-host only adds to the summary of a run: leave out --quiet, --json and --dry-run");
+  }
   if (!options.device.devices.empty() && !options.device.device.empty())
     throw InputError("--device and --devices cannot be used together");
   check_host_options(options);

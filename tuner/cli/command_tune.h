@@ -27,6 +27,7 @@ struct TuneOptions {
   TuningOptions tuning;
   bool no_shipped = false;
   bool no_wait = false;  ///< Fail if another smemtune uses the device.
+  bool with_host = false;
   bool dry_run = false;
   bool fresh = false;
   bool json = false;

@@ -4,6 +4,7 @@
 #include "db/process_name.h"
 #include "db/result_store.h"
 #include "tuner/cli/device_sharing.h"
+#include "tuner/cli/host_baseline.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/progress.h"
 #include "tuner/cli/random_id.h"
@@ -206,6 +207,12 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
         check_also_fits(request, summary, units.front().kind, session.also_on, options.device);
   }
   const int status = finish(options, loaded.space, summary, hello.devices.front(), also_fits);
+  if (options.with_host && !summary.interrupted) {
+    late.phase("timing the host");
+    const auto host = measure_host(loaded, hello.devices.front());
+    write_out(host ? host_text(*host, summary)
+                   : "\nhost, one thread: every problem would take too long\n");
+  }
   late.phase("ending the workers");
   return status;
 }
