@@ -7,6 +7,8 @@
 //                         the FAIR benchmark hub's
 //   reduce, reduce_max,   cub::DeviceReduce, of several rows cub::DeviceSegmentedReduce
 //   argmax
+//   scan                  cub::DeviceScan
+//   histogram...          cub::DeviceHistogram::HistogramEven
 //   the others            cudaMemcpyAsync, device to device, of as many bytes as the kernel must
 //                         move
 //
@@ -396,19 +398,12 @@ class CublasLtMatmul final : public Peer {
   cublasLtMatmulHeuristicResult_t algorithm_ = {};
 };
 
+/// What CUB computes of a problem: `Work` is CubRows, CubScan or CubHistogram.
+template <typename Work>
 class Cub final : public Peer {
  public:
-  Cub(CubOperation operation, const Problem& problem, const Buffers& buffers, cudaStream_t stream)
-      : operation_(operation), stream_(stream) {
-    const bool finds_index = operation == CubOperation::index_of_largest;
-    rows_ = {.in = buffers["in"],
-             .type = to_text(problem.at("T")),
-             .out = buffers[finds_index ? "value" : "out"],
-             .out_type = to_text(problem.at("OUT")),
-             .index = finds_index ? buffers["index"] : nullptr,
-             .rows = size(problem, "M"),
-             .length = size(problem, "N")};
-    bytes_ = cub_workspace(operation_, rows_);
+  Cub(const Work& work, cudaStream_t stream)
+      : work_(work), bytes_(cub_workspace(work)), stream_(stream) {
     check(cudaMalloc(&workspace_, bytes_), "cudaMalloc");
   }
   ~Cub() override { cudaFree(workspace_); }
@@ -416,15 +411,43 @@ class Cub final : public Peer {
   Cub& operator=(const Cub&) = delete;
 
   std::string name() const override { return "CUB"; }
-  void launch() override { cub_reduce(operation_, rows_, workspace_, bytes_, stream_); }
+  void launch() override { cub_launch(work_, workspace_, bytes_, stream_); }
 
  private:
-  CubOperation operation_;
-  CubRows rows_;
+  Work work_;
   std::size_t bytes_ = 0;
   void* workspace_ = nullptr;
   cudaStream_t stream_ = nullptr;
 };
+
+CubRows cub_rows(CubOperation operation, const Problem& problem, const Buffers& buffers) {
+  const bool finds_index = operation == CubOperation::index_of_largest;
+  return {.operation = operation,
+          .in = buffers["in"],
+          .type = to_text(problem.at("T")),
+          .out = buffers[finds_index ? "value" : "out"],
+          .out_type = to_text(problem.at("OUT")),
+          .index = finds_index ? buffers["index"] : nullptr,
+          .rows = size(problem, "M"),
+          .length = size(problem, "N")};
+}
+
+CubScan cub_scan(const Problem& problem, const Buffers& buffers) {
+  return {.in = buffers["in"],
+          .type = to_text(problem.at("T")),
+          .out = buffers["out"],
+          .exclusive = size(problem, "EXCLUSIVE") != 0,
+          .length = size(problem, "N")};
+}
+
+CubHistogram cub_histogram(const Problem& problem, const Buffers& buffers) {
+  return {.in = buffers["in"],
+          .type = to_text(problem.at("T")),
+          .out = buffers["out"],
+          .bins = size(problem, "BINS"),
+          .range = size(problem, "RANGE"),
+          .length = size(problem, "N")};
+}
 
 /// A stored configuration and what it needs to be launched.
 class Stored {
@@ -490,7 +513,13 @@ std::unique_ptr<Peer> peer_of(const LoadedSpace& loaded, const db::ResultStore& 
       {"reduce_max", CubOperation::largest},
       {"argmax", CubOperation::index_of_largest}};
   if (const auto found = reductions.find(space); found != reductions.end()) {
-    return std::make_unique<Cub>(found->second, problem, ours.buffers(), stream);
+    return std::make_unique<Cub<CubRows>>(cub_rows(found->second, problem, ours.buffers()), stream);
+  }
+  if (space == "scan") {
+    return std::make_unique<Cub<CubScan>>(cub_scan(problem, ours.buffers()), stream);
+  }
+  if (space.starts_with("histogram")) {
+    return std::make_unique<Cub<CubHistogram>>(cub_histogram(problem, ours.buffers()), stream);
   }
   return std::make_unique<Copy>(static_cast<std::size_t>(bytes / 2), stream);
 }

@@ -17,6 +17,9 @@
 #include "gemm_tc/gemm_tc_naive.cu"
 #include "gemm_tc/gemm_tc_wgmma.cu"
 #include "gemm_tc/gemm_tc_wgmma_of_copies.cu"
+#include "histogram/histogram_bulk.cu"
+#include "histogram/histogram_naive.cu"
+#include "histogram/histogram_shared.cu"
 #include "memory/memory_bandwidth.cu"
 #include "memory/memory_coalescing.cu"
 #include "memory/memory_constant.cu"
@@ -27,12 +30,20 @@
 #include "memory/memory_padding.cu"
 #include "memory/memory_spills.cu"
 #include "memory/memory_stride.cu"
+#include "normalize/normalize_bulk.cu"
+#include "normalize/normalize_cluster.cu"
+#include "normalize/normalize_naive.cu"
+#include "normalize/normalize_registers.cu"
+#include "normalize/normalize_twice.cu"
 #include "reduce/reduce_bulk.cu"
 #include "reduce/reduce_cluster.cu"
 #include "reduce/reduce_last_block.cu"
 #include "reduce/reduce_rows.cu"
 #include "reduce/reduce_split.cu"
 #include "reduce/reduce_tree.cu"
+#include "scan/scan_bulk.cu"
+#include "scan/scan_lookback.cu"
+#include "scan/scan_naive.cu"
 #include "stencil1d/stencil1d_grouped.cu"
 #include "stencil1d/stencil1d_naive.cu"
 #include "stencil1d/stencil1d_shared.cu"
@@ -97,6 +108,13 @@ gemm_tc_wgmma_of_copies<__nv_bfloat16, __nv_bfloat16, 1, 4, 2, 0, 1, 128, 80, 2,
 template __global__ void gemm_tc_wgmma_scaled<__nv_fp8_e4m3, float, 1, 64, 16, 1, 8, 2, 1, 0, 1>(
     const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
     const __grid_constant__ TensorMap, const float*, int, int, int, int);
+template __global__ void histogram_bulk<int, 256, 2, 4, of_lane, 8, 0>(const int*, unsigned*,
+                                                                       long long, int, int);
+template __global__ void histogram_naive<unsigned char, 256>(const unsigned char*, unsigned*,
+                                                             long long, int, int);
+template __global__ void histogram_shared<unsigned short, 16, 256, 2, of_warp, 4, 1, 1>(
+    const unsigned short*, unsigned*, long long, int, int);
+template __global__ void histogram_zero<256>(unsigned*, int);
 template __global__ void memory_bandwidth<l2, 16>(const unsigned*, cudaTextureObject_t,
                                                   unsigned long long*, int);
 template __global__ void memory_coalescing<4, 0>(const int*, int*, long long);
@@ -108,6 +126,43 @@ template __global__ void memory_occupancy<16>(const float*, float*);
 template __global__ void memory_padding<1, 2>(const unsigned*, unsigned*, int);
 template __global__ void memory_spills<32, 8, 4>(const float*, float*, int);
 template __global__ void memory_stride<8, 3, 2>(const unsigned*, unsigned*, int);
+template __global__ void softmax_bulk<float, 1, 64, 4, 2, 3, 1, 1>(const float*, float*, long long,
+                                                                   long long);
+template __global__ void rms_norm_bulk<__half, 4, 64, 1, 2, 2, 0>(const __half*, __half*,
+                                                                  const __half*, long long,
+                                                                  long long);
+template __global__ void layer_norm_bulk<float, 1, 64, 2, 2, 2, 0, 1>(const float*, float*,
+                                                                      const float*, const float*,
+                                                                      long long, long long);
+template __global__ void softmax_cluster<__nv_bfloat16, 4, 16, 256, 2, 1, 0, 2>(
+    const __nv_bfloat16*, __nv_bfloat16*, long long);
+template __global__ void rms_norm_cluster<float, 2, 8, 128, 3, 0, 1>(const float*, float*,
+                                                                     const float*, long long);
+template __global__ void layer_norm_cluster<__half, 8, 16, 128, 1, 1, 0, 1>(const __half*, __half*,
+                                                                            const __half*,
+                                                                            const __half*,
+                                                                            long long);
+template __global__ void softmax_naive<__half, 256>(const __half*, __half*, long long);
+template __global__ void rms_norm_naive<float, 128>(const float*, float*, const float*, long long);
+template __global__ void layer_norm_naive<float, 128>(const float*, float*, const float*,
+                                                      const float*, long long);
+template __global__ void softmax_registers<float, 16, 16, 4, 4, 0, 1, 2>(const float*, float*,
+                                                                         long long, long long);
+template __global__ void rms_norm_registers<__half, 16, 64, 2, 4, 1, 0>(const __half*, __half*,
+                                                                        const __half*, long long,
+                                                                        long long);
+template __global__ void layer_norm_registers<float, 8, 128, 1, 4, 1, 0, 2>(const float*, float*,
+                                                                            const float*,
+                                                                            const float*, long long,
+                                                                            long long);
+template __global__ void softmax_twice<float, 16, 256, 2, 1, 0>(const float*, float*, long long);
+template __global__ void rms_norm_twice<__nv_bfloat16, 4, 64, 1, 0, 1>(const __nv_bfloat16*,
+                                                                       __nv_bfloat16*,
+                                                                       const __nv_bfloat16*,
+                                                                       long long);
+template __global__ void layer_norm_twice<__half, 16, 128, 4, 1, 1>(const __half*, __half*,
+                                                                    const __half*, const __half*,
+                                                                    long long);
 template __global__ void reduce_bulk<float, float, 0, 256, 4, 4>(const float*, float*, float*,
                                                                  unsigned*, long long, int);
 template __global__ void argmax_bulk<__nv_bfloat16, float, 128, 2, 3>(const __nv_bfloat16*, float*,
@@ -142,6 +197,15 @@ template __global__ void argmax_tree<float, float, 128>(const float*, float*, lo
                                                         long long);
 template __global__ void argmax_tree_values<float, float, 128>(float*, long long*, float*,
                                                                long long*, int);
+template __global__ void scan_bulk<long long, 1, 256, 4, 2, 2, 1>(const long long*, long long*,
+                                                                  unsigned long long*, unsigned*,
+                                                                  long long, int);
+template __global__ void scan_lookback<float, 0, 16, 256, 4, 1, 1, 0>(const float*, float*,
+                                                                      unsigned long long*,
+                                                                      unsigned*, long long);
+template __global__ void scan_naive<double, 1, 256>(const double*, double*, double*, long long);
+template __global__ void scan_naive_sums<int>(int*, long long);
+template __global__ void scan_naive_add<int, 256>(int*, const int*, long long);
 template __global__ void stencil1d_grouped<double, 5, 128, 2>(const double*, double*, long long);
 template __global__ void stencil1d_naive<int, 3, 256>(const int*, int*, long long);
 template __global__ void stencil1d_shared<int, 3, 256, 1, 0, 1>(const int*, int*, long long);
