@@ -532,7 +532,7 @@ class DeviceWorker {
   std::map<std::int32_t, Check> kept_;
   Check reference_;
   std::map<std::string, double> largest_values_;  ///< Of the outputs that `reference_` writes.
-  bool draws_ = false;  ///< True if data for timed launches can be drawn.
+  bool draws_ = false;                            ///< True if data for timed launches can be drawn.
   DrawingTime searching_;
   DrawingTime in_finals_;
   OutputClasses classes_;

@@ -2,6 +2,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
+#include "tuner/engine/signature_check.h"
 
 #include <algorithm>
 #include <span>
@@ -156,6 +157,7 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
     state.preparation = begin_reference(tuning, state);
   }
   if (!tuning.observer.may_use_devices()) return false;
+  if (tuning.signatures != nullptr && !tuning.signatures->is_done()) return false;
   const auto& reference = std::get<CompilingReference>(state.preparation);
   const auto ready = [&](std::uint64_t number) { return tuning.queue.ready(number); };
   if (!std::ranges::all_of(reference.numbers, ready)) return false;

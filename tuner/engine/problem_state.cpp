@@ -4,6 +4,7 @@
 #include "tuner/core/kernel_hash.h"
 #include "tuner/core/limits.h"
 #include "tuner/core/text.h"
+#include "tuner/engine/signature_check.h"
 #include "tuner/source/kept_variables.h"
 
 #include <algorithm>
@@ -177,9 +178,11 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
 }
 
 void work(Tuning& tuning, ProblemState& state, double timeout_s) {
+  if (tuning.signatures != nullptr) tuning.signatures->pump();
   tuning.queue.pump();
   for (DeviceSession& device : state.devices) device.step();
   for (const WorkerEvent& event : tuning.pool.wait(timeout_s)) {
+    if (tuning.signatures != nullptr) tuning.signatures->handle(event);
     tuning.queue.handle(event);
     for (DeviceSession& device : state.devices) device.handle(event);
     if (event.kind == WorkerEvent::Kind::note) tuning.observer.note(event.note);

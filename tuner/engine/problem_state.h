@@ -24,6 +24,8 @@
 
 namespace smemtune {
 
+class SignatureCheck;
+
 /// The state that the parts of one run share.
 struct Tuning {
   const TuningRequest& request;
@@ -34,6 +36,7 @@ struct Tuning {
   const Observer& observer;
   const std::atomic<bool>& stop;
   TuningSummary& summary;
+  SignatureCheck* signatures = nullptr;  ///< Nothing is measured before it is done.
   std::vector<PriorTimings> prior_timings =
       {};  ///< From the problems that are done, and the request.
   std::chrono::steady_clock::time_point start =

@@ -1,15 +1,37 @@
 #pragma once
 
+#include "tuner/engine/compile_queue.h"
 #include "tuner/engine/problem_state.h"
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 namespace smemtune {
 
 /// Lets the workers check the default configuration of each kernel on each of the request's
-/// problems, without compiling it to the end. Throws InputError that lists every entry whose
-/// arguments differ from those that the space passes. Other compile errors are ignored here;
-/// nothing is thrown when the run must end meanwhile.
-void require_signatures(Tuning& tuning, const std::vector<const KernelTemplate*>& kernels);
+/// problems, without compiling it to the end, while they also compile what the search asks for.
+/// Other compile errors are ignored here.
+class SignatureCheck {
+ public:
+  SignatureCheck(const Tuning& tuning, const std::vector<const KernelTemplate*>& kernels);
+
+  void pump() { queue_.pump(); }
+  void handle(const WorkerEvent& event) { queue_.handle(event); }
+
+  /// Returns true once all are checked. Throws InputError that lists every entry whose arguments
+  /// differ from those that the space passes.
+  bool is_done();
+
+ private:
+  struct Question {
+    std::string kernel;
+    std::uint64_t number = 0;
+  };
+
+  std::string space_file_;
+  CompileQueue queue_;  ///< Its own, because the search counts what its queue compiles.
+  std::vector<Question> questions_;
+};
 
 }  // namespace smemtune

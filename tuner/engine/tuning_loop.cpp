@@ -125,6 +125,12 @@ std::vector<const KernelTemplate*> kernels_of(const TuningRequest& request, bool
   return kernels;
 }
 
+/// Throws InputError if a kernel's arguments differ from those that the space passes.
+void await_signatures(Tuning& tuning) {
+  ProblemState nothing;
+  while (!tuning.must_end() && !tuning.signatures->is_done()) work(tuning, nothing);
+}
+
 TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool& pool,
                   ResultLog* log, const Observer& observer, const std::atomic<bool>& stop) {
   TuningSummary summary;
@@ -139,7 +145,9 @@ TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool
                    .stop = stop,
                    .summary = summary,
                    .prior_timings = request.elsewhere};
-  require_signatures(tuning, kernels_of(request, log != nullptr));
+  SignatureCheck signatures(tuning, kernels_of(request, log != nullptr));
+  tuning.signatures = &signatures;
+  if (log == nullptr) await_signatures(tuning);  // No device waits for them.
   for (std::size_t i = 0; i < request.problems.size() && !stop; ++i) {
     try {
       tune_problem(tuning, i);
@@ -150,6 +158,8 @@ TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool
       summary.problems.emplace_back().problem = request.problems[i];
     }
   }
+  // Where no configuration compiled, no device has waited for them.
+  if (summary.evaluated > 0) await_signatures(tuning);
   summary.interrupted = stop;
   summary.elapsed_s = tuning.elapsed_s();
   summary.worker_deaths = pool.deaths() - deaths_before;
