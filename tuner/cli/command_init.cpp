@@ -11,6 +11,7 @@
 #include "tuner/core/text.h"
 #include "tuner/core/whole_file.h"
 #include "tuner/init/host_function.h"
+#include "tuner/init/host_reader.h"
 #include "tuner/init/space_draft.h"
 #include "tuner/init/space_names.h"
 #include "tuner/source/kernel_file.h"
@@ -237,7 +238,8 @@ void add_init_options(CLI::App& app, InitOptions& options) {
 int run_init(const InitOptions& options) {
   const fs::path share = share_folder();  // If it is missing, nothing is written.
   FlatSource source = read_flat_source(options.source, options.with);
-  const KernelFile all = read_kernel_file(source);
+  KernelFile all = read_kernel_file(source);
+  all.launches = read_launches(source);
   const auto [kernels, together] = chosen_kernels(source, all, options);
   std::set<std::string> only(kernels.begin(), kernels.end());
   std::optional<HostFunction> witness;
@@ -246,7 +248,8 @@ int run_init(const InitOptions& options) {
     source.text = witness->source;
     only.insert(witness->kernel_name);
   }
-  const KernelFile file = read_kernel_file(source, {}, only);
+  KernelFile file = read_kernel_file(source, {}, only);
+  file.launches = all.launches;
 
   std::set<std::string> guard;
   for (const auto& numbers : {tunable_numbers(file), problem_numbers(file)}) {

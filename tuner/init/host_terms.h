@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tuner/core/expression.h"
-#include "tuner/source/launch_sites.h"
+#include "tuner/source/launch_site.h"
 
 #include <cstddef>
 #include <cstdint>

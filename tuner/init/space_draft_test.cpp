@@ -4,6 +4,7 @@
 #include "tuner/config/space_file.h"
 #include "tuner/core/temporary_folder.h"
 #include "tuner/init/host_function.h"
+#include "tuner/init/host_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +32,8 @@ class Drafted {
     folder_.write("mine.cu", source);
     folder_.write("share/kernel_templates/none", "");
     const FlatSource flat(source);
-    const KernelFile file = read_kernel_file(flat);
+    KernelFile file = read_kernel_file(flat);
+    file.launches = read_launches(flat);
     request_ = {.name = "mine",
                 .written_from = "mine.cu",
                 .source = "mine.cu",
@@ -919,6 +921,7 @@ TEST(DraftSpace, TakesSizesFromContainersCopiesAndPitches) {
 
 TEST(DraftSpace, TakesSizesFromWhatTheHostHasItself) {
   const Drafted drafted(
+      "#include <vector>\n"
       "__global__ void k(float* a, float* b, float* c, int* d, float* e, float* one, int n) {\n"
       "  a[n] = one[0];\n}\n"
       "void run(int n) {\n"

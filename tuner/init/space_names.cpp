@@ -140,7 +140,9 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
     const bool is_blocks = std::ranges::find(of_block, name) != of_block.end() ||
                            (is_whole && holds_any(name, kBlocks));
     const bool is_changed = is_whole && site.frames[frame].changed.contains(name);
-    if (is_blocks || is_changed || host_sizes_.size() == kMost) return;
+    const bool is_counter =
+        std::ranges::find(site.loops, name, &HostLoop::counter) != site.loops.end();
+    if (is_blocks || is_changed || is_counter || host_sizes_.size() == kMost) return;
   }
   for (const auto& [frame, name] : unknown) {
     const std::string& function = site.frames[frame].function;

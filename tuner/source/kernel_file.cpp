@@ -77,7 +77,6 @@ class FileReader {
     read_numbers();
     read_missing();
     read_declarations();
-    file_.launches = launch_sites(tokens_, items_);
     read_copies_to_constants();
     DeviceText text = device_text(source_, tokens_, items_, kept_, guarded_);
     file_.device_text = headers_for(text.text) + text.text;
