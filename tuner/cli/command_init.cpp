@@ -12,6 +12,7 @@
 #include "tuner/core/whole_file.h"
 #include "tuner/init/host_function.h"
 #include "tuner/init/host_reader.h"
+#include "tuner/init/macro_expansion.h"
 #include "tuner/init/space_draft.h"
 #include "tuner/init/space_names.h"
 #include "tuner/source/kernel_file.h"
@@ -238,6 +239,9 @@ void add_init_options(CLI::App& app, InitOptions& options) {
 int run_init(const InitOptions& options) {
   const fs::path share = share_folder();  // If it is missing, nothing is written.
   FlatSource source = read_flat_source(options.source, options.with);
+  const std::string as_written = source.text;
+  source = with_kernel_macros_expanded(std::move(source));
+  const bool is_expanded = source.text != as_written;
   KernelFile all = read_kernel_file(source);
   all.launches = read_launches(source);
   const auto [kernels, together] = chosen_kernels(source, all, options);
@@ -257,8 +261,8 @@ int run_init(const InitOptions& options) {
       if (!number.is_guarded) guard.insert(number.name);
     }
   }
-  const bool needs_copy =
-      witness || !guard.empty() || std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
+  const bool needs_copy = witness || is_expanded || !guard.empty() ||
+                          std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
   const Files files = files_of(options, needs_copy);
   const DraftRequest request = {.name = space_name(files.space),
                                 .written_from = options.source.filename().string(),

@@ -188,9 +188,12 @@ class HostReader {
         return branch(cursor, state);
       case CXCursor_SwitchStmt:
         return choose(cursor, state);
+      case CXCursor_DoStmt:
+        // `do { ... } while (0)`, as macros have it.
+        if (is_once(cursor)) return statement(ParsedSource::children(cursor).front(), state);
+        [[fallthrough]];
       case CXCursor_ForStmt:
       case CXCursor_WhileStmt:
-      case CXCursor_DoStmt:
       case CXCursor_CXXForRangeStmt:
         loop(cursor, state);
         return false;
@@ -228,6 +231,19 @@ class HostReader {
   bool ends_program(CXCursor cursor) const {
     const TokenRange range = source_.range(cursor);
     return !range.empty() && (tokens_[range.first].is("exit") || tokens_[range.first].is("abort"));
+  }
+
+  static bool is_once(CXCursor loop) {
+    const std::vector<CXCursor> parts = ParsedSource::children(loop);
+    if (parts.size() != 2) return false;
+    CXCursor condition = parts[1];
+    while (ParsedSource::kind(condition) == CXCursor_UnexposedExpr) {
+      const std::vector<CXCursor> inner = ParsedSource::children(condition);
+      if (inner.size() != 1) return false;
+      condition = inner[0];
+    }
+    const CXCursorKind kind = ParsedSource::kind(condition);
+    return kind == CXCursor_IntegerLiteral || kind == CXCursor_CXXBoolLiteralExpr;
   }
 
   /// Returns the text between the parentheses of `if (...)`; moves `end` behind it.
@@ -348,14 +364,15 @@ class HostReader {
     const std::set<std::string> assigned = assigned_in(source_, cursor);
     std::set<std::string> frozen;
     for (const auto& [one, other] : loop.swaps) frozen.insert({one, other});
+    const bool is_while = ParsedSource::kind(cursor) == CXCursor_WhileStmt;
+    if (is_while && !loop.counter.empty()) loop.first = state.keep_former(loop.counter);
     for (const std::string& name : assigned) state.assign(name, std::nullopt);
     if (!loop.counter.empty()) enter_counting(cursor, loop, state);
     const std::set<std::string> frozen_before = frozen_;
     frozen_.insert(frozen.begin(), frozen.end());
+    loop.changes = assigned;
     loops_.push_back(loop);
-    changing_.push_back(assigned);
     statement(body, state);
-    changing_.pop_back();
     loops_.pop_back();
     frozen_ = frozen_before;
     for (const std::string& name : assigned) {
@@ -852,14 +869,12 @@ class HostReader {
     std::vector<std::string> used = site.arguments;
     used.insert(used.end(), site.grid.begin(), site.grid.end());
     used.insert(used.end(), site.block.begin(), site.block.end());
-    for (std::size_t i = 0; i < loops_.size(); ++i) {
+    for (const HostLoop& loop : loops_) {
       const bool is_used = std::ranges::any_of(
-          used, [&](const std::string& text) { return state.uses(text, changing_[i]); });
+          used, [&](const std::string& text) { return state.uses(text, loop.changes); });
       // A `for` that is not understood mostly measures; a `while` waits for something.
-      const bool is_known = !loops_[i].counter.empty();
-      if (is_known || is_used || !loops_[i].header.starts_with("for")) {
-        site.loops.push_back(loops_[i]);
-      }
+      const bool is_known = !loop.counter.empty();
+      if (is_known || is_used || !loop.header.starts_with("for")) site.loops.push_back(loop);
     }
     const TokenRange body = source_.range(function_->body);
     for (const TokenRange& condition : asserts_) {
@@ -926,8 +941,7 @@ class HostReader {
 
   // The place that is walked through.
   Function* function_ = nullptr;
-  std::vector<HostLoop> loops_;                  ///< Loops around it.
-  std::vector<std::set<std::string>> changing_;  ///< Variables that each of these changes.
+  std::vector<HostLoop> loops_;  ///< Loops around it.
   std::vector<std::pair<std::size_t, std::string>> conditions_;
   bool is_chosen_ = false;
   std::size_t previous_ = kNoToken;  ///< Token of the launch from which it goes straight to here.

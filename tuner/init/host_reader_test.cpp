@@ -3,6 +3,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/temporary_folder.h"
 #include "tuner/init/clang_library.h"
+#include "tuner/init/macro_expansion.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ using testing::SizeIs;
 constexpr const char* kKernel = "__global__ void k(float* out, int n) {}\n";
 
 std::vector<LaunchSite> launches_of(const std::string& text) {
-  return read_launches(FlatSource(text));
+  return read_launches(with_kernel_macros_expanded(FlatSource(text)));
 }
 
 /// Returns the only launch of a function with this body.

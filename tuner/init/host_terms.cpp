@@ -186,7 +186,7 @@ std::optional<std::string> HostTerms::resolved(const std::string& text, const Sc
                                                std::size_t frame, Unresolved& rest) const {
   constexpr int kMost = 10;
   if (frame >= terms_.size()) return std::nullopt;
-  std::string ours = without_casts(substituted(text, terms_[frame]));
+  std::string ours = without_suffixes(without_casts(substituted(text, terms_[frame])));
   for (int step = 0; step < kMost; ++step) {
     try {
       Expression::compile(ours, scope);
@@ -206,7 +206,7 @@ std::optional<std::string> HostTerms::resolved(const std::string& text, const Sc
       rest = {.text = ours, .frame = frame};
       return std::nullopt;
     }
-    ours = without_casts(deeper);
+    ours = without_suffixes(without_casts(deeper));
   }
   return std::nullopt;
 }

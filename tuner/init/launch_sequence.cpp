@@ -132,7 +132,9 @@ class SequenceReader {
     while (end != file.launches.end() && end->follows) ++end;
     for (auto site = begin; site != end; ++site) {
       for (const HostLoop& loop : site->loops) {
-        if (is_used(loop, *site)) used_.insert(loop.place);
+        const bool is_innermost = loop == site->loops.back();
+        const bool is_conditional = is_innermost && !site->conditions.empty();
+        if (is_used(loop, *site) || is_conditional) used_.insert(loop.place);
       }
     }
     for (auto site = begin; site != end && sequence_.sites.size() < kMostLaunches; ++site) {
@@ -174,7 +176,7 @@ class SequenceReader {
   }
 
   /// Returns the innermost loop that the launch, or another launch in the loop, uses. Where another
-  /// such loop is around it, nothing tells how often they turn together.
+  /// such loop is around it, or a condition in it, nothing tells how often it is launched.
   std::optional<HostLoop> loop_around(const LaunchSite& site) const {
     std::optional<HostLoop> loop;
     std::string around;
@@ -183,6 +185,7 @@ class SequenceReader {
       loop = one;
       around += (around.empty() ? "" : " around ") + one.header;
     }
+    for (const auto& [line, condition] : site.conditions) around += ", if (" + condition + ")";
     if (loop && around != loop->header) {
       loop->header = around;
       loop->counter.clear();
@@ -266,15 +269,29 @@ class SequenceReader {
     if (!loop.counter.empty()) counters_[loop.counter] = value_of(loop, counter);
   }
 
-  /// Replaces the host's counter in the texts of a launch.
+  /// Replaces the host's counter, and variables that are made of it, in the texts of a launch.
   static void replace(LaunchSite& site, const std::string& counter, const std::string& value) {
-    const auto change = [&](std::string& text) { text = substituted(text, {{counter, value}}); };
-    std::ranges::for_each(site.arguments, change);
-    std::ranges::for_each(site.grid, change);
-    std::ranges::for_each(site.block, change);
-    change(site.shared_bytes);
-    site.frames.front().variables.erase(counter);
-    for (auto& [name, text] : site.frames.front().variables) change(text);
+    constexpr int kMostSteps = 8;
+    std::map<std::string, std::string>& variables = site.frames.front().variables;
+    variables.erase(counter);
+    std::vector<std::pair<std::string, std::string>> terms = {{counter, value}};
+    for (int step = 0; step < kMostSteps && !terms.empty(); ++step) {
+      std::vector<std::pair<std::string, std::string>> next;
+      const auto change = [&](std::string& text) {
+        const std::string before = text;
+        text = substituted(text, terms);
+        return text != before;
+      };
+      std::ranges::for_each(site.arguments, change);
+      std::ranges::for_each(site.grid, change);
+      std::ranges::for_each(site.block, change);
+      change(site.shared_bytes);
+      for (auto& [name, text] : variables) {
+        if (change(text)) next.emplace_back(name, in_parentheses(text));
+      }
+      for (const auto& [name, text] : next) variables.erase(name);
+      terms = std::move(next);
+    }
   }
 
   /// Adds a launch's arguments; arguments that are passed by the same text are the same.
@@ -376,6 +393,9 @@ class SequenceReader {
     launch.kernel = whole.name;
     launch.line = sequence_.sites.front().line;
     launch.frames = sequence_.sites.front().frames;
+    for (const LaunchSite& site : sequence_.sites) {
+      launch.loops.insert(launch.loops.end(), site.loops.begin(), site.loops.end());
+    }
     share_variables(launch);
   }
 

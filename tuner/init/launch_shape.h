@@ -39,9 +39,13 @@ class LaunchShapeDraft {
   std::optional<Json> extent_of_host(std::size_t i);
   /// Returns true if all threads along this dimension do the same, over and over.
   bool ignores_dimension(std::size_t i) const;
-  /// Returns the parameter that is the block's extent, by its name and its default; empty if there
-  /// are none or several.
-  std::string parameter_of_extent(std::int64_t number) const;
+  /// Returns the parameter that is the block's extent, by its name and its default, or as the host
+  /// has its number in both places; empty if there are none or several.
+  std::string parameter_of_extent(std::size_t i, std::int64_t number);
+  /// Gives such a parameter the values that a block may have, if the grid follows it.
+  void vary_extent(const std::string& name, std::size_t i, std::int64_t number);
+  /// Returns numbers of threads around one: whole warps where there is one dimension.
+  Json values_of_threads(std::int64_t number) const;
   /// Returns the host's name for dimension i of the block.
   std::string variable_of_block(std::size_t i) const;
   /// Returns true if other numbers of threads than the host's are worth a try: the kernel reads the
@@ -66,10 +70,12 @@ class LaunchShapeDraft {
   std::string proposed_block(std::size_t i) const;
   /// Returns the host's text for dimension i; all of its texts if it has no text for each.
   std::string launched_with(const std::vector<std::string>& texts, std::size_t i) const;
-  /// Returns the host's extent, with the block's parameter in place of its number if the grid has
-  /// that number as a literal.
+  /// Returns the host's extent, with parameters in place of their number if the grid has that
+  /// number as a literal.
   std::optional<std::string> grid_of_host(const std::string& text, std::size_t i,
                                           const Json& block) const;
+  std::vector<std::pair<std::string, std::int64_t>> products_of_parameters(std::size_t i,
+                                                                           const Json& block) const;
   std::string proposed_grid(const std::vector<std::string>& texts, std::size_t i,
                             const Json& block) const;
   /// Returns the problem's size in dimension i, as far as the kernel's comparisons and names tell.

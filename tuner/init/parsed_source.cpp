@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <map>
 #include <utility>
 
 namespace smemtune {
@@ -97,66 +95,12 @@ std::size_t token_at(const CppTokens& tokens, std::size_t offset) {
                                   tokens.begin());
 }
 
-/// A macro with parameters whose body launches a kernel.
-struct LaunchingMacro {
-  std::vector<std::string> parameters;
-  std::string body;
-};
-
-/// Returns the macros whose body launches, or calls one that does.
-std::map<std::string, LaunchingMacro> launching_macros(const CppTokens& tokens) {
-  std::map<std::string, LaunchingMacro> macros;
-  const auto launches = [&](const std::string& body) {
-    const std::vector<std::string_view> names = identifiers(body);
-    return body.find("<<<") != std::string::npos || body.find("cudaLaunch") != std::string::npos ||
-           std::ranges::any_of(
-               names, [&](std::string_view name) { return macros.contains(std::string(name)); });
-  };
-  for (const CppToken& token : tokens) {
-    if (token.kind != CppToken::Kind::directive) continue;
-    const std::string line = directive_line(token.text);
-    const CppTokens words = cpp_tokens(std::string_view(line).substr(line.find('#') + 1));
-    const bool is_macro = words.size() > 3 && words[0].is("define") && words[2].is("(") &&
-                          words[2].begin == words[1].end();
-    const std::size_t close = is_macro ? closing(words, 2) : words.size();
-    if (close >= words.size()) continue;
-    const std::string body = joined(words, {close + 1, words.size()});
-    if (launches(body))
-      macros[std::string(words[1].text)] = {texts(words, split(words, {3, close})), body};
-  }
-  return macros;
-}
-
-/// Returns the body with the arguments in place of the parameters.
-std::string expansion(const LaunchingMacro& macro, const std::vector<std::string>& arguments) {
-  const bool is_variadic = !macro.parameters.empty() && macro.parameters.back() == "...";
-  const std::size_t named = macro.parameters.size() - (is_variadic ? 1 : 0);
-  std::string result;
-  for (const CppToken& token : cpp_tokens(macro.body)) {
-    const auto own = std::ranges::find(macro.parameters, token.text);
-    const auto number = static_cast<std::size_t>(own - macro.parameters.begin());
-    if (token.is("__VA_ARGS__") && is_variadic) {
-      for (std::size_t i = named; i < arguments.size(); ++i) {
-        result += (i > named ? ", " : "") + arguments[i];
-      }
-    } else if (own != macro.parameters.end() && number < arguments.size()) {
-      result += arguments[number];
-    } else if (!token.is("##")) {
-      result += token.text;
-    }
-    const bool joins = token.is("<") || token.is(">") || token.is("#");
-    if (!joins) result += ' ';
-  }
-  return result;
-}
-
 }  // namespace
 
 ParsedSource::ParsedSource(const FlatSource& source) : text_(source.text) {
   constexpr int kMostRounds = 8;
   tokens_ = cpp_tokens(text_);
   index_ = clang().createIndex(0, 0);
-  expand_launching_macros();
   for (int round = 0; round < kMostRounds; ++round) {
     parse();
     if (!find_unknown()) break;
@@ -213,33 +157,6 @@ bool ParsedSource::find_unknown() {
     if (is_plain) has_new = unknown_.insert(name).second || has_new;
   }
   return has_new;
-}
-
-/// Puts the body of each such macro where it is called, on the lines of the call, so that each
-/// launch has a place of its own.
-void ParsedSource::expand_launching_macros() {
-  constexpr int kMostRounds = 4;
-  for (int round = 0; round < kMostRounds; ++round) {
-    const std::map<std::string, LaunchingMacro> macros = launching_macros(tokens_);
-    std::string expanded;
-    std::size_t copied = 0;
-    for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
-      const auto macro = macros.find(std::string(tokens_[i].text));
-      if (macro == macros.end() || !tokens_[i + 1].is("(")) continue;
-      const std::size_t close = closing(tokens_, i + 1);
-      if (close >= tokens_.size()) continue;
-      const std::string_view call =
-          std::string_view(text_).substr(tokens_[i].begin, tokens_[close].end() - tokens_[i].begin);
-      expanded += text_.substr(copied, tokens_[i].begin - copied) +
-                  expansion(macro->second, texts(tokens_, split(tokens_, {i + 2, close}))) +
-                  std::string(static_cast<std::size_t>(std::ranges::count(call, '\n')), '\n');
-      copied = tokens_[close].end();
-      i = close;
-    }
-    if (copied == 0) return;
-    text_ = expanded + text_.substr(copied);
-    tokens_ = cpp_tokens(text_);
-  }
 }
 
 std::vector<CXCursor> ParsedSource::children(CXCursor cursor) {

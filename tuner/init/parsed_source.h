@@ -11,9 +11,8 @@
 
 namespace smemtune {
 
-/// The syntax tree of a source as clang sees its host part, and the text that the tree refers to:
-/// the source with calls of macros that launch kernels expanded, line by line. A header or a name
-/// that is missing does not stop it.
+/// The syntax tree of a source as clang sees its host part, and its tokens. A header or a name that
+/// is missing does not stop it.
 class ParsedSource {
  public:
   explicit ParsedSource(const FlatSource& source);
@@ -51,7 +50,6 @@ class ParsedSource {
   void parse();
   /// Adds the names that nothing declares. Returns true if there are new ones.
   bool find_unknown();
-  void expand_launching_macros();
   std::string prologue() const;
 
   std::string text_;

@@ -131,23 +131,26 @@ bool is_of_the_hardware(const NamedNumber& number) {
          (number.value == kAllLanes && name.ends_with("mask"));
 }
 
-/// Returns " Of the problem, what the source does not say is a guess: N, K."
-std::string guesses_text(const SpaceNames& names) {
-  std::vector<std::string> guesses;
-  for (const auto& [name, value] : names.problem().items()) {
-    if (names.is_guess(name)) guesses.push_back(name);
+/// Returns the problem with a TODO for each name that nothing in the source gives a value.
+Json problem_to_complete(const SpaceNames& names) {
+  Json problem = names.problem();
+  for (auto& [name, value] : problem.items()) {
+    if (!names.is_guess(name)) continue;
+    const std::string example = value.is_string() ? value.get<std::string>() : value.dump();
+    value = "TODO: " + name + " of the problem, such as " + example + ": the source does not say";
   }
-  if (guesses.empty()) return "";
-  return " Of the problem, what the source does not say is a guess: " + joined(guesses, ", ") + ".";
+  return problem;
 }
 
 void add_problem_rows(const SpaceNames& names, SpaceDraft& draft) {
   for (const auto& [name, value] : names.problem().items()) {
+    const bool is_open = names.is_guess(name);
     draft.arguments.push_back({.name = name,
                                .role = "problem",
-                               .shape = value.is_string() ? value.get<std::string>() : value.dump(),
-                               .said_by = names.is_guess(name) ? "nothing" : "the source",
-                               .is_guess = names.is_guess(name)});
+                               .shape = is_open             ? "TODO"
+                                        : value.is_string() ? value.get<std::string>()
+                                                            : value.dump(),
+                               .said_by = is_open ? "nothing" : "the source"});
   }
 }
 
@@ -229,16 +232,19 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   }
   ArgumentDraft arguments = draft_arguments(source, file, names);
   draft.arguments = std::move(arguments.rows);
-  names.need_a_size();
+  const auto is_open = [](const Json& drafted) {
+    return drafted.dump(-1, ' ', false, Json::error_handler_t::replace).find("TODO") !=
+           std::string::npos;
+  };
+  names.need_a_size(is_open(arguments.arguments) || is_open(kernels));
   add_problem_rows(names, draft);
 
   Json root;
   root["name"] = request.name;
   root["description"] = "From " + request.written_from +
                         " by smemtune init. Replace every TODO; smemtune --check lists those "
-                        "that are left." +
-                        guesses_text(names);
-  root["problems"] = Json::array({names.problem()});
+                        "that are left.";
+  root["problems"] = Json::array({problem_to_complete(names)});
   root["cpu_problems"] = Json::array({names.cpu_problem()});
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);

@@ -36,6 +36,17 @@ bool names_its_block(const LaunchSite& site) {
          std::ranges::find(site.template_arguments, *threads) != site.template_arguments.end();
 }
 
+/// Returns true if a text changes with the turns of a loop around the launch.
+bool changes(const LaunchSite& site, const std::string& text) {
+  const std::vector<std::string_view> names = identifiers(text);
+  return std::ranges::any_of(site.loops, [&](const HostLoop& loop) {
+    return std::ranges::any_of(names, [&](std::string_view name) {
+      return name == loop.counter ||
+             (loop.counter.empty() && loop.changes.contains(std::string(name)));
+    });
+  });
+}
+
 bool is_size(const KernelParameter& parameter) {
   static constexpr std::array<std::string_view, 23> kOther = {
       "radius", "iter",  "step", "offset", "shift", "seed", "flag",  "mode",
@@ -140,9 +151,7 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
     const bool is_blocks = std::ranges::find(of_block, name) != of_block.end() ||
                            (is_whole && holds_any(name, kBlocks));
     const bool is_changed = is_whole && site.frames[frame].changed.contains(name);
-    const bool is_counter =
-        std::ranges::find(site.loops, name, &HostLoop::counter) != site.loops.end();
-    if (is_blocks || is_changed || is_counter || host_sizes_.size() == kMost) return;
+    if (is_blocks || is_changed || changes(site, name) || host_sizes_.size() == kMost) return;
   }
   for (const auto& [frame, name] : unknown) {
     const std::string& function = site.frames[frame].function;
@@ -226,6 +235,21 @@ const LaunchSite* SpaceNames::launch_of(const std::string& kernel) const {
   return is_indirect ? launches_.begin()->second : nullptr;
 }
 
+std::vector<std::int64_t> SpaceNames::dispatched_values(const KernelFunction& kernel,
+                                                        std::size_t i) const {
+  std::set<std::int64_t> values;
+  for (const LaunchSite& site : file_.launches) {
+    if (site.kernel != last_name(kernel.name)) continue;
+    if (!site.is_chosen || i >= site.template_arguments.size()) return {};
+    const auto value =
+        HostTerms(site).in_our_names(expanded(site.template_arguments[i], Json::object()), Scope());
+    const auto number = value ? constant_value(*value) : std::nullopt;
+    if (!number) return {};
+    values.insert(*number);
+  }
+  return {values.begin(), values.end()};
+}
+
 HostTerms SpaceNames::terms_of(const LaunchSite& site) const {
   HostTerms terms(site);
   for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
@@ -300,8 +324,8 @@ void SpaceNames::choose_sizes() {
   std::vector<std::string> names;
   const LaunchSite* const site = launch_of(first_.name);
   for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
-    const bool is_counted =
-        site != nullptr && i < site->arguments.size() && counts(site->arguments[i]);
+    const bool is_counted = site != nullptr && i < site->arguments.size() &&
+                            (counts(site->arguments[i]) || changes(*site, site->arguments[i]));
     const std::string passed = passed_text(first_.parameters[i].name);
     const auto number = passed.empty() ? std::nullopt : constant_value(passed);
     const bool is_none = number && *number <= 0;  // Like an `offset` for which the host passes 0.
@@ -354,8 +378,10 @@ std::string SpaceNames::passed_text(const std::string& argument) const {
 bool SpaceNames::follows_from_sizes(const std::string& argument) const {
   const std::string text = passed_text(argument);
   if (!is_product(argument)) return false;
-  const auto ours = terms_of(*launch_of(first_.name))
-                        .in_our_names(expanded(text, Json::object()), scope(Json::object()));
+  Json parameters = Json::object();
+  for (const NamedNumber& number : numbers_) parameters[number.name] = number.value;
+  const auto ours =
+      terms_of(*launch_of(first_.name)).in_our_names(expanded(text, parameters), scope(parameters));
   return ours && !constant_value(*ours);
 }
 
@@ -480,9 +506,10 @@ bool SpaceNames::is_of_problem(const std::string& text) const {
   }
 }
 
-void SpaceNames::need_a_size() {
+void SpaceNames::need_a_size(bool is_open) {
   if (!problem_.empty()) return;
-  add_problem(free_name("N"), 1 << 20, 1 << 20, true);
+  const std::int64_t size = is_open ? 1 << 20 : 1;
+  add_problem(free_name("N"), size, size, is_open);
 }
 
 std::optional<std::int64_t> constant_value(const std::string& text) {

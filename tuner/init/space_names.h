@@ -46,6 +46,10 @@ class SpaceNames {
   /// Returns the host's launch of a kernel; nullptr if this source has none.
   const LaunchSite* launch_of(const std::string& kernel) const;
 
+  /// Returns the values that the host's launches of a kernel have for template parameter i, if an
+  /// `if` or `switch` chooses between them; in ascending order.
+  std::vector<std::int64_t> dispatched_values(const KernelFunction& kernel, std::size_t i) const;
+
   /// Returns the host's texts at a launch, with the names of the arguments.
   HostTerms terms_of(const LaunchSite& site) const;
 
@@ -71,8 +75,8 @@ class SpaceNames {
   /// Returns true if a text can be evaluated with the problem's names alone.
   bool is_of_problem(const std::string& text) const;
 
-  /// Adds a size to the problem if it has none.
-  void need_a_size();
+  /// Adds a size to the problem if it has none. `is_open`: what the user completes may use it.
+  void need_a_size(bool is_open);
 
  private:
   /// The expansion of a macro with arguments, and the last token of its call.
