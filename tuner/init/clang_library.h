@@ -21,6 +21,7 @@ namespace smemtune {
   USE(getCursorLocation)              \
   USE(getCursorReferenced)            \
   USE(getCursorType)                  \
+  USE(getCanonicalType)               \
   USE(getPointeeType)                 \
   USE(getTypeSpelling)                \
   USE(isConstQualifiedType)           \

@@ -25,6 +25,7 @@ struct Function {
   std::vector<bool> may_change;  ///< True for each parameter that is a reference to a variable.
   std::vector<std::string> template_parameters;
   CXCursor body = {};
+  std::map<std::string, std::string> types;  ///< Of its variables: what they are or point to.
   bool is_member = false;
   std::map<std::size_t, std::string> given;      ///< What it assigns through a pointer parameter.
   std::map<std::size_t, std::string> allocated;  ///< Bytes that it allocates for a parameter.
@@ -128,6 +129,7 @@ class HostReader {
       if (kind == CXCursor_ParmDecl) {
         const CXType type = clang().getCursorType(child);
         function.parameters.push_back(ParsedSource::name(child));
+        function.types[function.parameters.back()] = ParsedSource::element_type(child);
         function.may_change.push_back(type.kind == CXType_LValueReference &&
                                       clang().isConstQualifiedType(clang().getPointeeType(type)) ==
                                           0);
@@ -408,6 +410,7 @@ class HostReader {
     const TokenRange type = {range.first, i};
     state.make_counter(name);
     if (function_ == nullptr) globals_.insert(name);
+    if (function_ != nullptr) function_->types[name] = ParsedSource::element_type(cursor);
     if (i + 1 >= range.end) return;
     const bool is_constant = clang().isConstQualifiedType(clang().getCursorType(cursor)) != 0;
     const CppToken& next = tokens_[i + 1];
@@ -862,6 +865,10 @@ class HostReader {
   }
 
   void add_surroundings(LaunchSite& site, std::size_t token, const HostState& state) {
+    for (const std::string& argument : site.arguments) {
+      const auto type = function_->types.find(argument);
+      site.types.push_back(type == function_->types.end() ? "" : type->second);
+    }
     site.is_chosen = is_chosen_;
     site.conditions = conditions_;
     site.follows = previous_ != kNoToken;

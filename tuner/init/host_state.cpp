@@ -10,7 +10,7 @@ namespace smemtune {
 namespace {
 
 constexpr int kMostVersions = 8;
-constexpr int kMaxDepth = 6;
+constexpr int kMostLinks = 6;
 
 bool names(const std::string& text, const std::string& name) {
   if (text.find(name) == std::string::npos) return false;
@@ -120,7 +120,7 @@ std::optional<std::string> HostState::value(const std::string& name) const {
 }
 
 std::vector<std::string> HostState::extents(const std::string& text, int depth) const {
-  if (depth == kMaxDepth) return {text};
+  if (depth == kMostLinks) return {text};
   if (const auto shape = shapes_.find(text); shape != shapes_.end()) return shape->second;
   const CppTokens tokens = cpp_tokens(text);
   if (tokens.empty()) return {};
@@ -140,7 +140,7 @@ bool HostState::uses(const std::string& text, const std::set<std::string>& wante
   for (const std::string_view word : identifiers(text)) {
     const std::string name(word);
     if (wanted.contains(name)) return true;
-    if (depth == kMaxDepth) continue;
+    if (depth == kMostLinks) continue;
     if (const auto of = value(name); of && uses(*of, wanted, depth + 1)) return true;
     if (const auto shape = shapes_.find(name); shape != shapes_.end()) {
       for (const std::string& extent : shape->second) {

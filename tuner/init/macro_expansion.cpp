@@ -54,7 +54,10 @@ std::string expansion(const KernelMacro& macro, const std::vector<std::string>& 
   const bool is_variadic = !macro.parameters.empty() && macro.parameters.back() == "...";
   const std::size_t named = macro.parameters.size() - (is_variadic ? 1 : 0);
   std::string result;
+  std::size_t end = 0;
   for (const CppToken& token : cpp_tokens(macro.body)) {
+    if (token.begin > end) result += ' ';
+    end = token.end();
     const auto own = std::ranges::find(macro.parameters, token.text);
     const auto number = static_cast<std::size_t>(own - macro.parameters.begin());
     if (token.is("__VA_ARGS__") && is_variadic) {
@@ -66,8 +69,6 @@ std::string expansion(const KernelMacro& macro, const std::vector<std::string>& 
     } else if (!token.is("##")) {
       result += token.text;
     }
-    const bool joins = token.is("<") || token.is(">") || token.is("#");
-    if (!joins) result += ' ';
   }
   return result;
 }

@@ -82,6 +82,22 @@ struct cudaLaunchConfig_t {
 extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, cudaStream_t = 0);
 )cuda";
 
+/// What a host part mostly needs of the standard library, for one that includes none of it.
+constexpr const char* kStandardStub = R"cuda(
+namespace std {
+template <class A, class B> A min(A, B);
+template <class A, class B> A max(A, B);
+template <class A> void swap(A&, A&);
+template <class A> A sqrt(A);
+template <class A> A ceil(A);
+template <class T> struct vector {
+  vector(); vector(size_t); vector(size_t, T);
+  T* data(); T* begin(); T* end(); size_t size(); void resize(size_t); T& operator[](size_t);
+};
+struct string { string(const char*); };
+}
+)cuda";
+
 /// Returns the position of a location in the main file, and its line.
 std::pair<std::size_t, std::size_t> position(CXSourceLocation location) {
   unsigned line = 0;
@@ -132,7 +148,7 @@ void ParsedSource::parse() {
 
 /// Returns a declaration of each name that nothing declares, so that what uses it can be read.
 std::string ParsedSource::prologue() const {
-  std::string declarations;
+  std::string declarations = needs_std_ ? kStandardStub : "";
   for (const std::string& name : unknown_) declarations += "extern int " + name + ";\n";
   return declarations;
 }
@@ -151,6 +167,7 @@ bool ParsedSource::find_unknown() {
     const std::string name =
         said.substr(kUndeclared.size(), said.find('\'', kUndeclared.size()) - kUndeclared.size());
     const std::size_t next = token_at(tokens_, position(location).first) + 1;
+    if (name == "std") has_new = !std::exchange(needs_std_, true) || has_new;
     const bool is_plain =
         next >= tokens_.size() ||
         (!tokens_[next].is("(") && !tokens_[next].is(":") && !tokens_[next].is("::"));
@@ -173,6 +190,15 @@ std::vector<CXCursor> ParsedSource::children(CXCursor cursor) {
 
 bool ParsedSource::is_own(CXCursor cursor) {
   return clang().Location_isFromMainFile(clang().getCursorLocation(cursor)) != 0;
+}
+
+std::string ParsedSource::element_type(CXCursor cursor) {
+  CXType type = clang().getCanonicalType(clang().getCursorType(cursor));
+  while (type.kind == CXType_Pointer || type.kind == CXType_LValueReference) {
+    type = clang().getCanonicalType(clang().getPointeeType(type));
+  }
+  const std::string name = clang().text(clang().getTypeSpelling(type));
+  return name.starts_with("const ") ? name.substr(6) : name;
 }
 
 TokenRange ParsedSource::range(CXCursor cursor) const {

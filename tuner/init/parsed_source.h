@@ -37,6 +37,9 @@ class ParsedSource {
     return clang().text(clang().getTypeSpelling(clang().getCursorType(cursor)));
   }
 
+  /// Returns the type behind all names, pointers and arrays of a variable's: `float`.
+  static std::string element_type(CXCursor cursor);
+
   /// Returns true if the cursor belongs to the text, not to a header of the system.
   static bool is_own(CXCursor cursor);
 
@@ -55,6 +58,7 @@ class ParsedSource {
   std::string text_;
   CppTokens tokens_;
   std::set<std::string> unknown_;
+  bool needs_std_ = false;
   CXIndex index_ = nullptr;
   CXTranslationUnit unit_ = nullptr;
 };

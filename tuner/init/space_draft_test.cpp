@@ -958,10 +958,42 @@ TEST(DraftSpace, RepeatsWhatDoublesAndHalves) {
   const Drafted halves(
       merging("int m = n; while (m > 1) { m /= 2; merge<<<(m + 63) / 64, 64>>>(d, m, 0, 0); }"));
   const Json loop = halves.json()["kernels"][0]["launches"][0];
-  EXPECT_EQ(loop["repeat"], "turn < log2(4096)");
-  EXPECT_EQ(loop["launches"][0]["grid"][0],
-            "((((4096 / pow2(turn))) / 2) + (THREADS - 1)) / THREADS");
+  EXPECT_EQ(loop["repeat"], "turn < log2(N)");
+  EXPECT_EQ(loop["launches"][0]["grid"][0], "((((N / pow2(turn))) / 2) + (THREADS - 1)) / THREADS");
   EXPECT_THAT(halves.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, MakesASizeOfAVariableThatAllocates) {
+  const Drafted drafted(R"cu(
+__global__ void ones(float* a, int step) { a[blockIdx.x * blockDim.x + threadIdx.x] = step; }
+void run(int count) {
+  float* a; size_t bytes = count * sizeof(float);
+  cudaMalloc(&a, bytes);
+  ones<<<count / 128, 128>>>(a, 3);
+}
+int main() { run(1 << 18); }
+)cu");
+  EXPECT_EQ(drafted.json()["problems"][0].dump(), R"({"COUNT":262144})");
+  EXPECT_EQ(drafted.json()["arguments"][0]["shape"], Json({"COUNT"}));
+  EXPECT_EQ(drafted.json()["kernels"][0]["grid"], Json({"COUNT / THREADS"}));
+  EXPECT_THAT(drafted.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, TakesTypesOfATemplateFromWhatIsPassed) {
+  const Json given = Drafted(R"cu(
+template <class T, int SIZE> __global__ void fill(T* a) { a[blockIdx.x * SIZE + threadIdx.x] = 1; }
+template <class U> void run(U* a) { fill<U, 64><<<4, 64>>>(a); }
+int main() { int* a; cudaMalloc(&a, 256 * sizeof(int)); run<int>(a); }
+)cu")
+                         .json();
+  EXPECT_EQ(given["problems"][0]["T"], "int");
+  const Json deduced = Drafted(R"cu(
+typedef double real;
+template <class T> __global__ void fill(T* a, int n) { if (threadIdx.x < n) a[threadIdx.x] = 1; }
+int main() { real* a; cudaMalloc(&a, 256 * sizeof(real)); fill<<<1, 256>>>(a, 256); }
+)cu")
+                           .json();
+  EXPECT_EQ(deduced["problems"][0]["T"], "double");
 }
 
 TEST(DraftSpace, AsksWhereItCannotSayHowOftenTheHostRepeats) {

@@ -63,6 +63,9 @@ class SpaceNames {
   /// Returns true if a text uses a counter of the host's.
   bool counts(const std::string& text) const;
 
+  /// Returns the type that the host passes for a template parameter, or that its arguments have.
+  std::string template_type(const KernelFunction& kernel, std::size_t i) const;
+
   /// Returns what the host or the default gives for a template parameter; may be empty.
   std::string template_value(const KernelFunction& kernel, std::size_t i) const;
 
@@ -93,6 +96,8 @@ class SpaceNames {
   void add_type_problems();
   void choose_sizes();
   void choose_host_sizes(const LaunchSequence* sequence);
+  void add_constant_sizes(const LaunchSite& site, std::size_t frame, const std::string& text,
+                          int depth = 0);
   void add_host_sizes(const LaunchSite& site, const std::string& text, bool is_repeat = false);
   std::string passed_text(const std::string& argument) const;
   bool is_product(const std::string& argument) const;
