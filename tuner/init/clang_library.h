@@ -42,6 +42,7 @@ namespace smemtune {
 
 /// The functions of libclang without their prefix.
 struct ClangLibrary {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): it declares a member.
 #define SMEMTUNE_DECLARE(name) decltype(&::clang_##name) name = nullptr;
   SMEMTUNE_CLANG_FUNCTIONS(SMEMTUNE_DECLARE)
 #undef SMEMTUNE_DECLARE

@@ -230,12 +230,23 @@ class SequenceReader {
     const std::vector<LaunchSite>& sites = sequence_.sites;
     for (std::size_t i = 0; i + 1 < sites.size(); ++i) {
       const LaunchSite& next = sites[i + 1];
-      if (sites[i].arguments == next.arguments && sites[i].kernel != next.kernel &&
-          writes_only(next) && writes_only(sites[i])) {
+      if (passes_the_same(sites[i], next) && sites[i].kernel != next.kernel && writes_only(next) &&
+          writes_only(sites[i])) {
         return true;
       }
     }
     return false;
+  }
+
+  /// Returns true if two launches pass the same, apart from what they write.
+  bool passes_the_same(const LaunchSite& one, const LaunchSite& other) const {
+    const std::vector<KernelParameter>& parameters = kernel_of(file_, one)->parameters;
+    if (one.arguments.size() != other.arguments.size()) return false;
+    for (std::size_t i = 0; i < std::min(parameters.size(), one.arguments.size()); ++i) {
+      const bool is_output = parameters[i].pointers > 0 && parameters[i].access == Access::written;
+      if (!is_output && one.arguments[i] != other.arguments[i]) return false;
+    }
+    return true;
   }
 
   /// Returns true if a launch reads nothing that it writes.

@@ -11,6 +11,7 @@
 #include "tuner/init/space_names.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -78,14 +79,62 @@ Meaning meaning_in(const KernelFile& file, const std::string& name) {
   return is_extent ? Meaning::problem : meaning;
 }
 
+/// Returns true if the host passes the same to two kernels, except for what they write.
+bool is_passed_the_same(const KernelFile& file, const KernelFunction& one,
+                        const KernelFunction& other) {
+  const auto launch_of = [&](const KernelFunction& kernel) {
+    return std::ranges::find(file.launches, last_name(kernel.name), &LaunchSite::kernel);
+  };
+  const auto first = launch_of(one);
+  const auto second = launch_of(other);
+  if (first == file.launches.end() || second == file.launches.end()) return false;
+  if (first->arguments.size() != second->arguments.size() ||
+      first->arguments.size() != one.parameters.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < first->arguments.size(); ++i) {
+    const KernelParameter& parameter = one.parameters[i];
+    const bool is_output =
+        parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
+    if (!is_output && first->arguments[i] != second->arguments[i]) return false;
+  }
+  return true;
+}
+
+/// Returns true if a kernel takes what another takes: parameters of the same types, and the same
+/// names or the same arguments.
+bool takes_the_same(const KernelFile& file, const KernelFunction& one,
+                    const KernelFunction& other) {
+  const auto has_same_type = [](const KernelParameter& a, const KernelParameter& b) {
+    return a.type == b.type && a.pointers == b.pointers;
+  };
+  const auto has_same_name = [](const KernelParameter& a, const KernelParameter& b) {
+    return a.name == b.name;
+  };
+  if (!std::ranges::equal(one.parameters, other.parameters, has_same_type)) return false;
+  return std::ranges::equal(one.parameters, other.parameters, has_same_name) ||
+         is_passed_the_same(file, one, other);
+}
+
+/// Returns the kernel to compare with: one whose name says that it is the plain one, else the
+/// first.
+std::string reference_of(const DraftRequest& request) {
+  static constexpr std::array<std::string_view, 6> kPlain = {"naive",    "simple",    "basic",
+                                                             "baseline", "reference", "plain"};
+  for (const std::string& kernel : request.kernels) {
+    if (holds_any(last_name(kernel), kPlain)) return last_name(kernel);
+  }
+  return last_name(request.kernels.front());
+}
+
 Json verification(const DraftRequest& request) {
   Json verify;
   std::string text = "Every configuration is compared with the default of " +
-                     (request.together ? request.name : last_name(request.kernels.front())) + ".";
+                     (request.together ? request.name : reference_of(request)) + ".";
   if (request.kernels.size() > 1) text += " Remove kernels that compute something else.";
   text += " Worth adding: a definition, and in \"also\" a size that no tile divides.";
   verify["description"] = text;
-  if (request.kernels.size() > 1) verify["reference"] = last_name(request.kernels.front());
+  if (request.kernels.size() > 1) verify["reference"] = reference_of(request);
   return verify;
 }
 
@@ -103,7 +152,7 @@ void add_witness(const DraftRequest& request, const KernelFunction& witness, con
       "On the problems of \"also\" every configuration is compared with " + request.witness_of +
       "() of the source, which one thread runs. Worth adding there: a size that "
       "no tile divides, where the kernels allow for such.";
-  verify["reference"] = last_name(request.kernels.front());
+  verify["reference"] = reference_of(request);
   verify["also"] = Json::array({problem});
   verify["also_reference"] = request.witness;
   Json kernel = {{"name", request.witness},
@@ -177,15 +226,12 @@ std::vector<NamedNumber> problem_numbers(const KernelFile& file) {
 }
 
 std::vector<std::string> kernels_like(const KernelFile& file, const std::string& kernel) {
-  const auto same = [](const KernelParameter& a, const KernelParameter& b) {
-    return a.type == b.type && a.name == b.name && a.pointers == b.pointers;
-  };
   constexpr std::size_t kMost = 16;
   const KernelFunction& wanted = kernel_named(file, kernel);
   std::vector<std::string> names;
   for (const KernelFunction& other : file.kernels) {
     if (names.size() == kMost) break;
-    if (!std::ranges::equal(wanted.parameters, other.parameters, same)) continue;
+    if (!takes_the_same(file, wanted, other)) continue;
     if (std::ranges::find(names, other.name) == names.end()) names.push_back(other.name);
   }
   return names;

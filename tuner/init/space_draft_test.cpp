@@ -1369,6 +1369,48 @@ TEST(HostFunction, IsFoundByItsNameAndTakesTheKernelsArguments) {
                 "n) {\n  add_cpu(n, (float*)d_in, (float*)d_out);\n}"));
 }
 
+TEST(DraftSpace, ComparesWithTheNaiveKernelThatIsLaunchedWithTheSame) {
+  const Json json = Drafted(R"cu(
+__global__ void tiled(float* c, const float* a, int n) { c[threadIdx.x] = a[threadIdx.x] + n; }
+__global__ void naive_add(float* out, const float* in, int count) { out[threadIdx.x] = in[threadIdx.x] + count; }
+__global__ void other(float* out, const float* in, int shift) { out[threadIdx.x] = in[threadIdx.x] * shift; }
+int main() {
+  int n = 64;
+  tiled<<<1, 64>>>(d_c, d_a, n);
+  cudaDeviceSynchronize();
+  naive_add<<<1, 64>>>(d_expected, d_a, n);
+  cudaMemcpy(h, d_c, 256, cudaMemcpyDeviceToHost);
+  other<<<1, 64>>>(d_c, d_b, 3);
+}
+)cu")
+                        .json();
+  ASSERT_THAT(json["kernels"], SizeIs(2));
+  EXPECT_EQ(json["kernels"][1]["entry"], "naive_add");
+  EXPECT_EQ(json["verify"]["reference"], "naive_add");
+}
+
+TEST(HostFunction, NeedsNoNameWhereItComputesFromAllThatTheKernelReads) {
+  const std::string kernel =
+      "__global__ void k(const float* in, float* out, int n) { out[n] = in[0]; }\n";
+  const auto found = [&](const std::string& function) {
+    const std::string source = function + kernel;
+    const auto host =
+        host_function_for(source, read_kernel_file(FlatSource(source)).kernels.front());
+    return host ? host->name : "";
+  };
+  const std::string body =
+      "(const float* a, float* b, int n) { for (int i = 0; i < n; ++i) b[i] = a[i]; }\n";
+  EXPECT_EQ(found("static void twice" + body), "twice");
+  EXPECT_EQ(found("void initData" + body), "");
+  EXPECT_EQ(found("void twice(const float* a, float* b, int n) { for (int i = 0; i < n; ++i) if "
+                  "(b[i] != a[i]) n = 0; }\n"),
+            "")
+      << "it only compares";
+  EXPECT_EQ(found("void twice(float* b, int n) { for (int i = 0; i < n; ++i) b[i] = 1; }\n"), "");
+  EXPECT_EQ(found("void twiceOnHost(const float* a, float* b, int n) { b[n] = a[0]; }\n"),
+            "twiceOnHost");
+}
+
 TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   const auto none = [](const std::string& function) {
     const std::string source =
