@@ -257,9 +257,22 @@ class HostReader {
     return open < end ? joined(tokens_, {open + 1, end}) : "";
   }
 
+  /// Returns true if a range asks for the program's options, which leave defaults in place.
+  bool reads_options(TokenRange range) const {
+    static constexpr std::array<std::string_view, 5> kNames = {"argc", "argv", "optarg", "getopt",
+                                                               "getopt_long"};
+    for (std::size_t i = range.first; i < std::min(range.end, tokens_.size()); ++i) {
+      const std::string_view text = tokens_[i].text;
+      if (std::ranges::find(kNames, text) != kNames.end()) return true;
+      if (text.find("CmdLine") != std::string_view::npos) return true;
+    }
+    return false;
+  }
+
   bool branch(CXCursor cursor, HostState& state) {
     std::size_t close = 0;
-    const std::string condition = header(source_.range(cursor), close);
+    const TokenRange whole = source_.range(cursor);
+    const std::string condition = header(whole, close);
     std::vector<CXCursor> branches;
     for (const CXCursor child : ParsedSource::children(cursor)) {
       if (source_.range(child).first > close) {
@@ -268,15 +281,20 @@ class HostReader {
         expression(child, state);
       }
     }
+    if (branches.empty()) return false;
     const std::size_t launched = launches_.size();
     const Enclosed enclosed(*this, source_.line(cursor), condition, state);
+    state.set_condition(condition);
     HostState other = state;
-    bool ends = !branches.empty() && statement(branches[0], state);
+    const bool ends = statement(branches[0], state);
     previous_ = kNoToken;
     const bool other_ends = branches.size() > 1 && statement(branches[1], other);
-    if (ends && !other_ends) {
-      state = std::move(other);
-    } else if (!other_ends) {
+    const bool takes_options = launches_.size() == launched && reads_options(whole);
+    if ((ends && !other_ends) || (takes_options && reads_options(source_.range(branches[0])))) {
+      if (!other_ends) state = std::move(other);
+    } else if (!other_ends && !takes_options) {
+      state.join_if(other);
+    } else if (!other_ends && branches.size() == 1) {
       state.join(other);
     }
     if (launches_.size() > launched) previous_ = kNoToken;
@@ -364,6 +382,8 @@ class HostReader {
     }
     HostLoop loop = read_host_loop(source_, cursor, body);
     const std::set<std::string> assigned = assigned_in(source_, cursor);
+    const std::size_t launched = launches_.size();
+    const HostState before = state;
     std::set<std::string> frozen;
     for (const auto& [one, other] : loop.swaps) frozen.insert({one, other});
     const bool is_while = ParsedSource::kind(cursor) == CXCursor_WhileStmt;
@@ -384,6 +404,10 @@ class HostReader {
         state.assign(name, std::nullopt);
       }
     }
+    // A loop over the program's options leaves the defaults in place.
+    const bool is_over_options =
+        reads_options({source_.range(cursor).first, source_.range(body).first});
+    if (is_over_options && launches_.size() == launched) state = before;
   }
 
   /// The counter of a `while` has a name of its own, as its body changes the variable.
@@ -477,7 +501,8 @@ class HostReader {
     if (frozen_.contains(name)) return;
     read_host_allocation(name, value);
     use_returned_allocation(name, value, state);
-    const std::string text = joined(tokens_, value);
+    if (value.empty()) return state.make_counter(name);
+    const std::string text = without_option(value);
     if (tokens_[value.first].is("{")) {
       const std::size_t close = closing(tokens_, value.first);
       state.set_list(name, texts(tokens_, split(tokens_, {value.first + 1, close})));
@@ -486,6 +511,19 @@ class HostReader {
     // A variable that begins with 0 mostly gets its value from what is not seen.
     if (text == "0" && !is_constant) return state.make_counter(name);
     state.assign(name, text);
+  }
+
+  /// Returns the default of `argc > 1 ? atoi(argv[1]) : 1024`; another value as it is.
+  std::string without_option(TokenRange value) const {
+    std::size_t question = value.first;
+    while (question < value.end && !tokens_[question].is("?")) ++question;
+    std::size_t colon = question;
+    while (colon < value.end && !tokens_[colon].is(":")) ++colon;
+    if (colon >= value.end || !reads_options({value.first, question}))
+      return joined(tokens_, value);
+    const TokenRange yes = {question + 1, colon};
+    const TokenRange no = {colon + 1, value.end};
+    return joined(tokens_, reads_options(yes) ? no : yes);
   }
 
   void expression(CXCursor cursor, HostState& state) {
@@ -694,6 +732,7 @@ class HostReader {
   /// Returns the variable in `&a`, `(void**)&a`, `&a[0]`.
   static std::string pointer_in(const std::string& text) {
     CppTokens words = cpp_tokens(text);
+    while (!words.empty() && words.back().is(")")) words.pop_back();  // Of a cast.
     if (!words.empty() && words.back().is("]")) {
       const std::size_t open = opening(words, words.size() - 1);
       words.resize(open == kNoToken ? 0 : open);

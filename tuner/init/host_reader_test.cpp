@@ -114,16 +114,36 @@ TEST(HostReader, KeepsWhatAVariableWasWhereAnotherIsMadeOfIt) {
   EXPECT_THAT(site.grid, ElementsAre("(cols - 1) / 16"));
 }
 
-TEST(HostReader, DoesNotKnowWhatBranchesLeaveDifferent) {
+TEST(HostReader, KeepsWhatBranchesLeaveDifferentAsAConditional) {
   const LaunchSite site = launch_in(
-      "int a = 1, b = 2, c = 3; if (n > 4) { a = 7; c = 9; } else { c = 9; }\n"
+      "int a = 1, b = 2, c = 3, d = n / 64; if (n > 4) { a = 7; c = 9; } else { c = 9; }\n"
+      "if (n % 64 != 0) d = d + 1; int e = 5; if (w) e = read(n); else e = 6;\n"
       "k<<<a, 32>>>(out, b);");
   const auto& variables = site.frames.front().variables;
-  EXPECT_THAT(variables, Not(Contains(Key("a"))));
-  EXPECT_THAT(variables, Contains(Pair("b", "2")));
-  EXPECT_THAT(variables, Contains(Pair("c", "9")));
-  EXPECT_TRUE(site.frames.front().changed.contains("a"));
+  EXPECT_EQ(variables.at("a"), "((n > 4) ? (7) : (1))");
+  EXPECT_EQ(variables.at("b"), "2");
+  EXPECT_EQ(variables.at("c"), "9");
+  EXPECT_EQ(variables.at("d"), "((n % 64 != 0) ? (d__1 + 1) : (n / 64))");
+  EXPECT_EQ(variables.at("d__1"), "n / 64");
   EXPECT_FALSE(site.is_chosen);
+  const LaunchSite clamped = launch_in("int t = w; if (t > 64) t = 64; k<<<n, t>>>(out, n);");
+  EXPECT_EQ(clamped.frames.front().variables.at("t"), "((t__1 > 64) ? (64) : (w))");
+}
+
+TEST(HostReader, TakesTheDefaultsOfOptions) {
+  const std::string main = "int main(int argc, char** argv) {\n  float* out; ";
+  for (
+      const std::string body :
+      {"int n = 4096; if (argc > 1) n = atoi(argv[1]);", "int n = argc > 1 ? atoi(argv[1]) : 4096;",
+       "int n; if (argc < 2) { n = 4096; } else { n = atoi(argv[1]); }",
+       "int n = 4096; for (int i = 1; i < argc; ++i) { if (!strcmp(argv[i], \"-n\")) n = 3; }",
+       "int n = 4096; if (checkCmdLineFlag(argc, argv, \"n\")) n = getCmdLineArgumentInt(argc);"}) {
+    const std::vector<LaunchSite> sites =
+        launches_of(kKernel + main + body + " k<<<n, 32>>>(out, n); }\n");
+    ASSERT_THAT(sites, SizeIs(1)) << body;
+    EXPECT_EQ(sites[0].frames[0].variables.count("n"), 1u) << body;
+    EXPECT_THAT(sites[0].grid, ElementsAre("4096")) << body;
+  }
 }
 
 TEST(HostReader, KnowsTheVariablesOfTheBranchThatLaunches) {

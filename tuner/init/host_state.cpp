@@ -171,6 +171,36 @@ void HostState::join(const HostState& other) {
   }
 }
 
+void HostState::join_if(const HostState& other) {
+  constexpr std::size_t kLongest = 300;
+  const auto condition = [](const HostState& state) {
+    return state.value(kCondition).value_or("");
+  };
+  // The side that changes a variable of the condition has the name of its former value.
+  const bool is_mine = condition(*this).find("__") != std::string::npos;
+  const std::string asked = condition(is_mine ? *this : other);
+  std::map<std::string, std::string> chosen;
+  for (const auto& [name, mine] : variables_) {
+    const auto theirs = other.variables_.find(name);
+    if (theirs == other.variables_.end()) {
+      if (former_.contains(name) && !other.former_.contains(name)) chosen[name] = mine;
+      continue;
+    }
+    const bool is_short = asked.size() + mine.size() + theirs->second.size() < kLongest;
+    if (mine == theirs->second || name == kCondition || !is_short) continue;
+    chosen[name] = "((" + asked + ") ? (" + mine + ") : (" + theirs->second + "))";
+  }
+  for (const auto& [name, theirs] : other.variables_) {
+    if (other.former_.contains(name) && !former_.contains(name)) chosen[name] = theirs;
+  }
+  join(other);
+  for (const auto& [name, text] : chosen) {
+    variables_[name] = text;
+    changed_.erase(name);
+  }
+  variables_.erase(kCondition);
+}
+
 HostFrame HostState::frame(const std::map<std::string, std::string>& elsewhere) const {
   HostFrame frame;
   frame.variables = variables_;
@@ -179,6 +209,12 @@ HostFrame HostState::frame(const std::map<std::string, std::string>& elsewhere) 
   frame.allocated = allocated_;
   frame.allocated.insert(elsewhere.begin(), elsewhere.end());
   frame.former = former_;
+  frame.variables.erase(kCondition);
+  for (const auto& [name, extents] : shapes_) {
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, extents.size()); ++i) {
+      frame.variables.emplace(name + "." + "xyz"[i], extents[i]);
+    }
+  }
   return frame;
 }
 

@@ -45,11 +45,17 @@ class HostState {
 
   /// Keeps what this state and another have in common: behind two branches.
   void join(const HostState& other);
+  /// Notes the condition of a branch that begins here; join_if() joins what its two sides leave,
+  /// with a conditional for each variable that they leave different.
+  void set_condition(const std::string& condition) { variables_[kCondition] = condition; }
+  void join_if(const HostState& other);
 
   /// Returns the state as a frame. `elsewhere`: bytes that other functions allocate.
   HostFrame frame(const std::map<std::string, std::string>& elsewhere) const;
 
  private:
+  static constexpr const char* kCondition = "if (";  ///< No variable has such a name.
+
   void rename(const std::string& name, const std::string& former);
   bool mentions(const std::string& name) const;
 

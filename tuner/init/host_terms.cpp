@@ -254,7 +254,9 @@ std::string HostTerms::in_variables(const std::string& text, std::size_t frame,
     if (!is_opaque(variable->second)) terms.emplace_back(name, enclosed(variable->second));
   }
   for (const auto& [name, value] : variables) {
-    if (name.ends_with(']') || name.ends_with(')')) terms.emplace_back(name, enclosed(value));
+    const bool is_text =
+        name.ends_with(']') || name.ends_with(')') || name.find('.') != std::string::npos;
+    if (is_text) terms.emplace_back(name, enclosed(value));
   }
   return substituted(text, terms);
 }
