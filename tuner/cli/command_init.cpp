@@ -289,9 +289,15 @@ int run_init(const InitOptions& options) {
     write_out("  " + witness->name +
               "() of the source gives the expected results of small problems\n");
   }
+  // Who names kernels knows what is left out.
+  const std::vector<std::string> left_out = together || !options.kernels.empty()
+                                                ? std::vector<std::string>()
+                                                : left_out_around(source, file, kernels);
+  for (const std::string& line : left_out) write_out("  " + line + "\n");
   for (const std::string& fault : faults) write_out("  " + fault + "\n");
-  write_out((faults.empty() ? "next: smemtune --space " : "then: smemtune --check ") +
-            files.space.string() + "\n");
+  write_out(
+      (faults.empty() && left_out.empty() ? "next: smemtune --space " : "then: smemtune --check ") +
+      files.space.string() + "\n");
   return 0;
 }
 

@@ -50,6 +50,7 @@ class Drafter {
   Json draft_launch() {
     add_template_parameters(of_, chosen_);
     const Json block = shape_.block();
+    shape_.keep_within_limits(block);
     const Json grid = shape_.grid(block);
     describe();
     Json launch = {{"entry", entry()}, {"block", block}, {"grid", grid}};

@@ -95,6 +95,25 @@ Json LaunchShapeDraft::block() {
   return block;
 }
 
+void LaunchShapeDraft::keep_within_limits(const Json& block) {
+  constexpr std::int64_t kMostThreads = 1024;
+  for (auto& [name, values] : chosen_.values.items()) {
+    std::int64_t others = 1;  // Threads in the dimensions that are numbers.
+    int dimensions = 0;
+    for (const Json& extent : block) {
+      if (extent.is_number_integer()) others *= extent.get<std::int64_t>();
+      if (extent == name) ++dimensions;
+    }
+    const Json& first = chosen_.defaults[name];
+    if (dimensions == 0 || !first.is_number_integer()) continue;
+    std::erase_if(values.get_ref<Json::array_t&>(), [&](const Json& value) {
+      std::int64_t threads = others;
+      for (int i = 0; i < dimensions; ++i) threads *= value.get<std::int64_t>();
+      return threads > kMostThreads && value != first;
+    });
+  }
+}
+
 std::optional<Json> LaunchShapeDraft::block_of_host() {
   std::map<std::string, Json> extents;
   Json block = Json::array();
@@ -217,16 +236,11 @@ bool LaunchShapeDraft::grid_follows(std::size_t i, std::int64_t number) const {
   return false;
 }
 
-std::string LaunchShapeDraft::add_extent(std::size_t i, Json values, std::int64_t value) {
-  constexpr std::int64_t kMostThreads = 1024;
+std::string LaunchShapeDraft::add_extent(std::size_t i, const Json& values, std::int64_t value) {
   const bool is_single =
       of_.kernel.block_dimensions == 1 && (of_.site == nullptr || of_.site->block.size() < 2);
   const bool is_square =
       of_.site != nullptr && of_.site->block.size() > 1 && of_.site->block[0] == of_.site->block[1];
-  std::erase_if(values.get_ref<Json::array_t&>(), [&](const Json& one) {
-    return is_square && one > value &&
-           one.get<std::int64_t>() > kMostThreads / one.get<std::int64_t>();
-  });
   const std::string name = add_parameter_of_block(
       is_single || is_square ? "THREADS" : "THREADS_" + upper(axis(i)), values, value);
   chosen_.own_extents[name] = value;

@@ -25,6 +25,10 @@ class LaunchShapeDraft {
   /// names, or a TODO.
   Json grid(const Json& block);
 
+  /// Leaves out the values of parameters with which such a block would have more threads than any
+  /// device allows.
+  void keep_within_limits(const Json& block);
+
   /// Returns a text of the host at this launch in our names; nullopt if it has other names.
   std::optional<std::string> in_our_names(const std::string& text, const Json& block) const;
 
@@ -55,7 +59,7 @@ class LaunchShapeDraft {
   /// Returns true if the grid's dimension i contains the block's variable or its number.
   bool grid_follows(std::size_t i, std::int64_t number) const;
   /// Adds a parameter for the block's dimension i alone.
-  std::string add_extent(std::size_t i, Json values, std::int64_t value);
+  std::string add_extent(std::size_t i, const Json& values, std::int64_t value);
   std::string add_parameter_of_block(const std::string& base, const Json& values,
                                      std::int64_t value);
   /// Adds a parameter for each variable in a text for which the host tries several values.

@@ -4,6 +4,7 @@
 #include "tuner/core/text.h"
 #include "tuner/init/argument_draft.h"
 #include "tuner/init/definition_draft.h"
+#include "tuner/init/host_terms.h"
 #include "tuner/init/json_layout.h"
 #include "tuner/init/kernel_draft.h"
 #include "tuner/init/launch_sequence.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -248,6 +250,35 @@ std::vector<std::string> kernels_launched_with(const KernelFile& file, const std
     }
   }
   return names;
+}
+
+std::vector<std::string> left_out_around(const FlatSource& source, const KernelFile& file,
+                                         const std::vector<std::string>& kernels) {
+  const auto is_drafted = [&](const LaunchSite& site) {
+    return std::ranges::any_of(
+        kernels, [&](const std::string& name) { return last_name(name) == site.kernel; });
+  };
+  std::map<std::size_t, std::string> lines;  // By the loop.
+  for (const LaunchSite& site : file.launches) {
+    if (!is_drafted(site) || site.loops.empty()) continue;
+    const HostLoop& loop = site.loops.back();
+    std::vector<std::string> others;
+    for (const LaunchSite& other : file.launches) {
+      const bool is_inside = std::ranges::any_of(
+          other.loops, [&](const HostLoop& one) { return one.place == loop.place; });
+      const bool shares = std::ranges::any_of(other.arguments, [&](const std::string& text) {
+        return !number_of(text) && std::ranges::find(site.arguments, text) != site.arguments.end();
+      });
+      const bool is_known = std::ranges::find(others, other.kernel) != others.end();
+      if (is_inside && shares && !is_known && !is_drafted(other)) others.push_back(other.kernel);
+    }
+    if (others.empty()) continue;
+    lines[loop.place] = source.place(loop.line) + ": " + loop.header + " also launches " +
+                        listed(others) + ": what the host does in between is not in the draft";
+  }
+  std::vector<std::string> found;
+  for (const auto& [place, line] : lines) found.push_back(line);
+  return found;
 }
 
 SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
