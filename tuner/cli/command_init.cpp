@@ -295,9 +295,11 @@ int run_init(const InitOptions& options) {
                                                 : left_out_around(source, file, kernels);
   for (const std::string& line : left_out) write_out("  " + line + "\n");
   for (const std::string& fault : faults) write_out("  " + fault + "\n");
-  write_out(
-      (faults.empty() && left_out.empty() ? "next: smemtune --space " : "then: smemtune --check ") +
-      files.space.string() + "\n");
+  const std::string next = !faults.empty() ? "then: smemtune --check "
+                           : !left_out.empty()
+                               ? "then: complete it, or take kernels by themselves (--kernel): "
+                               : "next: smemtune --space ";
+  write_out(next + files.space.string() + "\n");
   return 0;
 }
 

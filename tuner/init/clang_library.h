@@ -23,6 +23,7 @@ namespace smemtune {
   USE(getCursorType)                  \
   USE(getCanonicalType)               \
   USE(getPointeeType)                 \
+  USE(getTypeDeclaration)             \
   USE(getTypeSpelling)                \
   USE(isConstQualifiedType)           \
   USE(Location_isFromMainFile)        \

@@ -433,6 +433,7 @@ class HostReader {
     if (i >= range.end) return;
     const TokenRange type = {range.first, i};
     state.make_counter(name);
+    declare_members(cursor, name, state);
     if (function_ == nullptr) globals_.insert(name);
     if (function_ != nullptr) function_->types[name] = ParsedSource::element_type(cursor);
     if (i + 1 >= range.end) return;
@@ -450,6 +451,22 @@ class HostReader {
       declare_container(i, type, parts, state);
     } else if (parts.size() == 1) {
       state.assign(name, parts[0]);
+    }
+  }
+
+  /// Gives the members of a variable the values that its class gives them: `int rows = 64;`.
+  void declare_members(CXCursor variable, const std::string& name, HostState& state) const {
+    const CXType type = clang().getCanonicalType(clang().getCursorType(variable));
+    const CXCursor declaration = clang().getTypeDeclaration(type);
+    if (type.kind != CXType_Record || !ParsedSource::is_own(declaration)) return;
+    for (const CXCursor field : ParsedSource::children(declaration)) {
+      if (ParsedSource::kind(field) != CXCursor_FieldDecl) continue;
+      const TokenRange range = source_.range(field);
+      std::size_t equals = range.first;
+      while (equals < range.end && !tokens_[equals].is("=")) ++equals;
+      if (equals >= range.end) continue;
+      state.set_text(name + "." + ParsedSource::name(field),
+                     joined(tokens_, {equals + 1, range.end}));
     }
   }
 

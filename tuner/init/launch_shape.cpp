@@ -54,7 +54,7 @@ HostTerms LaunchShapeDraft::terms(const Json& block) const {
       terms.add(of_.site->block_name + "." + axis(i), extent);
       if (block.size() == 1) terms.add(of_.site->block_name, extent);
     }
-    const bool is_name = i < of_.site->block.size() && is_identifier(of_.site->block[i]);
+    const bool is_name = i < of_.site->block.size() && !number_of(of_.site->block[i]);
     if (is_name && block[i].is_string()) terms.add(of_.site->block[i], extent);
   }
   for (std::size_t i = 0;
@@ -225,9 +225,10 @@ bool LaunchShapeDraft::grid_follows(std::size_t i, std::int64_t number) const {
   for (const std::string& extent : of_.site->block) variables.erase(extent);
   constexpr int kMostSteps = 4;
   for (int depth = 0; depth < kMostSteps; ++depth) {
-    const bool names_block =
-        mentions(text, variable_of_block(i)) ||
-        (!of_.site->block_name.empty() && mentions(text, of_.site->block_name));
+    const auto holds = [&](const std::string& term) {
+      return !term.empty() && !number_of(term) && substituted(text, {{term, "of_block"}}) != text;
+    };
+    const bool names_block = holds(variable_of_block(i)) || holds(of_.site->block_name);
     if (names_block || has_number(text, number)) return true;
     const std::string deeper = substituted(text, {variables.begin(), variables.end()});
     if (deeper == text) return false;

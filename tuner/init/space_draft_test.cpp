@@ -987,6 +987,22 @@ void run(float* d, float* s, float* e) {
   EXPECT_THAT(left_out_around(source, file, {"other"}), IsEmpty());
 }
 
+TEST(DraftSpace, TakesTheMembersThatAClassGivesValues) {
+  const Drafted drafted(R"cu(
+__global__ void ones(float* a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = 1; }
+struct Config { int count = 5000; int threads = 128; };
+void run(const Config& c, float* a) { ones<<<(c.count + c.threads - 1) / c.threads, c.threads>>>(a, c.count); }
+int main() {
+  Config c; float* a;
+  cudaMalloc(&a, c.count * sizeof(float));
+  run(c, a);
+}
+)cu");
+  EXPECT_EQ(drafted.json()["problems"][0].dump(), R"({"N":5000})");
+  EXPECT_EQ(drafted.json()["kernels"][0]["default"]["THREADS"], 128);
+  EXPECT_THAT(drafted.faults(), IsEmpty());
+}
+
 TEST(DraftSpace, MakesASizeOfAVariableThatAllocates) {
   const Drafted drafted(R"cu(
 __global__ void ones(float* a, int step) { a[blockIdx.x * blockDim.x + threadIdx.x] = step; }

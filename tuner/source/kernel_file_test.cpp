@@ -275,6 +275,8 @@ TEST(KernelFile, CarriesHeadersThatTheHostsHeadersIncluded) {
   };
   EXPECT_THAT(text("__nv_bfloat16"), testing::StartsWith("#include <cuda_bf16.h>\n"));
   EXPECT_THAT(text("half2"), testing::StartsWith("#include <cuda_fp16.h>\n"));
+  EXPECT_THAT(read_text_of("__global__ void half(float* p) { *p /= 2; }\n").device_text,
+              testing::StartsWith("__global__"));
   EXPECT_THAT(text("float"), testing::Not(testing::HasSubstr("#include <cuda")));
 }
 
