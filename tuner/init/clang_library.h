@@ -19,7 +19,6 @@ namespace smemtune {
   USE(getCursorSpelling)              \
   USE(getCursorExtent)                \
   USE(getCursorLocation)              \
-  USE(getCursorReferenced)            \
   USE(getCursorType)                  \
   USE(getCanonicalType)               \
   USE(getPointeeType)                 \
@@ -27,15 +26,12 @@ namespace smemtune {
   USE(getTypeSpelling)                \
   USE(isConstQualifiedType)           \
   USE(Location_isFromMainFile)        \
-  USE(Cursor_isMacroFunctionLike)     \
-  USE(Cursor_isNull)                  \
   USE(getRangeStart)                  \
   USE(getRangeEnd)                    \
   USE(getFileLocation)                \
   USE(getNumDiagnostics)              \
   USE(getDiagnostic)                  \
   USE(disposeDiagnostic)              \
-  USE(getDiagnosticSeverity)          \
   USE(getDiagnosticSpelling)          \
   USE(getDiagnosticLocation)          \
   USE(getCString)                     \

@@ -196,6 +196,17 @@ TEST(HostReader, ExpandsMacrosThatLaunch) {
   EXPECT_EQ(sites[2].line, 7u);
 }
 
+TEST(HostReader, ReadsAlikeWhetherThereIsAToolkitOrNot) {
+  const TemporaryFolder folder;
+  folder.write("cuda_runtime.h", "#error \"the toolkit's own header was read\"\nstruct dim3;\n");
+  folder.write("k.cu",
+               "#include <cuda_runtime.h>\n#include \"cuda_runtime.h\"\n"
+               "__global__ void k(int n) {}\nvoid f(int n) { dim3 b(8, 4); k<<<n, b>>>(n); }\n");
+  const std::vector<LaunchSite> sites = read_launches(read_flat_source(folder.path() / "k.cu"));
+  ASSERT_THAT(sites, SizeIs(1));
+  EXPECT_THAT(sites[0].block, ElementsAre("8", "4"));
+}
+
 TEST(HostReader, GoesOnWhereHeadersAndNamesAreMissing) {
   const std::vector<LaunchSite> sites = launches_of(
       "#include \"missing.h\"\n#include <also_missing>\n"

@@ -1,6 +1,7 @@
 #include "tuner/init/parsed_source.h"
 
 #include "tuner/core/error.h"
+#include "tuner/source/source_files.h"
 
 #include <algorithm>
 #include <array>
@@ -111,9 +112,29 @@ std::size_t token_at(const CppTokens& tokens, std::size_t offset) {
                                   tokens.begin());
 }
 
+/// Returns the text with blanks for the includes of CUDA's own headers, for which the stub stands
+/// whether they are on this machine or not.
+std::string without_toolkit(std::string text) {
+  const std::string whole = text;
+  for (const CppToken& token : cpp_tokens(whole)) {
+    if (token.kind != CppToken::Kind::directive) continue;
+    const std::size_t begin = token.text.find_first_of("<\"");
+    const std::size_t end = token.text.find_last_of(">\"");
+    const bool includes = token.text.find("include") < begin && begin != std::string_view::npos;
+    if (!includes || end <= begin) continue;
+    const std::string_view name = token.text.substr(begin + 1, end - begin - 1);
+    if (!is_toolkit_header(name) && !name.starts_with("cu") && !name.starts_with("thrust/"))
+      continue;
+    std::replace_if(
+        text.begin() + static_cast<long>(token.begin),
+        text.begin() + static_cast<long>(token.end()), [](char c) { return c != '\n'; }, ' ');
+  }
+  return text;
+}
+
 }  // namespace
 
-ParsedSource::ParsedSource(const FlatSource& source) : text_(source.text) {
+ParsedSource::ParsedSource(const FlatSource& source) : text_(without_toolkit(source.text)) {
   constexpr int kMostRounds = 8;
   tokens_ = cpp_tokens(text_);
   index_ = clang().createIndex(0, 0);

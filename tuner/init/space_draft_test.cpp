@@ -845,6 +845,15 @@ TEST(DraftSpace, VariesBlockAndGridTogetherWhateverTheParameterIsCalled) {
           .json()["kernels"][0];
   EXPECT_EQ(variable["block"], Json({"TPB"}));
   EXPECT_EQ(variable["grid"], Json({"(N + TPB - 1) / TPB"}));
+  const Json plain =
+      Drafted(
+          "__global__ void dbl(float* o, const float* a, int n) {\n"
+          "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) o[i] = 2.f * a[i]; }\n"
+          "int main() {\n  int n = 1 << 20; float *a, *b;\n"
+          "  dbl<<<(n + 255) / 256, 256>>>(b, a, n);\n}\n")
+          .json()["kernels"][0];
+  EXPECT_EQ(plain["block"], Json({"THREADS"}));
+  EXPECT_EQ(plain["grid"], Json({"(N + (THREADS - 1)) / THREADS"}));
   const Json fixed =
       Drafted(doubling("TPB", "dbl<256><<<4096, 256>>>(b, a, n);")).json()["kernels"][0];
   EXPECT_EQ(fixed["parameters"]["TPB"], Json({256})) << "the grid would not follow";
