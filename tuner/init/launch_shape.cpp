@@ -195,9 +195,18 @@ Json LaunchShapeDraft::values_of_threads(std::int64_t number) const {
   constexpr std::int64_t kWarp = 32;
   Json values = values_around("THREADS", number, true);
   const bool is_line = of_.kernel.block_dimensions == 1 && number >= kWarp;
-  std::erase_if(values.get_ref<Json::array_t&>(),
-                [&](const Json& one) { return is_line && one.get<std::int64_t>() < kWarp; });
+  const std::int64_t most = most_threads().value_or(1024);
+  std::erase_if(values.get_ref<Json::array_t&>(), [&](const Json& one) {
+    const bool is_too_large = one.get<std::int64_t>() > most && one != number;
+    return is_too_large || (is_line && one.get<std::int64_t>() < kWarp);
+  });
   return values;
+}
+
+std::optional<std::int64_t> LaunchShapeDraft::most_threads() const {
+  const std::vector<std::string>& bounds = of_.kernel.launch_bounds;
+  if (bounds.empty() || of_.kernel.block_dimensions > 1) return std::nullopt;
+  return number_of(bounds.front());
 }
 
 std::string LaunchShapeDraft::variable_of_block(std::size_t i) const {
@@ -207,7 +216,8 @@ std::string LaunchShapeDraft::variable_of_block(std::size_t i) const {
 
 bool LaunchShapeDraft::is_free(std::size_t i, std::int64_t number) const {
   constexpr std::int64_t kWarp = 32;
-  if (!of_.kernel.uses_block_size || !of_.kernel.launch_bounds.empty() || number <= 1) return false;
+  const bool is_bounded = !of_.kernel.launch_bounds.empty() && !most_threads();
+  if (!of_.kernel.uses_block_size || is_bounded || number <= 1) return false;
   const std::string variable = variable_of_block(i);
   if (of_.names.terms_of(*of_.site).overrides(variable) && number == kWarp) return false;
   const bool is_followed = grid_follows(i, number);

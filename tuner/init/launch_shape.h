@@ -50,6 +50,8 @@ class LaunchShapeDraft {
   void vary_extent(const std::string& name, std::size_t i, std::int64_t number);
   /// Returns numbers of threads around one: whole warps where there is one dimension.
   Json values_of_threads(std::int64_t number) const;
+  /// Returns the kernel's launch bound if that is a number and bounds one dimension.
+  std::optional<std::int64_t> most_threads() const;
   /// Returns the host's name for dimension i of the block.
   std::string variable_of_block(std::size_t i) const;
   /// Returns true if other numbers of threads than the host's are worth a try: the kernel reads the

@@ -996,6 +996,20 @@ void run(float* d, float* s, float* e) {
   EXPECT_THAT(left_out_around(source, file, {"other"}), IsEmpty());
 }
 
+TEST(DraftSpace, TriesWholeWarpsUpToTheLaunchBounds) {
+  const auto kernel_of = [](const std::string& bounds) {
+    return Drafted("__global__ void " + bounds +
+                   " ones(float* a, int n) {\n"
+                   "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = 1; }\n"
+                   "void run(float* a, int n) { ones<<<(n + 63) / 64, 64>>>(a, n); }\n")
+        .json()["kernels"][0];
+  };
+  EXPECT_EQ(kernel_of("")["parameters"].dump(), R"({"THREADS":[32,64,128,256]})");
+  EXPECT_EQ(kernel_of("__launch_bounds__(128, 4)")["parameters"].dump(),
+            R"({"THREADS":[32,64,128]})");
+  EXPECT_EQ(kernel_of("__launch_bounds__(MOST)")["block"].dump(), "[64]");
+}
+
 TEST(DraftSpace, TakesTheMembersThatAClassGivesValues) {
   const Drafted drafted(R"cu(
 __global__ void ones(float* a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = 1; }
