@@ -373,31 +373,18 @@ class HostReader {
     if (parts.empty()) return;
     const bool is_do = ParsedSource::kind(cursor) == CXCursor_DoStmt;
     const CXCursor body = is_do ? parts.front() : parts.back();
-    for (const CXCursor part : parts) {
-      // The beginning of `for (int i = 0; ...)`.
-      const bool is_first = clang().getCursorKind(part) == CXCursor_DeclStmt ||
-                            source_.range(part).first == source_.range(cursor).first + 2;
-      if (is_first && !is_do) statement(part, state);
-      break;
-    }
-    HostLoop loop = read_host_loop(source_, cursor, body);
-    const std::set<std::string> assigned = assigned_in(source_, cursor);
+    const TokenRange whole = source_.range(cursor);
+    // The beginning of `for (int i = 0; ...)`.
+    const bool has_beginning = ParsedSource::kind(parts.front()) == CXCursor_DeclStmt ||
+                               source_.range(parts.front()).first == whole.first + 2;
+    if (has_beginning && !is_do) statement(parts.front(), state);
     const std::size_t launched = launches_.size();
     const HostState before = state;
-    std::set<std::string> frozen;
-    for (const auto& [one, other] : loop.swaps) frozen.insert({one, other});
-    const bool is_while = ParsedSource::kind(cursor) == CXCursor_WhileStmt;
-    if (is_while && !loop.counter.empty()) loop.first = state.keep_former(loop.counter);
-    for (const std::string& name : assigned) state.assign(name, std::nullopt);
-    if (!loop.counter.empty()) enter_counting(cursor, loop, state);
-    const std::set<std::string> frozen_before = frozen_;
-    frozen_.insert(frozen.begin(), frozen.end());
-    loop.changes = assigned;
-    loops_.push_back(loop);
-    statement(body, state);
-    loops_.pop_back();
-    frozen_ = frozen_before;
-    for (const std::string& name : assigned) {
+    HostLoop loop = read_host_loop(source_, cursor, body);
+    loop.changes = assigned_in(source_, cursor);
+    enter(cursor, loop, state);
+    repeat(loop, body, state);
+    for (const std::string& name : loop.changes) {
       if (name == loop.counter) {
         state.make_counter(name);
       } else {
@@ -405,9 +392,25 @@ class HostReader {
       }
     }
     // A loop over the program's options leaves the defaults in place.
-    const bool is_over_options =
-        reads_options({source_.range(cursor).first, source_.range(body).first});
+    const bool is_over_options = reads_options({whole.first, source_.range(body).first});
     if (is_over_options && launches_.size() == launched) state = before;
+  }
+
+  /// Forgets what a loop changes, and begins to count.
+  void enter(CXCursor cursor, HostLoop& loop, HostState& state) {
+    const bool is_while = ParsedSource::kind(cursor) == CXCursor_WhileStmt;
+    if (is_while && !loop.counter.empty()) loop.first = state.keep_former(loop.counter);
+    for (const std::string& name : loop.changes) state.assign(name, std::nullopt);
+    if (!loop.counter.empty()) enter_counting(cursor, loop, state);
+  }
+
+  void repeat(const HostLoop& loop, CXCursor body, HostState& state) {
+    const std::set<std::string> frozen_before = frozen_;
+    for (const auto& [one, other] : loop.swaps) frozen_.insert({one, other});
+    loops_.push_back(loop);
+    statement(body, state);
+    loops_.pop_back();
+    frozen_ = frozen_before;
   }
 
   /// The counter of a `while` has a name of its own, as its body changes the variable.
@@ -901,23 +904,33 @@ class HostReader {
     site.template_arguments = name->template_arguments;
     site.line = tokens_[call].line;
     if (is_configured) {
-      const std::string configuration(tokens_[parts[0].end - 1].text);
-      const auto member = [&](const char* of) {
-        return state.value(configuration + "." + of).value_or("");
-      };
-      set_shape(site, member("gridDim"), member("blockDim"), state);
-      site.shared_bytes = member("dynamicSmemBytes");
-      site.arguments = texts(tokens_, {parts.begin() + 2, parts.end()});
-      return site;
+      add_configuration(site, parts, state);
+    } else {
+      add_call(site, parts, state);
+      site.cooperative = tokens_[call].is("cudaLaunchCooperativeKernel");
     }
-    site.cooperative = tokens_[call].is("cudaLaunchCooperativeKernel");
+    return site;
+  }
+
+  void add_configuration(LaunchSite& site, const std::vector<TokenRange>& parts,
+                         const HostState& state) const {
+    const std::string configuration(tokens_[parts[0].end - 1].text);
+    const auto member = [&](const char* of) {
+      return state.value(configuration + "." + of).value_or("");
+    };
+    set_shape(site, member("gridDim"), member("blockDim"), state);
+    site.shared_bytes = member("dynamicSmemBytes");
+    site.arguments = texts(tokens_, {parts.begin() + 2, parts.end()});
+  }
+
+  void add_call(LaunchSite& site, const std::vector<TokenRange>& parts,
+                const HostState& state) const {
     set_shape(site, joined(tokens_, parts[1]), joined(tokens_, parts[2]), state);
     for (const std::string& text : state.list(std::string(tokens_[parts[3].end - 1].text))) {
       const std::size_t address = text.rfind('&');  // `(void*)&n`
       if (address != std::string::npos) site.arguments.push_back(text.substr(address + 1));
     }
     if (parts.size() > 4) site.shared_bytes = joined(tokens_, parts[4]);
-    return site;
   }
 
   void add_surroundings(LaunchSite& site, std::size_t token, const HostState& state) {
