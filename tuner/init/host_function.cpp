@@ -9,6 +9,7 @@
 #include <array>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace smemtune {
@@ -207,6 +208,14 @@ std::vector<KernelParameter> parameters_of(const CppTokens& tokens, const Source
   return parameters;
 }
 
+bool has_kernel(const std::string& source, const std::string& name) {
+  const CppTokens tokens = cpp_tokens(source);
+  return std::ranges::any_of(read_items(tokens).items, [&](const SourceItem& item) {
+    return item.is_kernel && item.body != kNoToken && !item.declares.empty() &&
+           item.declares.front() == name && item.name_space.empty();
+  });
+}
+
 }  // namespace
 
 std::optional<HostFunction> host_function_for(const std::string& source,
@@ -241,9 +250,9 @@ std::optional<HostFunction> host_function_for(const std::string& source,
       const std::string own = name + "_by_one_thread";
       std::string marked = source;
       marked.insert(tokens[item.first].begin, "__host__ __device__ ");
-      return HostFunction{.name = name,
-                          .kernel_name = own,
-                          .source = marked + text_of(own, name, kernel, *matches)};
+      marked += text_of(own, name, kernel, *matches);
+      if (!has_kernel(marked, own)) return std::nullopt;  // A brace before it does not close.
+      return HostFunction{.name = name, .kernel_name = own, .source = std::move(marked)};
     }
   }
   return std::nullopt;

@@ -1488,6 +1488,16 @@ TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   EXPECT_TRUE(none("template <class T> void f_cpu(float* in, float* out, int n) {}\n"));
 }
 
+TEST(HostFunction, IsNoneWhereABraceBehindTheKernelDoesNotClose) {
+  const std::string source =
+      "void f_cpu(const float* in, float* out, int n) {}\n"
+      "__global__ void k(const float* in, float* out, int n) { out[n] = in[0]; }\n"
+      "int main() { if (1) {\n}\n";
+  const KernelFile file = read_kernel_file(FlatSource(source));
+  ASSERT_THAT(file.kernels, SizeIs(1));
+  EXPECT_FALSE(host_function_for(source, file.kernels.front()));
+}
+
 /// Returns the initial contents of `in` of such a kernel.
 std::string begins_with(const std::string& type, const std::string& body) {
   const Json json = Drafted(
