@@ -38,7 +38,7 @@ struct HostLoop {
   std::string bound;
   char operation = '+';  ///< What is done with the step after each turn: one of + - * /.
   std::string step;
-  std::string header;  ///< As written: `while (n > 1)`.
+  std::string header;                  ///< As written: `while (n > 1)`.
   std::set<std::string> changes = {};  ///< Variables that it gives other values.
   /// Pairs that its body swaps, `old` and `next` of `swap(old, next)`.
   std::vector<std::pair<std::string, std::string>> swaps = {};
