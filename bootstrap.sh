@@ -82,7 +82,7 @@ enable_component() {  # enable_component non-free | multiverse
 }
 
 packages=(build-essential cmake ninja-build nlohmann-json3-dev libcli11-dev libsqlite3-dev \
-  zlib1g-dev libssl-dev libsimdjson-dev libboost-context-dev libjs-chart.js)
+  zlib1g-dev libssl-dev libsimdjson-dev libboost-context-dev libclang-dev libjs-chart.js)
 if [ "$action" = test ]; then
   packages+=(libgtest-dev libgmock-dev)
   options=(-DSMEMTUNE_TESTS=ON)

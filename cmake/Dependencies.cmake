@@ -11,6 +11,17 @@ if(simdjson_VERSION VERSION_LESS 3.0)
 endif()
 find_package(Threads REQUIRED)
 
+# init reads CUDA through libclang's C interface: headers only, the library is opened at run time.
+file(GLOB llvm_roots /usr/lib/llvm-*)
+list(SORT llvm_roots COMPARE NATURAL ORDER DESCENDING)
+find_path(CLANG_C_INCLUDE_DIR clang-c/Index.h HINTS ${llvm_roots} PATH_SUFFIXES include)
+if(NOT CLANG_C_INCLUDE_DIR)
+  message(FATAL_ERROR "No clang-c/Index.h found: install libclang-dev")
+endif()
+add_library(smemtune_clang INTERFACE)
+target_include_directories(smemtune_clang SYSTEM INTERFACE "${CLANG_C_INCLUDE_DIR}")
+target_link_libraries(smemtune_clang INTERFACE ${CMAKE_DL_LIBS})
+
 if(SMEMTUNE_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)

@@ -2,6 +2,7 @@
 // device and into double precision, or an InputError says why not.
 
 #include "tuner/core/error.h"
+#include "tuner/init/host_reader.h"
 #include "tuner/init/space_draft.h"
 #include "tuner/source/directive.h"
 #include "tuner/source/host_translation.h"
@@ -19,11 +20,13 @@ using namespace smemtune;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const FlatSource flat(text);
-  const KernelFile all = read_kernel_file(flat);
+  KernelFile all = read_kernel_file(flat);
+  all.launches = read_launches(flat);
   if (!all.kernels.empty()) {
     const std::vector<std::string> kernels = kernels_like(all, all.kernels.front().name);
     const std::set<std::string> only(kernels.begin(), kernels.end());
-    const KernelFile file = read_kernel_file(flat, {}, only);
+    KernelFile file = read_kernel_file(flat, {}, only);
+    file.launches = all.launches;
     draft_space(
         flat, file,
         {.name = "fuzzed", .written_from = "fuzzed.cu", .source = "fuzzed.cu", .kernels = kernels});

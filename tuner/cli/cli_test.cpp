@@ -244,7 +244,7 @@ void scale_cpu(float* out, const float* in, int n) {
   for (int i = 0; i < n; ++i) out[i] = 2 * in[i];
 }
 int main(int argc, char** argv) {
-  int n = atoi(argv[1]);
+  int n = 1 << 20;
   float *in, *out;
   cudaMalloc(&in, n * sizeof(float));
   cudaMalloc(&out, n * sizeof(float));
@@ -478,6 +478,7 @@ __global__ void transpose(float* out, const float* in, int width, int height) {
 }
 
 int main() {
+  const int w = 4096, h = 2048;
   dim3 threads(TILE, TILE);
   transpose<<<dim3(w / TILE, h / TILE), threads>>>(out, in, w, h);
   std::cout << "done" << std::endl;
@@ -492,7 +493,7 @@ TEST_F(CommandLine, WritesASpaceForAKernelThatIsCompletedAndTuned) {
   EXPECT_EQ(init.status, 0) << init.err;
   EXPECT_THAT(init.out, HasSubstr("transpose, line 5, 4 arguments\n"));
   EXPECT_THAT(init.out, HasSubstr("mine.cu, line 2: left out: #include <iostream>\n"));
-  EXPECT_THAT(init.out, HasSubstr("mine.cu, lines 14-18: left out: main\n"));
+  EXPECT_THAT(init.out, HasSubstr("mine.cu, lines 14-19: left out: main\n"));
   EXPECT_THAT(init.out, HasSubstr("/arguments/1/shape/0: TODO: elements of in, such as"));
   EXPECT_THAT(read(folder_ / "mine_kernel.cu"), HasSubstr("#ifndef TILE\n#define TILE 16\n#endif"));
 

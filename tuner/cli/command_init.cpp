@@ -11,6 +11,8 @@
 #include "tuner/core/text.h"
 #include "tuner/core/whole_file.h"
 #include "tuner/init/host_function.h"
+#include "tuner/init/host_reader.h"
+#include "tuner/init/macro_expansion.h"
 #include "tuner/init/space_draft.h"
 #include "tuner/init/space_names.h"
 #include "tuner/source/kernel_file.h"
@@ -237,7 +239,11 @@ void add_init_options(CLI::App& app, InitOptions& options) {
 int run_init(const InitOptions& options) {
   const fs::path share = share_folder();  // If it is missing, nothing is written.
   FlatSource source = read_flat_source(options.source, options.with);
-  const KernelFile all = read_kernel_file(source);
+  const std::string as_written = source.text;
+  source = with_kernel_macros_expanded(std::move(source));
+  const bool is_expanded = source.text != as_written;
+  KernelFile all = read_kernel_file(source);
+  all.launches = read_launches(source);
   const auto [kernels, together] = chosen_kernels(source, all, options);
   std::set<std::string> only(kernels.begin(), kernels.end());
   std::optional<HostFunction> witness;
@@ -246,7 +252,8 @@ int run_init(const InitOptions& options) {
     source.text = witness->source;
     only.insert(witness->kernel_name);
   }
-  const KernelFile file = read_kernel_file(source, {}, only);
+  KernelFile file = read_kernel_file(source, {}, only);
+  file.launches = all.launches;
 
   std::set<std::string> guard;
   for (const auto& numbers : {tunable_numbers(file), problem_numbers(file)}) {
@@ -254,8 +261,8 @@ int run_init(const InitOptions& options) {
       if (!number.is_guarded) guard.insert(number.name);
     }
   }
-  const bool needs_copy =
-      witness || !guard.empty() || std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
+  const bool needs_copy = witness || is_expanded || !guard.empty() ||
+                          std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
   const Files files = files_of(options, needs_copy);
   const DraftRequest request = {.name = space_name(files.space),
                                 .written_from = options.source.filename().string(),
@@ -282,9 +289,17 @@ int run_init(const InitOptions& options) {
     write_out("  " + witness->name +
               "() of the source gives the expected results of small problems\n");
   }
+  // Who names kernels knows what is left out.
+  const std::vector<std::string> left_out = together || !options.kernels.empty()
+                                                ? std::vector<std::string>()
+                                                : left_out_around(source, file, kernels);
+  for (const std::string& line : left_out) write_out("  " + line + "\n");
   for (const std::string& fault : faults) write_out("  " + fault + "\n");
-  write_out((faults.empty() ? "next: smemtune --space " : "then: smemtune --check ") +
-            files.space.string() + "\n");
+  const std::string next = !faults.empty() ? "then: smemtune --check "
+                           : !left_out.empty()
+                               ? "then: complete it, or take kernels by themselves (--kernel): "
+                               : "next: smemtune --space ";
+  write_out(next + files.space.string() + "\n");
   return 0;
 }
 

@@ -9,24 +9,62 @@
 #include <array>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace smemtune {
 namespace {
 
+/// Returns the words of a name in lower case: `sum`, `on`, `host` of `sumOnHost`.
+std::vector<std::string> words_of(const std::string& name) {
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  std::vector<std::string> words(1);
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool begins = i > 0 && is_upper(name[i]) && !is_upper(name[i - 1]);
+    if (name[i] == '_' || begins) words.emplace_back();
+    if (name[i] != '_') words.back() += name[i];
+  }
+  for (std::string& word : words) word = lower_case(word);
+  return words;
+}
+
+template <std::size_t N>
+bool has_word(const std::string& name, const std::array<std::string_view, N>& wanted) {
+  return std::ranges::any_of(words_of(name), [&](const std::string& word) {
+    return std::ranges::find(wanted, word) != wanted.end();
+  });
+}
+
 /// Returns true if a word of the name says that the function is for comparison.
 bool is_for_comparison(const std::string& name) {
-  static constexpr std::array<std::string_view, 9> kWords = {
-      "cpu", "gold", "golden", "ref", "reference", "host", "serial", "sequential", "naive_cpu"};
-  const std::string small = lower_case(name);
-  for (std::size_t begin = 0; begin <= small.size();) {
-    const std::size_t end = std::min(small.find('_', begin), small.size());
-    const std::string_view word = std::string_view(small).substr(begin, end - begin);
-    if (std::ranges::find(kWords, word) != kWords.end()) return true;
-    begin = end + 1;
+  static constexpr std::array<std::string_view, 13> kWords = {
+      "cpu",        "gold",  "golden", "ref",    "reference", "host",    "serial",
+      "sequential", "naive", "seq",    "expect", "expected",  "baseline"};
+  return has_word(name, kWords);
+}
+
+/// Returns true if a word of the name says that the function prepares data or shows them.
+bool is_for_data(const std::string& name) {
+  static constexpr std::array<std::string_view, 18> kWords = {
+      "init", "initialize", "fill", "copy", "print",    "load",   "save", "read",  "write",
+      "rand", "random",     "gen",  "swap", "generate", "create", "make", "clear", "reset"};
+  return has_word(name, kWords);
+}
+
+/// Returns true if a body has a loop and stores to each of these parameters.
+bool computes(const CppTokens& tokens, const SourceItem& item,
+              const std::set<std::string>& results) {
+  std::set<std::string> stored;
+  bool has_loop = false;
+  for (std::size_t i = item.body; i + 1 < item.end; ++i) {
+    has_loop = has_loop || tokens[i].is("for");
+    if (!tokens[i].is_word() || !tokens[i + 1].is("[")) continue;
+    const std::size_t close = closing(tokens, i + 1);
+    if (close + 1 >= item.end) continue;
+    const std::string_view sign = tokens[close + 1].text;
+    if (sign == "=" || sign == "+=" || sign == "*=" || sign == "++") stored.emplace(tokens[i].text);
   }
-  return name.ends_with("CPU") || name.ends_with("Cpu") || name.ends_with("Host") ||
-         name.ends_with("Gold") || name.ends_with("Reference");
+  return has_loop && std::ranges::includes(stored, results);
 }
 
 /// Returns true if a body uses nothing that only the host has. `hosts`: functions that are not
@@ -35,7 +73,8 @@ bool is_plain(const CppTokens& tokens, const SourceItem& item, const std::set<st
   static constexpr std::array<std::string_view, 18> kHosts = {
       "std",    "malloc", "calloc", "free",   "new",    "delete", "fprintf",  "fopen",  "cout",
       "printf", "exit",   "assert", "memset", "memcpy", "rand",   "__host__", "static", "vector"};
-  for (std::size_t i = item.first; i < item.end; ++i) {
+  const bool is_static = tokens[item.first].is("static");  // Of the function, not of a variable.
+  for (std::size_t i = item.first + (is_static ? 1 : 0); i < item.end; ++i) {
     if (std::ranges::find(kHosts, tokens[i].text) != kHosts.end()) return false;
     const bool is_call = i > item.body && i + 1 < item.end && tokens[i + 1].is("(");
     if (is_call && hosts.contains(std::string(tokens[i].text))) return false;
@@ -113,6 +152,32 @@ bool gets_results(const std::vector<std::size_t>& matches, const KernelFunction&
   return any;
 }
 
+/// Returns true if the function is passed everything that the kernel reads or writes, which are
+/// several things.
+bool gets_all(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
+  std::size_t pointers = 0;
+  for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
+    if (kernel.parameters[j].pointers == 0) continue;
+    if (std::ranges::find(matches, j) == matches.end()) return false;
+    ++pointers;
+  }
+  return pointers > 1;
+}
+
+/// Returns the function's parameters that stand for what the kernel writes.
+std::set<std::string> results_of(const std::vector<KernelParameter>& function,
+                                 const std::vector<std::size_t>& matches,
+                                 const KernelFunction& kernel) {
+  std::set<std::string> results;
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    const KernelParameter& parameter = kernel.parameters[matches[i]];
+    const bool is_written =
+        parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
+    if (is_written) results.insert(function[i].name);
+  }
+  return results;
+}
+
 std::string declared(const KernelParameter& parameter) {
   return (parameter.is_const ? "const " : "") + parameter.type +
          std::string(static_cast<std::size_t>(parameter.pointers), '*') + " " + parameter.name;
@@ -131,6 +196,26 @@ std::string text_of(const std::string& name, const std::string& function,
          ") {\n  " + function + "(" + given + ");\n}\n";
 }
 
+/// Returns the parameters of a function; none if one of them cannot be passed by a kernel.
+std::vector<KernelParameter> parameters_of(const CppTokens& tokens, const SourceItem& item) {
+  std::vector<KernelParameter> parameters;
+  const std::size_t close = std::min(closing(tokens, item.list), item.end);
+  for (const TokenRange& part : split(tokens, {item.list + 1, close})) {
+    const auto parameter = kernel_parameter(tokens, part);
+    if (!parameter || parameter->name.empty() || parameter->pointers > 1) return {};
+    parameters.push_back(*parameter);
+  }
+  return parameters;
+}
+
+bool has_kernel(const std::string& source, const std::string& name) {
+  const CppTokens tokens = cpp_tokens(source);
+  return std::ranges::any_of(read_items(tokens).items, [&](const SourceItem& item) {
+    return item.is_kernel && item.body != kNoToken && !item.declares.empty() &&
+           item.declares.front() == name && item.name_space.empty();
+  });
+}
+
 }  // namespace
 
 std::optional<HostFunction> host_function_for(const std::string& source,
@@ -146,28 +231,29 @@ std::optional<HostFunction> host_function_for(const std::string& source,
       hosts.insert(item.declares.begin(), item.declares.end());
     }
   }
-  for (const SourceItem& item : read.items) {
-    const bool is_function = item.body != kNoToken && item.list != kNoToken && !item.is_kernel &&
-                             item.declares.size() == 1 && item.name_space.empty();
-    if (!is_function || tokens[item.first].is("template")) continue;
-    const std::string& name = item.declares.front();
-    if (!is_for_comparison(name) || !is_plain(tokens, item, hosts)) continue;
-    std::vector<KernelParameter> parameters;
-    const std::size_t close = std::min(closing(tokens, item.list), item.end);
-    bool is_known = true;
-    for (const TokenRange& part : split(tokens, {item.list + 1, close})) {
-      const auto parameter = kernel_parameter(tokens, part);
-      is_known = is_known && parameter && !parameter->name.empty() && parameter->pointers < 2;
-      if (is_known) parameters.push_back(*parameter);
+  // One that a name marks, else one that computes from all that the kernel reads.
+  for (const bool by_name : {true, false}) {
+    for (const SourceItem& item : read.items) {
+      const bool is_function = item.body != kNoToken && item.list != kNoToken && !item.is_kernel &&
+                               item.declares.size() == 1 && item.name_space.empty();
+      if (!is_function || tokens[item.first].is("template")) continue;
+      const std::string& name = item.declares.front();
+      if (by_name != is_for_comparison(name) || !is_plain(tokens, item, hosts)) continue;
+      const std::vector<KernelParameter> parameters = parameters_of(tokens, item);
+      if (parameters.empty()) continue;
+      const auto matches = matched(parameters, kernel.parameters);
+      if (!matches || !gets_results(*matches, kernel)) continue;
+      const bool is_certain =
+          by_name || (!is_for_data(name) && gets_all(*matches, kernel) &&
+                      computes(tokens, item, results_of(parameters, *matches, kernel)));
+      if (!is_certain) continue;
+      const std::string own = name + "_by_one_thread";
+      std::string marked = source;
+      marked.insert(tokens[item.first].begin, "__host__ __device__ ");
+      marked += text_of(own, name, kernel, *matches);
+      if (!has_kernel(marked, own)) return std::nullopt;  // A brace before it does not close.
+      return HostFunction{.name = name, .kernel_name = own, .source = std::move(marked)};
     }
-    if (!is_known || parameters.empty()) continue;
-    const auto matches = matched(parameters, kernel.parameters);
-    if (!matches || !gets_results(*matches, kernel)) continue;
-    const std::string own = name + "_by_one_thread";
-    std::string marked = source;
-    marked.insert(tokens[item.first].begin, "__host__ __device__ ");
-    return HostFunction{
-        .name = name, .kernel_name = own, .source = marked + text_of(own, name, kernel, *matches)};
   }
   return std::nullopt;
 }

@@ -186,7 +186,7 @@ std::optional<std::string> HostTerms::resolved(const std::string& text, const Sc
                                                std::size_t frame, Unresolved& rest) const {
   constexpr int kMost = 10;
   if (frame >= terms_.size()) return std::nullopt;
-  std::string ours = without_casts(substituted(text, terms_[frame]));
+  std::string ours = without_suffixes(without_casts(substituted(text, terms_[frame])));
   for (int step = 0; step < kMost; ++step) {
     try {
       Expression::compile(ours, scope);
@@ -206,7 +206,7 @@ std::optional<std::string> HostTerms::resolved(const std::string& text, const Sc
       rest = {.text = ours, .frame = frame};
       return std::nullopt;
     }
-    ours = without_casts(deeper);
+    ours = without_suffixes(without_casts(deeper));
   }
   return std::nullopt;
 }
@@ -254,7 +254,9 @@ std::string HostTerms::in_variables(const std::string& text, std::size_t frame,
     if (!is_opaque(variable->second)) terms.emplace_back(name, enclosed(variable->second));
   }
   for (const auto& [name, value] : variables) {
-    if (name.ends_with(']') || name.ends_with(')')) terms.emplace_back(name, enclosed(value));
+    const bool is_text =
+        name.ends_with(']') || name.ends_with(')') || name.find('.') != std::string::npos;
+    if (is_text) terms.emplace_back(name, enclosed(value));
   }
   return substituted(text, terms);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tuner/core/expression.h"
-#include "tuner/source/launch_sites.h"
+#include "tuner/source/launch_site.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +14,11 @@
 #include <vector>
 
 namespace smemtune {
+
+/// Returns `text` with whole terms (one token or several, such as `a.x`) replaced; unchanged if the
+/// result would be too long for an expression.
+std::string substituted(const std::string& text,
+                        const std::vector<std::pair<std::string, std::string>>& terms);
 
 /// Translates texts of the host into the names of a space: a text that is passed for an argument
 /// becomes the argument's name, and variables become the values that they were given, up to the
@@ -39,6 +44,11 @@ class HostTerms {
   /// Returns a text of that frame in our names; nullopt if it is no expression of them.
   std::optional<std::string> in_our_names(const std::string& text, const Scope& scope,
                                           std::size_t frame = 0) const;
+
+  /// Returns a text of that frame with what the space has other names for replaced.
+  std::string in_terms(const std::string& text, std::size_t frame) const {
+    return substituted(text, terms_[frame]);
+  }
 
   /// Returns the variables of the host, each with its frame, that keep a text from being an
   /// expression of our names: nothing says what they are, or their values cannot be followed. Empty
@@ -81,11 +91,6 @@ class HostTerms {
   const LaunchSite& site_;
   std::vector<Terms> terms_;  ///< Terms of each frame.
 };
-
-/// Returns `text` with whole terms (one token or several, such as `a.x`) replaced; unchanged if the
-/// result would be too long for an expression.
-std::string substituted(const std::string& text,
-                        const std::vector<std::pair<std::string, std::string>>& terms);
 
 /// Returns a text as it reads for whole numbers: without casts, and with `ceil(a / b)` as
 /// ceil_div(a, b).

@@ -162,7 +162,7 @@ class ElementFlow {
       Names names;
       if (tokens_[i].is("(")) {
         names = elements_in({part.first + 1, part.end - 1});
-      } else if (tokens_[i].is_word()) {
+      } else if (tokens_[i].is_word() && (i == 0 || !tokens_[i - 1].is("."))) {
         names = elements_of(part);
       }
       const std::size_t next = std::max(part.end, i + 1);

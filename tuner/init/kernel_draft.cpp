@@ -50,6 +50,7 @@ class Drafter {
   Json draft_launch() {
     add_template_parameters(of_, chosen_);
     const Json block = shape_.block();
+    shape_.keep_within_limits(block);
     const Json grid = shape_.grid(block);
     describe();
     Json launch = {{"entry", entry()}, {"block", block}, {"grid", grid}};
@@ -128,10 +129,13 @@ class Drafter {
 
   /// Returns the repetition of a loop: `i < N / TILE`.
   std::string repeat_of(const SequenceLoop& loop, const Json& block) const {
-    const auto times = shape_.in_our_names(loop.times, block);
-    if (times) return loop.counter + " < " + *times;
-    return "TODO: " + loop.counter + " < how often the host repeats this; before " +
-           of_.source.place(of_.site->line) + " it has " + loop.times;
+    if (!loop.times.empty()) {
+      if (const auto times = shape_.in_our_names(loop.times, block)) {
+        return loop.counter + " < " + *times;
+      }
+    }
+    return "TODO: " + loop.counter + " < how often the host repeats this; " +
+           of_.source.place(loop.line) + " has " + loop.header;
   }
 
  private:

@@ -65,7 +65,7 @@ class ParameterDraft {
         chosen_.defaults[parameter.name] = is_known ? text : words->words.front();
         if (!is_known) chosen_.guessed.push_back(parameter.name);
       } else {
-        add_number_parameter(parameter.name, text);
+        add_number_parameter(parameter.name, text, of_.names.dispatched_values(of_.kernel, i));
       }
     }
   }
@@ -116,8 +116,10 @@ class ParameterDraft {
     return variable == variables.end() ? text : variable->second;
   }
 
-  /// `text`: the value that the host or the default gives.
-  void add_number_parameter(const std::string& name, const std::string& text) {
+  /// `text`: the value that the host or the default gives. `dispatched`: the values that the host
+  /// chooses from.
+  void add_number_parameter(const std::string& name, const std::string& text,
+                            const std::vector<std::int64_t>& dispatched) {
     static constexpr std::array<std::string_view, 2> kThreads = {"thread", "block"};
     std::optional<std::int64_t> value = number_of(text);
     if (!value && of_.site != nullptr && !text.empty()) {
@@ -130,6 +132,12 @@ class ParameterDraft {
                                : of_.kernel.block_dimensions > 1 ? 16
                                                                  : 128;
     add_parameter(name, value.value_or(guess));
+    if (dispatched.size() < 2) return;
+    chosen_.values[name] = dispatched;
+    std::erase_if(chosen_.notes, [&](const std::string& note) {
+      return note.starts_with(name + " has one value");
+    });
+    chosen_.notes.push_back(name + " has the values that the host launches.");
   }
 
   /// Returns the enumeration of this name that has words to choose from, or nullptr.

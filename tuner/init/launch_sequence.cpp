@@ -54,28 +54,49 @@ bool swaps_arguments(const HostLoop& loop, const LaunchSite& site) {
   });
 }
 
-/// Returns the innermost loop around a launch whose counter the launch uses, or that swaps its
-/// arguments.
-std::optional<HostLoop> used_loop(const LaunchSite& site) {
+/// Returns true if a loop around a launch does other work in each turn: the launch uses its counter,
+/// it swaps the arguments, or nothing tells how often it turns.
+bool is_used(const HostLoop& loop, const LaunchSite& site) {
+  if (loop.counter.empty() || swaps_arguments(loop, site)) return true;
   std::vector<std::string> texts = site.arguments;
   texts.insert(texts.end(), site.grid.begin(), site.grid.end());
   texts.insert(texts.end(), site.block.begin(), site.block.end());
-  for (auto loop = site.loops.rbegin(); loop != site.loops.rend(); ++loop) {
-    const bool is_used = std::ranges::any_of(
-        texts, [&](const std::string& text) { return uses(text, loop->counter, site); });
-    if (is_used || swaps_arguments(*loop, site)) return *loop;
-  }
-  return std::nullopt;
+  return std::ranges::any_of(
+      texts, [&](const std::string& text) { return uses(text, loop.counter, site); });
 }
 
 std::string in_parentheses(const std::string& text) {
   return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
 }
 
-/// Returns the number of turns of a loop.
+bool falls(const HostLoop& loop) { return loop.operation == '-' || loop.operation == '/'; }
+
+/// Returns the number of turns of a loop that doubles or halves its counter; empty if it cannot be
+/// said.
+std::string doublings_of(const HostLoop& loop) {
+  if (loop.step != "2") return "";
+  const std::string first = in_parentheses(loop.first);
+  const std::string bound = in_parentheses(loop.bound);
+  if (falls(loop)) {
+    const bool to_zero = (loop.bound == "0" && (loop.compares == ">" || loop.compares == "!=")) ||
+                         (loop.bound == "1" && loop.compares == ">=");
+    const bool to_one = (loop.bound == "1" && (loop.compares == ">" || loop.compares == "!=")) ||
+                        (loop.bound == "2" && loop.compares == ">=");
+    if (to_zero) return "log2(" + loop.first + ") + 1";
+    return to_one ? "log2(" + loop.first + ")" : "";
+  }
+  const std::string ratio = loop.first == "1" ? bound : bound + " / " + first;
+  if (loop.compares == "<=") return "log2(" + ratio + ") + 1";
+  const std::string times = loop.first == "1" ? bound : "ceil_div(" + bound + ", " + first + ")";
+  return loop.compares == "<" ? "log2(2 * " + times + " - 1)" : "";
+}
+
+/// Returns the number of turns of a loop; empty if it cannot be said.
 std::string times_of(const HostLoop& loop) {
-  const std::string low = in_parentheses(loop.falls ? loop.bound : loop.first);
-  const std::string high = in_parentheses(loop.falls ? loop.first : loop.bound);
+  if (loop.counter.empty()) return "";
+  if (loop.operation == '*' || loop.operation == '/') return doublings_of(loop);
+  const std::string low = in_parentheses(falls(loop) ? loop.bound : loop.first);
+  const std::string high = in_parentheses(falls(loop) ? loop.first : loop.bound);
   const std::string length = low == "0" ? without_parentheses(high) : high + " - " + low;
   if (loop.compares == "<=" || loop.compares == ">=") {
     return loop.step == "1" ? length + " + 1"
@@ -86,9 +107,15 @@ std::string times_of(const HostLoop& loop) {
 
 /// Returns the value of the host's counter after `counter` turns of the loop.
 std::string value_of(const HostLoop& loop, const std::string& counter) {
+  if (loop.operation == '*' || loop.operation == '/') {
+    const bool is_power = loop.operation == '*' && loop.first == "1";
+    const std::string factor = "pow2(" + counter + ")";
+    return is_power ? factor
+                    : "(" + in_parentheses(loop.first) + " " + loop.operation + " " + factor + ")";
+  }
   const std::string steps =
       loop.step == "1" ? counter : counter + " * " + in_parentheses(loop.step);
-  if (loop.falls) return "(" + loop.first + " - " + steps + ")";
+  if (falls(loop)) return "(" + loop.first + " - " + steps + ")";
   return loop.first == "0" ? (steps == counter ? counter : "(" + steps + ")")
                            : "(" + in_parentheses(loop.first) + " + " + steps + ")";
 }
@@ -104,7 +131,11 @@ class SequenceReader {
     auto end = first + 1;
     while (end != file.launches.end() && end->follows) ++end;
     for (auto site = begin; site != end; ++site) {
-      if (const auto loop = used_loop(*site)) used_.insert(loop->place);
+      for (const HostLoop& loop : site->loops) {
+        const bool is_innermost = loop == site->loops.back();
+        const bool is_conditional = is_innermost && !site->conditions.empty();
+        if (is_used(loop, *site) || is_conditional) used_.insert(loop.place);
+      }
     }
     for (auto site = begin; site != end && sequence_.sites.size() < kMostLaunches; ++site) {
       add(*site);
@@ -131,11 +162,7 @@ class SequenceReader {
   /// Adds a launch, unless it repeats one before it, as for a measurement.
   void add(LaunchSite site) {
     if (kernel_of(file_, site) == nullptr) return;
-    // The innermost loop that it, or another launch in the loop, uses.
-    std::optional<HostLoop> loop;
-    for (const HostLoop& around : site.loops) {
-      if (used_.contains(around.place)) loop = around;
-    }
+    const std::optional<HostLoop> loop = loop_around(site);
     const bool is_again = std::ranges::any_of(known_, [&](const auto& known) {
       return known.first == loop && known.second.kernel == site.kernel &&
              known.second.arguments == site.arguments && known.second.grid == site.grid;
@@ -146,6 +173,24 @@ class SequenceReader {
     for (const auto& [counter, value] : counters_) replace(site, counter, value);
     sequence_.sites.push_back(std::move(site));
     if (loop) sequence_.loops.back().end = sequence_.sites.size();
+  }
+
+  /// Returns the innermost loop that the launch, or another launch in the loop, uses. Where another
+  /// such loop is around it, or a condition in it, nothing tells how often it is launched.
+  std::optional<HostLoop> loop_around(const LaunchSite& site) const {
+    std::optional<HostLoop> loop;
+    std::string around;
+    for (const HostLoop& one : site.loops) {
+      if (!used_.contains(one.place)) continue;
+      loop = one;
+      around += (around.empty() ? "" : " around ") + one.header;
+    }
+    for (const auto& [line, condition] : site.conditions) around += ", if (" + condition + ")";
+    if (loop && around != loop->header) {
+      loop->header = around;
+      loop->counter.clear();
+    }
+    return loop;
   }
 
   /// Leaves out launches that share no buffer with the wanted kernel, not even through other
@@ -185,12 +230,23 @@ class SequenceReader {
     const std::vector<LaunchSite>& sites = sequence_.sites;
     for (std::size_t i = 0; i + 1 < sites.size(); ++i) {
       const LaunchSite& next = sites[i + 1];
-      if (sites[i].arguments == next.arguments && sites[i].kernel != next.kernel &&
-          writes_only(next) && writes_only(sites[i])) {
+      if (passes_the_same(sites[i], next) && sites[i].kernel != next.kernel && writes_only(next) &&
+          writes_only(sites[i])) {
         return true;
       }
     }
     return false;
+  }
+
+  /// Returns true if two launches pass the same, apart from what they write.
+  bool passes_the_same(const LaunchSite& one, const LaunchSite& other) const {
+    const std::vector<KernelParameter>& parameters = kernel_of(file_, one)->parameters;
+    if (one.arguments.size() != other.arguments.size()) return false;
+    for (std::size_t i = 0; i < std::min(parameters.size(), one.arguments.size()); ++i) {
+      const bool is_output = parameters[i].pointers > 0 && parameters[i].access == Access::written;
+      if (!is_output && one.arguments[i] != other.arguments[i]) return false;
+    }
+    return true;
   }
 
   /// Returns true if a launch reads nothing that it writes.
@@ -207,7 +263,8 @@ class SequenceReader {
       return;
     }
     current_ = loop;
-    const bool counts_alike = loop.first == "0" && loop.step == "1" && !loop.falls;
+    const bool counts_alike =
+        !loop.counter.empty() && loop.first == "0" && loop.step == "1" && loop.operation == '+';
     const std::string number =
         sequence_.loops.empty() ? "" : "_" + std::to_string(sequence_.loops.size() + 1);
     const bool is_free = std::ranges::none_of(
@@ -215,21 +272,37 @@ class SequenceReader {
     const std::string counter = counts_alike && is_free ? loop.counter : "turn" + number;
     sequence_.loops.push_back({.counter = counter,
                                .times = times_of(loop),
+                               .header = loop.header,
+                               .line = loop.line,
                                .first = sequence_.sites.size(),
                                .end = sequence_.sites.size(),
                                .swaps = loop.swaps});
-    counters_[loop.counter] = value_of(loop, counter);
+    if (!loop.counter.empty()) counters_[loop.counter] = value_of(loop, counter);
   }
 
-  /// Replaces the host's counter in the texts of a launch.
+  /// Replaces the host's counter, and variables that are made of it, in the texts of a launch.
   static void replace(LaunchSite& site, const std::string& counter, const std::string& value) {
-    const auto change = [&](std::string& text) { text = substituted(text, {{counter, value}}); };
-    std::ranges::for_each(site.arguments, change);
-    std::ranges::for_each(site.grid, change);
-    std::ranges::for_each(site.block, change);
-    change(site.shared_bytes);
-    site.frames.front().variables.erase(counter);
-    for (auto& [name, text] : site.frames.front().variables) change(text);
+    constexpr int kMostSteps = 8;
+    std::map<std::string, std::string>& variables = site.frames.front().variables;
+    variables.erase(counter);
+    std::vector<std::pair<std::string, std::string>> terms = {{counter, value}};
+    for (int step = 0; step < kMostSteps && !terms.empty(); ++step) {
+      std::vector<std::pair<std::string, std::string>> next;
+      const auto change = [&](std::string& text) {
+        const std::string before = text;
+        text = substituted(text, terms);
+        return text != before;
+      };
+      std::ranges::for_each(site.arguments, change);
+      std::ranges::for_each(site.grid, change);
+      std::ranges::for_each(site.block, change);
+      change(site.shared_bytes);
+      for (auto& [name, text] : variables) {
+        if (change(text)) next.emplace_back(name, in_parentheses(text));
+      }
+      for (const auto& [name, text] : next) variables.erase(name);
+      terms = std::move(next);
+    }
   }
 
   /// Adds a launch's arguments; arguments that are passed by the same text are the same.
@@ -331,6 +404,9 @@ class SequenceReader {
     launch.kernel = whole.name;
     launch.line = sequence_.sites.front().line;
     launch.frames = sequence_.sites.front().frames;
+    for (const LaunchSite& site : sequence_.sites) {
+      launch.loops.insert(launch.loops.end(), site.loops.begin(), site.loops.end());
+    }
     share_variables(launch);
   }
 

@@ -11,8 +11,11 @@ namespace smemtune {
 
 /// A loop `for (i = first; ...)` around launches of a sequence, which use its counter.
 struct SequenceLoop {
-  std::string counter;    ///< Name in the space for the number of turns so far: 0, 1, ...
-  std::string times;      ///< Number of turns, in the host's names.
+  std::string counter;  ///< Name in the space for the number of turns so far: 0, 1, ...
+  /// Number of turns, in the host's names; empty if it cannot be said.
+  std::string times;
+  std::string header;     ///< The loop as the host has it: `while (n > 1)`.
+  std::size_t line = 0;   ///< Line of the header.
   std::size_t first = 0;  ///< Number of the first launch in it...
   std::size_t end = 0;    ///< ... and of the launch behind the last.
   /// Pairs that the host swaps in each turn: at first texts of the host, in the end arguments.

@@ -12,6 +12,8 @@
 namespace smemtune {
 namespace {
 
+constexpr std::int64_t kFewestThreads = 8;  ///< Smaller numbers mostly mean something else.
+
 /// Returns true if a text uses a name.
 bool mentions(const std::string& text, const std::string& name) {
   const std::vector<std::string_view> names = identifiers(text);
@@ -52,7 +54,7 @@ HostTerms LaunchShapeDraft::terms(const Json& block) const {
       terms.add(of_.site->block_name + "." + axis(i), extent);
       if (block.size() == 1) terms.add(of_.site->block_name, extent);
     }
-    const bool is_name = i < of_.site->block.size() && is_identifier(of_.site->block[i]);
+    const bool is_name = i < of_.site->block.size() && !number_of(of_.site->block[i]);
     if (is_name && block[i].is_string()) terms.add(of_.site->block[i], extent);
   }
   for (std::size_t i = 0;
@@ -93,6 +95,25 @@ Json LaunchShapeDraft::block() {
   return block;
 }
 
+void LaunchShapeDraft::keep_within_limits(const Json& block) {
+  constexpr std::int64_t kMostThreads = 1024;
+  for (auto& [name, values] : chosen_.values.items()) {
+    std::int64_t others = 1;  // Threads in the dimensions that are numbers.
+    int dimensions = 0;
+    for (const Json& extent : block) {
+      if (extent.is_number_integer()) others *= extent.get<std::int64_t>();
+      if (extent == name) ++dimensions;
+    }
+    const Json& first = chosen_.defaults[name];
+    if (dimensions == 0 || !first.is_number_integer()) continue;
+    std::erase_if(values.get_ref<Json::array_t&>(), [&](const Json& value) {
+      std::int64_t threads = others;
+      for (int i = 0; i < dimensions; ++i) threads *= value.get<std::int64_t>();
+      return threads > kMostThreads && value != first;
+    });
+  }
+}
+
 std::optional<Json> LaunchShapeDraft::block_of_host() {
   std::map<std::string, Json> extents;
   Json block = Json::array();
@@ -116,7 +137,7 @@ std::optional<Json> LaunchShapeDraft::extent_of_host(std::size_t i) {
   if (!ours) return std::nullopt;
   const auto number = constant_value(*ours);
   if (!number) return Json(*ours);
-  if (const std::string same = parameter_of_extent(*number); !same.empty()) return Json(same);
+  if (const std::string same = parameter_of_extent(i, *number); !same.empty()) return Json(same);
   if (*number > 1 && ignores_dimension(i)) {
     chosen_.notes.push_back(of_.source.place(of_.site->line) + " launches " +
                             std::to_string(*number) + " threads in " + axis(i) +
@@ -126,7 +147,7 @@ std::optional<Json> LaunchShapeDraft::extent_of_host(std::size_t i) {
   if (!is_free(i, *number)) return Json(*number);
   const auto known = chosen_.made_of.find(text);
   if (known != chosen_.made_of.end()) return Json(known->second);
-  const std::string made = add_extent(i, values_around("THREADS", *number, true), *number);
+  const std::string made = add_extent(i, values_of_threads(*number), *number);
   chosen_.made_of.emplace(text, made);
   return Json(made);
 }
@@ -138,15 +159,54 @@ bool LaunchShapeDraft::ignores_dimension(std::size_t i) const {
   return static_cast<int>(i) >= of_.kernel.block_dimensions && is_flat && !counts_otherwise;
 }
 
-std::string LaunchShapeDraft::parameter_of_extent(std::int64_t number) const {
-  std::string found;
+std::string LaunchShapeDraft::parameter_of_extent(std::size_t i, std::int64_t number) {
+  std::vector<std::string> named;
   for (const auto& [name, value] : chosen_.defaults.items()) {
-    if (!value.is_number_integer() || value.get<std::int64_t>() != number) continue;
-    if (!counts_threads(name) || chosen_.own_extents.contains(name)) continue;
-    if (!found.empty()) return "";
-    found = name;
+    const bool is_same = value.is_number_integer() && value.get<std::int64_t>() == number;
+    if (is_same && counts_threads(name) && !chosen_.own_extents.contains(name)) {
+      named.push_back(name);
+    }
   }
+  if (named.size() == 1) return named.front();
+  // The host has the number twice: as a template argument and as the block's extent.
+  std::vector<std::string> passed;
+  for (const TemplateParameter& parameter : of_.kernel.template_parameters) {
+    const Json value = chosen_.defaults.value(parameter.name, Json());
+    if (value.is_number_integer() && value == number) passed.push_back(parameter.name);
+  }
+  const bool is_one = passed.size() == 1;
+  if (number < kFewestThreads || (!is_one && passed.size() != of_.site->block.size())) return "";
+  const std::string found = passed[is_one ? 0 : i];
+  vary_extent(found, i, number);
   return found;
+}
+
+void LaunchShapeDraft::vary_extent(const std::string& name, std::size_t i, std::int64_t number) {
+  const std::string only = name + " has one value";
+  const auto note = std::ranges::find_if(
+      chosen_.notes, [&](const std::string& text) { return text.starts_with(only); });
+  const bool strides = of_.kernel.reached.contains("gridDim");
+  if (note == chosen_.notes.end() || (!strides && !grid_follows(i, number))) return;
+  chosen_.notes.erase(note);
+  chosen_.values[name] = values_of_threads(number);
+}
+
+Json LaunchShapeDraft::values_of_threads(std::int64_t number) const {
+  constexpr std::int64_t kWarp = 32;
+  Json values = values_around("THREADS", number, true);
+  const bool is_line = of_.kernel.block_dimensions == 1 && number >= kWarp;
+  const std::int64_t most = most_threads().value_or(1024);
+  std::erase_if(values.get_ref<Json::array_t&>(), [&](const Json& one) {
+    const bool is_too_large = one.get<std::int64_t>() > most && one != number;
+    return is_too_large || (is_line && one.get<std::int64_t>() < kWarp);
+  });
+  return values;
+}
+
+std::optional<std::int64_t> LaunchShapeDraft::most_threads() const {
+  const std::vector<std::string>& bounds = of_.kernel.launch_bounds;
+  if (bounds.empty() || of_.kernel.block_dimensions > 1) return std::nullopt;
+  return number_of(bounds.front());
 }
 
 std::string LaunchShapeDraft::variable_of_block(std::size_t i) const {
@@ -156,7 +216,8 @@ std::string LaunchShapeDraft::variable_of_block(std::size_t i) const {
 
 bool LaunchShapeDraft::is_free(std::size_t i, std::int64_t number) const {
   constexpr std::int64_t kWarp = 32;
-  if (!of_.kernel.uses_block_size || !of_.kernel.launch_bounds.empty() || number <= 1) return false;
+  const bool is_bounded = !of_.kernel.launch_bounds.empty() && !most_threads();
+  if (!of_.kernel.uses_block_size || is_bounded || number <= 1) return false;
   const std::string variable = variable_of_block(i);
   if (of_.names.terms_of(*of_.site).overrides(variable) && number == kWarp) return false;
   const bool is_followed = grid_follows(i, number);
@@ -174,9 +235,10 @@ bool LaunchShapeDraft::grid_follows(std::size_t i, std::int64_t number) const {
   for (const std::string& extent : of_.site->block) variables.erase(extent);
   constexpr int kMostSteps = 4;
   for (int depth = 0; depth < kMostSteps; ++depth) {
-    const bool names_block =
-        mentions(text, variable_of_block(i)) ||
-        (!of_.site->block_name.empty() && mentions(text, of_.site->block_name));
+    const auto holds = [&](const std::string& term) {
+      return !term.empty() && !number_of(term) && substituted(text, {{term, "of_block"}}) != text;
+    };
+    const bool names_block = holds(variable_of_block(i)) || holds(of_.site->block_name);
     if (names_block || has_number(text, number)) return true;
     const std::string deeper = substituted(text, {variables.begin(), variables.end()});
     if (deeper == text) return false;
@@ -185,16 +247,11 @@ bool LaunchShapeDraft::grid_follows(std::size_t i, std::int64_t number) const {
   return false;
 }
 
-std::string LaunchShapeDraft::add_extent(std::size_t i, Json values, std::int64_t value) {
-  constexpr std::int64_t kMostThreads = 1024;
+std::string LaunchShapeDraft::add_extent(std::size_t i, const Json& values, std::int64_t value) {
   const bool is_single =
       of_.kernel.block_dimensions == 1 && (of_.site == nullptr || of_.site->block.size() < 2);
   const bool is_square =
       of_.site != nullptr && of_.site->block.size() > 1 && of_.site->block[0] == of_.site->block[1];
-  std::erase_if(values.get_ref<Json::array_t&>(), [&](const Json& one) {
-    return is_square && one > value &&
-           one.get<std::int64_t>() > kMostThreads / one.get<std::int64_t>();
-  });
   const std::string name = add_parameter_of_block(
       is_single || is_square ? "THREADS" : "THREADS_" + upper(axis(i)), values, value);
   chosen_.own_extents[name] = value;
@@ -333,13 +390,47 @@ Json LaunchShapeDraft::grid(const Json& block) {
 std::optional<std::string> LaunchShapeDraft::grid_of_host(const std::string& text, std::size_t i,
                                                           const Json& block) const {
   std::optional<std::string> ours = in_our_names(text, block);
-  if (!ours || i >= block.size() || !block[i].is_string()) return ours;
-  const std::string extent = block[i].get<std::string>();
-  const auto number = chosen_.own_extents.find(extent);
-  if (number == chosen_.own_extents.end() || mentions(*ours, extent)) return ours;
-  const std::string less = std::to_string(number->second - 1);
-  return substituted(*ours,
-                     {{std::to_string(number->second), extent}, {less, "(" + extent + " - 1)"}});
+  if (!ours) return ours;
+  for (const auto& [product, number] : products_of_parameters(i, block)) {
+    const std::string wanted = std::to_string(number);
+    const std::string first(identifiers(product).front());
+    if (!has_number(*ours, number) || mentions(*ours, first)) continue;
+    const std::string whole = is_identifier(product) ? product : "(" + product + ")";
+    return substituted(*ours,
+                       {{wanted, whole}, {std::to_string(number - 1), "(" + product + " - 1)"}});
+  }
+  return ours;
+}
+
+/// Returns what a number in the grid may be made of, with the number, the likeliest first: the
+/// block's extent, by itself or with another parameter, then other parameters.
+std::vector<std::pair<std::string, std::int64_t>> LaunchShapeDraft::products_of_parameters(
+    std::size_t i, const Json& block) const {
+  std::vector<std::pair<std::string, std::int64_t>> products;
+  const auto number_of_name = [&](const std::string& name) -> std::int64_t {
+    const Json value = chosen_.defaults.value(name, Json());
+    return value.is_number_integer() ? value.get<std::int64_t>() : 0;
+  };
+  std::vector<std::string> extents;  // The dimension's own first.
+  if (i < block.size()) extents.push_back(extent_text(block[i]));
+  for (const Json& extent : block) extents.push_back(extent_text(extent));
+  for (const std::string& extent : extents) {
+    const std::int64_t threads = number_of_name(extent);
+    if (threads < kFewestThreads && !chosen_.own_extents.contains(extent)) continue;
+    products.emplace_back(extent, threads);
+    for (const auto& [name, value] : chosen_.defaults.items()) {
+      const std::int64_t factor = number_of_name(name);
+      if (factor > 1) products.emplace_back(extent + " * " + name, threads * factor);
+    }
+    if (block.size() > 1) break;
+  }
+  for (const auto& [name, value] : chosen_.defaults.items()) {
+    const bool is_extent = std::ranges::find(extents, name) != extents.end();
+    if (!is_extent && number_of_name(name) >= kFewestThreads) {
+      products.emplace_back(name, number_of_name(name));
+    }
+  }
+  return products;
 }
 
 std::string LaunchShapeDraft::proposed_grid(const std::vector<std::string>& texts, std::size_t i,

@@ -4,6 +4,7 @@
 #include "tuner/core/text.h"
 #include "tuner/init/argument_draft.h"
 #include "tuner/init/definition_draft.h"
+#include "tuner/init/host_terms.h"
 #include "tuner/init/json_layout.h"
 #include "tuner/init/kernel_draft.h"
 #include "tuner/init/launch_sequence.h"
@@ -11,6 +12,8 @@
 #include "tuner/init/space_names.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -78,14 +81,62 @@ Meaning meaning_in(const KernelFile& file, const std::string& name) {
   return is_extent ? Meaning::problem : meaning;
 }
 
+/// Returns true if the host passes the same to two kernels, except for what they write.
+bool is_passed_the_same(const KernelFile& file, const KernelFunction& one,
+                        const KernelFunction& other) {
+  const auto launch_of = [&](const KernelFunction& kernel) {
+    return std::ranges::find(file.launches, last_name(kernel.name), &LaunchSite::kernel);
+  };
+  const auto first = launch_of(one);
+  const auto second = launch_of(other);
+  if (first == file.launches.end() || second == file.launches.end()) return false;
+  if (first->arguments.size() != second->arguments.size() ||
+      first->arguments.size() != one.parameters.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < first->arguments.size(); ++i) {
+    const KernelParameter& parameter = one.parameters[i];
+    const bool is_output =
+        parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
+    if (!is_output && first->arguments[i] != second->arguments[i]) return false;
+  }
+  return true;
+}
+
+/// Returns true if a kernel takes what another takes: parameters of the same types, and the same
+/// names or the same arguments.
+bool takes_the_same(const KernelFile& file, const KernelFunction& one,
+                    const KernelFunction& other) {
+  const auto has_same_type = [](const KernelParameter& a, const KernelParameter& b) {
+    return a.type == b.type && a.pointers == b.pointers;
+  };
+  const auto has_same_name = [](const KernelParameter& a, const KernelParameter& b) {
+    return a.name == b.name;
+  };
+  if (!std::ranges::equal(one.parameters, other.parameters, has_same_type)) return false;
+  return std::ranges::equal(one.parameters, other.parameters, has_same_name) ||
+         is_passed_the_same(file, one, other);
+}
+
+/// Returns the kernel to compare with: one whose name says that it is the plain one, else the
+/// first.
+std::string reference_of(const DraftRequest& request) {
+  static constexpr std::array<std::string_view, 6> kPlain = {"naive",    "simple",    "basic",
+                                                             "baseline", "reference", "plain"};
+  for (const std::string& kernel : request.kernels) {
+    if (holds_any(last_name(kernel), kPlain)) return last_name(kernel);
+  }
+  return last_name(request.kernels.front());
+}
+
 Json verification(const DraftRequest& request) {
   Json verify;
   std::string text = "Every configuration is compared with the default of " +
-                     (request.together ? request.name : last_name(request.kernels.front())) + ".";
+                     (request.together ? request.name : reference_of(request)) + ".";
   if (request.kernels.size() > 1) text += " Remove kernels that compute something else.";
   text += " Worth adding: a definition, and in \"also\" a size that no tile divides.";
   verify["description"] = text;
-  if (request.kernels.size() > 1) verify["reference"] = last_name(request.kernels.front());
+  if (request.kernels.size() > 1) verify["reference"] = reference_of(request);
   return verify;
 }
 
@@ -103,7 +154,7 @@ void add_witness(const DraftRequest& request, const KernelFunction& witness, con
       "On the problems of \"also\" every configuration is compared with " + request.witness_of +
       "() of the source, which one thread runs. Worth adding there: a size that "
       "no tile divides, where the kernels allow for such.";
-  verify["reference"] = last_name(request.kernels.front());
+  verify["reference"] = reference_of(request);
   verify["also"] = Json::array({problem});
   verify["also_reference"] = request.witness;
   Json kernel = {{"name", request.witness},
@@ -131,23 +182,26 @@ bool is_of_the_hardware(const NamedNumber& number) {
          (number.value == kAllLanes && name.ends_with("mask"));
 }
 
-/// Returns " Of the problem, what the source does not say is a guess: N, K."
-std::string guesses_text(const SpaceNames& names) {
-  std::vector<std::string> guesses;
-  for (const auto& [name, value] : names.problem().items()) {
-    if (names.is_guess(name)) guesses.push_back(name);
+/// Returns the problem with a TODO for each name that nothing in the source gives a value.
+Json problem_to_complete(const SpaceNames& names) {
+  Json problem = names.problem();
+  for (auto& [name, value] : problem.items()) {
+    if (!names.is_guess(name)) continue;
+    const std::string example = value.is_string() ? value.get<std::string>() : value.dump();
+    value = "TODO: " + name + " of the problem, such as " + example + ": the source does not say";
   }
-  if (guesses.empty()) return "";
-  return " Of the problem, what the source does not say is a guess: " + joined(guesses, ", ") + ".";
+  return problem;
 }
 
 void add_problem_rows(const SpaceNames& names, SpaceDraft& draft) {
   for (const auto& [name, value] : names.problem().items()) {
+    const bool is_open = names.is_guess(name);
     draft.arguments.push_back({.name = name,
                                .role = "problem",
-                               .shape = value.is_string() ? value.get<std::string>() : value.dump(),
-                               .said_by = names.is_guess(name) ? "nothing" : "the source",
-                               .is_guess = names.is_guess(name)});
+                               .shape = is_open             ? "TODO"
+                                        : value.is_string() ? value.get<std::string>()
+                                                            : value.dump(),
+                               .said_by = is_open ? "nothing" : "the source"});
   }
 }
 
@@ -174,15 +228,12 @@ std::vector<NamedNumber> problem_numbers(const KernelFile& file) {
 }
 
 std::vector<std::string> kernels_like(const KernelFile& file, const std::string& kernel) {
-  const auto same = [](const KernelParameter& a, const KernelParameter& b) {
-    return a.type == b.type && a.name == b.name && a.pointers == b.pointers;
-  };
   constexpr std::size_t kMost = 16;
   const KernelFunction& wanted = kernel_named(file, kernel);
   std::vector<std::string> names;
   for (const KernelFunction& other : file.kernels) {
     if (names.size() == kMost) break;
-    if (!std::ranges::equal(wanted.parameters, other.parameters, same)) continue;
+    if (!takes_the_same(file, wanted, other)) continue;
     if (std::ranges::find(names, other.name) == names.end()) names.push_back(other.name);
   }
   return names;
@@ -199,6 +250,35 @@ std::vector<std::string> kernels_launched_with(const KernelFile& file, const std
     }
   }
   return names;
+}
+
+std::vector<std::string> left_out_around(const FlatSource& source, const KernelFile& file,
+                                         const std::vector<std::string>& kernels) {
+  const auto is_drafted = [&](const LaunchSite& site) {
+    return std::ranges::any_of(
+        kernels, [&](const std::string& name) { return last_name(name) == site.kernel; });
+  };
+  std::map<std::size_t, std::string> lines;  // By the loop.
+  for (const LaunchSite& site : file.launches) {
+    if (!is_drafted(site) || site.loops.empty()) continue;
+    const HostLoop& loop = site.loops.back();
+    std::vector<std::string> others;
+    for (const LaunchSite& other : file.launches) {
+      const bool is_inside = std::ranges::any_of(
+          other.loops, [&](const HostLoop& one) { return one.place == loop.place; });
+      const bool shares = std::ranges::any_of(other.arguments, [&](const std::string& text) {
+        return !number_of(text) && std::ranges::find(site.arguments, text) != site.arguments.end();
+      });
+      const bool is_known = std::ranges::find(others, other.kernel) != others.end();
+      if (is_inside && shares && !is_known && !is_drafted(other)) others.push_back(other.kernel);
+    }
+    if (others.empty()) continue;
+    lines[loop.place] = source.place(loop.line) + ": " + loop.header + " also launches " +
+                        listed(others) + ": what the host does in between is not in the draft";
+  }
+  std::vector<std::string> found;
+  for (const auto& [place, line] : lines) found.push_back(line);
+  return found;
 }
 
 SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
@@ -229,16 +309,19 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   }
   ArgumentDraft arguments = draft_arguments(source, file, names);
   draft.arguments = std::move(arguments.rows);
-  names.need_a_size();
+  const auto is_open = [](const Json& drafted) {
+    return drafted.dump(-1, ' ', false, Json::error_handler_t::replace).find("TODO") !=
+           std::string::npos;
+  };
+  names.need_a_size(is_open(arguments.arguments) || is_open(kernels));
   add_problem_rows(names, draft);
 
   Json root;
   root["name"] = request.name;
   root["description"] = "From " + request.written_from +
                         " by smemtune init. Replace every TODO; smemtune --check lists those "
-                        "that are left." +
-                        guesses_text(names);
-  root["problems"] = Json::array({names.problem()});
+                        "that are left.";
+  root["problems"] = Json::array({problem_to_complete(names)});
   root["cpu_problems"] = Json::array({names.cpu_problem()});
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);

@@ -52,6 +52,11 @@ std::vector<std::string> kernels_like(const KernelFile& file, const std::string&
 /// of their launches; empty if it is launched by itself.
 std::vector<std::string> kernels_launched_with(const KernelFile& file, const std::string& kernel);
 
+/// Returns what the host does around the launches of these kernels and a draft of them leaves out: a
+/// loop that also launches others on the same buffers. Each is a line for people.
+std::vector<std::string> left_out_around(const FlatSource& source, const KernelFile& file,
+                                         const std::vector<std::string>& kernels);
+
 /// Returns a space file for a source, ready to be edited: what the source shows is filled in and
 /// described, what it cannot show is a text that begins with TODO, and a default that is a guess is
 /// marked as one. REQUIRES: the kernels are the file's.

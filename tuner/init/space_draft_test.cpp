@@ -4,6 +4,8 @@
 #include "tuner/config/space_file.h"
 #include "tuner/core/temporary_folder.h"
 #include "tuner/init/host_function.h"
+#include "tuner/init/host_reader.h"
+#include "tuner/init/macro_expansion.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,8 +32,9 @@ class Drafted {
   explicit Drafted(const std::string& source) {
     folder_.write("mine.cu", source);
     folder_.write("share/kernel_templates/none", "");
-    const FlatSource flat(source);
-    const KernelFile file = read_kernel_file(flat);
+    const FlatSource flat = with_kernel_macros_expanded(FlatSource(source));
+    KernelFile file = read_kernel_file(flat);
+    file.launches = read_launches(flat);
     request_ = {.name = "mine",
                 .written_from = "mine.cu",
                 .source = "mine.cu",
@@ -77,20 +80,21 @@ TEST(DraftSpace, OfATemplateNeedsShapesAndAGrid) {
       "    if (first + j * THREADS < n) out[first + j * THREADS] = factor * in[first];\n"
       "  }\n}\n");
   EXPECT_THAT(draft.faults(),
-              ElementsAre(HasSubstr("/arguments/0/shape/0: TODO: elements of in, such as N"),
+              ElementsAre(HasSubstr("/problems/0/T: TODO: T of the problem, such as float"),
+                          HasSubstr("/problems/0/N: TODO: N of the problem, such as 16777216"),
+                          HasSubstr("/arguments/0/shape/0: TODO: elements of in, such as N"),
                           HasSubstr("/arguments/1/shape/0: TODO: elements of out"),
                           HasSubstr("/arguments/2/value: TODO: value of factor, such as 0.5"),
                           HasSubstr("/kernels/0/grid/0: TODO: blocks in x, such as ceil_div(N, ")));
   const Json json = draft.json();
-  EXPECT_EQ(json["problems"][0].dump(), R"({"T":"float","N":16777216})");
-  EXPECT_THAT(json["description"].get<std::string>(),
-              HasSubstr("what the source does not say is a guess: T, N."));
   EXPECT_EQ(json["arguments"][0]["role"], "input");
   EXPECT_EQ(json["arguments"][1]["role"], "output");
   EXPECT_EQ(json["arguments"][3]["value"], "N");
   EXPECT_EQ(json["kernels"][0]["entry"], "scale<T, THREADS, ITEMS>");
   EXPECT_EQ(json["kernels"][0]["block"].dump(), R"(["THREADS"])");
-  draft.decide({{"/arguments/0/shape/0", "N"},
+  draft.decide({{"/problems/0/T", "float"},
+                {"/problems/0/N", 4096},
+                {"/arguments/0/shape/0", "N"},
                 {"/arguments/1/shape/0", "N"},
                 {"/arguments/2/value", 0.5},
                 {"/kernels/0/grid/0", "ceil_div(N, THREADS * ITEMS)"}});
@@ -117,7 +121,7 @@ TEST(DraftSpace, OfMacrosTakesTheBlockFromTheHostsLaunch) {
   const Json& kernel = json["kernels"][0];
   EXPECT_EQ(kernel["pass"], "define");
   EXPECT_EQ(kernel["block"].dump(), R"(["TILE","TILE"])");
-  EXPECT_EQ(kernel["parameters"].dump(), R"({"TILE":[4,8,16,32,64],"STRANGE":[3]})");
+  EXPECT_EQ(kernel["parameters"].dump(), R"({"TILE":[4,8,16,32],"STRANGE":[3]})");
   EXPECT_EQ(kernel["default"]["TILE"], 16);
   EXPECT_THAT(kernel["description"].get<std::string>(),
               HasSubstr("float s[TILE + 2 * RADIUS][TILE]"));
@@ -127,7 +131,7 @@ TEST(DraftSpace, OfMacrosTakesTheBlockFromTheHostsLaunch) {
   EXPECT_TRUE(json["problems"][0].contains("H"));
   // A macro N would replace the kernel's own argument.
   EXPECT_EQ(json["arguments"][3]["value"], "PROBLEM_N");
-  EXPECT_THAT(draft.faults(), SizeIs(2));
+  EXPECT_THAT(draft.faults(), SizeIs(4)) << "two sizes, and the elements of two arrays";
   EXPECT_THAT(draft.faults(), Each(HasSubstr("TODO: ")));
 }
 
@@ -321,7 +325,8 @@ TEST(DraftSpace, MakesTexturesOfTextureObjects) {
   EXPECT_THAT(
       draft.faults(),
       testing::Contains(HasSubstr("/arguments/1/type: TODO: type of the texels that tex1Dfetch")));
-  draft.decide({{"/arguments/0/shape/0", "N"},
+  draft.decide({{"/problems/0/N", 4096},
+                {"/arguments/0/shape/0", "N"},
                 {"/arguments/1/type", "unsigned char"},
                 {"/arguments/1/shape/0", "N"},
                 {"/arguments/2/shape/0", "N"},
@@ -363,7 +368,7 @@ TEST(DraftSpace, MakesOneKernelOfLaunchesInALoop) {
       << "the host says how large the matrix is";
   const Json& kernel = json["kernels"][0];
   EXPECT_EQ(kernel["name"], "mine");
-  EXPECT_EQ(kernel["parameters"].dump(), R"({"BLOCK_SIZE":[4,8,16,32,64]})");
+  EXPECT_EQ(kernel["parameters"].dump(), R"({"BLOCK_SIZE":[4,8,16,32]})");
   ASSERT_THAT(kernel["launches"], SizeIs(2));
   const Json& loop = kernel["launches"][0];
   EXPECT_EQ(loop["repeat"], "turn < ceil_div(DIM - BLOCK_SIZE, BLOCK_SIZE)");
@@ -383,7 +388,7 @@ TEST(DraftSpace, PassesWhatSeveralKernelsShareOnce) {
       "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) a[i] = in[i];\n}\n"
       "__global__ void second(float* out, float* in, int n, int step) {\n"
       "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = in[i] + step;\n}\n"
-      "void run(int n) {\n  int threads = 128;\n  cudaMalloc(&x, n * sizeof(float));\n"
+      "void run() {\n  int n = 4096, threads = 128;\n  cudaMalloc(&x, n * sizeof(float));\n"
       "  cudaMalloc(&y, n * sizeof(float));\n  cudaMalloc(&z, n * sizeof(float));\n"
       "  first<<<(n + threads - 1) / threads, threads>>>(y, x, n);\n"
       "  second<<<(n + threads - 1) / threads, threads>>>(z, y, n, 7);\n"
@@ -429,7 +434,8 @@ __global__ void cached(float* out, const float* taps, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = table[0];
 }
-void run(int kind, int n) {
+void run(int kind) {
+  const int n = 4096;
   float *d_out, *d_taps;
   cudaMalloc(&d_out, n * sizeof(float));
   cudaMalloc(&d_taps, 9 * sizeof(float));
@@ -733,13 +739,15 @@ TEST(DraftSpace, KnowsWhatStructsAreMadeOf) {
 
 TEST(DraftSpace, OfAStructAsksForItsSize) {
   Drafted draft("struct P { int a; void f(); };\n__global__ void f(P* p, P q) { p[0] = q; }\n");
-  EXPECT_THAT(draft.faults(), ElementsAre(HasSubstr("/arguments/0/type: TODO: bytes(SIZE)"),
+  EXPECT_THAT(draft.faults(), ElementsAre(HasSubstr("/problems/0/N: TODO: N of the problem"),
+                                          HasSubstr("/arguments/0/type: TODO: bytes(SIZE)"),
                                           HasSubstr("/arguments/0/shape/0: TODO"),
                                           HasSubstr("/arguments/1/type: TODO: bytes(SIZE)"),
                                           HasSubstr("/arguments/1/value: TODO: zero, or file"),
                                           HasSubstr("/kernels/0/block/0: TODO"),
                                           HasSubstr("/kernels/0/grid/0: TODO")));
-  draft.decide({{"/arguments/0/type", "bytes(4)"},
+  draft.decide({{"/problems/0/N", 4096},
+                {"/arguments/0/type", "bytes(4)"},
                 {"/arguments/0/shape/0", "N"},
                 {"/arguments/1/type", "bytes(4)"},
                 {"/arguments/1/value", "zero"},
@@ -809,6 +817,280 @@ TEST(DraftSpace, ReadsTheHostUpToMain) {
   EXPECT_EQ(sixth["block"].dump(), R"([32,"THREADS / 32"])");
   EXPECT_EQ(sixth["grid"].dump(), R"json(["ceil_div(PROBLEM_N, (THREADS / 32))"])json");
   EXPECT_THAT(draft.faults(), IsEmpty());
+}
+
+/// A kernel that takes its block's size as a template parameter, and main() with this launch.
+std::string doubling(const std::string& name, const std::string& launch) {
+  return "template <int " + name +
+         "> __global__ void dbl(float* o, const float* a, int n) {\n"
+         "  int i = blockIdx.x * " +
+         name +
+         " + threadIdx.x; if (i < n) o[i] = 2.f * a[i]; }\n"
+         "int main() {\n  int n = 1 << 20; float *a, *b;\n  cudaMalloc(&a, n * sizeof(float)); "
+         "cudaMalloc(&b, n * sizeof(float));\n  " +
+         launch + "\n}\n";
+}
+
+TEST(DraftSpace, VariesBlockAndGridTogetherWhateverTheParameterIsCalled) {
+  for (const std::string name : {"BLOCK_SIZE", "TPB", "NT", "BS"}) {
+    const Drafted draft(doubling(name, "dbl<256><<<(n + 255) / 256, 256>>>(b, a, n);"));
+    const Json kernel = draft.json()["kernels"][0];
+    EXPECT_EQ(kernel["parameters"].dump(), "{\"" + name + "\":[64,128,256,512,1024]}");
+    EXPECT_EQ(kernel["block"], Json({name}));
+    EXPECT_EQ(kernel["grid"], Json({"(N + (" + name + " - 1)) / " + name}));
+    EXPECT_THAT(draft.faults(), IsEmpty());
+  }
+  const Json variable =
+      Drafted(doubling("TPB", "constexpr int T = 256; dbl<T><<<(n + T - 1) / T, T>>>(b, a, n);"))
+          .json()["kernels"][0];
+  EXPECT_EQ(variable["block"], Json({"TPB"}));
+  EXPECT_EQ(variable["grid"], Json({"(N + TPB - 1) / TPB"}));
+  const Json plain =
+      Drafted(
+          "__global__ void dbl(float* o, const float* a, int n) {\n"
+          "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) o[i] = 2.f * a[i]; }\n"
+          "int main() {\n  int n = 1 << 20; float *a, *b;\n"
+          "  dbl<<<(n + 255) / 256, 256>>>(b, a, n);\n}\n")
+          .json()["kernels"][0];
+  EXPECT_EQ(plain["block"], Json({"THREADS"}));
+  EXPECT_EQ(plain["grid"], Json({"(N + (THREADS - 1)) / THREADS"}));
+  const Json fixed =
+      Drafted(doubling("TPB", "dbl<256><<<4096, 256>>>(b, a, n);")).json()["kernels"][0];
+  EXPECT_EQ(fixed["parameters"]["TPB"], Json({256})) << "the grid would not follow";
+}
+
+TEST(DraftSpace, TakesTheValuesOfASwitchOverInstantiations) {
+  const Drafted draft(R"cu(
+template <int TPB> __global__ void scale2(float* o, const float* a, int n) {
+  int i = blockIdx.x * TPB + threadIdx.x;
+  if (i < n) o[i] = 2.f * a[i];
+}
+void run(float* o, const float* a, int n, int threads) {
+  int blocks = (n + threads - 1) / threads;
+  switch (threads) {
+    case 64: scale2<64><<<blocks, threads>>>(o, a, n); break;
+    case 256: scale2<256><<<blocks, threads>>>(o, a, n); break;
+    case 1024: scale2<1024><<<blocks, threads>>>(o, a, n); break;
+  }
+}
+int main() {
+  int n = 1 << 20; float *a, *b;
+  cudaMalloc(&a, n * sizeof(float)); cudaMalloc(&b, n * sizeof(float));
+  run(b, a, n, 256);
+}
+)cu");
+  const Json kernel = draft.json()["kernels"][0];
+  EXPECT_EQ(kernel["parameters"].dump(), R"({"TPB":[64,256,1024]})");
+  EXPECT_EQ(kernel["default"]["TPB"], 256);
+  EXPECT_EQ(kernel["block"], Json({"TPB"}));
+  EXPECT_EQ(kernel["grid"], Json({"(N + TPB - 1) / TPB"}));
+  EXPECT_THAT(draft.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, TakesTheValuesOfAnIfOverInstantiations) {
+  const Drafted draft(R"cu(
+template <int TPB, int ITEMS> __global__ void scale2(float* o, const float* a, int n) {
+  int b = blockIdx.x * TPB * ITEMS + threadIdx.x;
+  for (int k = 0; k < ITEMS; ++k) if (b + k * TPB < n) o[b + k * TPB] = 2.f * a[b + k * TPB];
+}
+void run(float* o, const float* a, int n, int major) {
+  if (major >= 8) scale2<512, 8><<<(n + 4095) / 4096, 512>>>(o, a, n);
+  else scale2<128, 4><<<(n + 511) / 512, 128>>>(o, a, n);
+}
+int main() {
+  int n = 1 << 20; float *a, *b;
+  cudaMalloc(&a, n * sizeof(float)); cudaMalloc(&b, n * sizeof(float)); run(b, a, n, 9);
+}
+)cu");
+  const Json kernel = draft.json()["kernels"][0];
+  EXPECT_EQ(kernel["parameters"].dump(), R"({"TPB":[128,512],"ITEMS":[4,8]})");
+  EXPECT_EQ(kernel["block"], Json({"TPB"}));
+  EXPECT_EQ(kernel["grid"], Json({"(N + (TPB * ITEMS - 1)) / (TPB * ITEMS)"}));
+  EXPECT_THAT(draft.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, ReadsMacrosForKernelsAndLaunches) {
+  const Drafted called(R"cu(
+#define CHECK(x) do { cudaError_t e = (x); if (e) return 1; } while (0)
+#define KERNEL extern "C" __global__ void
+#define BLOCK 128
+KERNEL __launch_bounds__(BLOCK) saxpy(float a, const float* __restrict__ x, float* __restrict__ y, size_t n) {
+  for (size_t i = blockIdx.x * size_t(BLOCK) + threadIdx.x; i < n; i += size_t(gridDim.x) * BLOCK) y[i] = a * x[i] + y[i];
+}
+int main() {
+  size_t n = 1u << 22; float a = 2.f, *x, *y;
+  CHECK(cudaMalloc((void**)&x, n * sizeof(*x))); CHECK(cudaMalloc((void**)&y, n * sizeof(float)));
+  void* args[] = { &a, &x, &y, &n };
+  CHECK(cudaLaunchKernel((const void*)saxpy, dim3(132 * 4), dim3(BLOCK), args, 0, nullptr));
+}
+)cu");
+  const Json json = called.json();
+  EXPECT_EQ(json["problems"][0]["N"], 1 << 22);
+  EXPECT_EQ(json["arguments"][0]["value"], 2.0);
+  EXPECT_EQ(json["arguments"][1]["shape"], Json({"N"}));
+  EXPECT_EQ(json["kernels"][0]["entry"], "saxpy");
+  EXPECT_EQ(json["kernels"][0]["block"], Json({"BLOCK"}));
+  EXPECT_EQ(json["kernels"][0]["grid"], Json({"132 * 4"}));
+  const Json launched = Drafted(R"cu(
+#define TILE_DIM 16
+#define LAUNCH(K, G, B, ...) K<<<G, B>>>(__VA_ARGS__)
+__global__ void fill(float* out, int M, int N) {
+  int r = blockIdx.y * TILE_DIM + threadIdx.y, c = blockIdx.x * TILE_DIM + threadIdx.x;
+  if (r < M && c < N) out[r * N + c] = 1;
+}
+int main() {
+  int M = 512, N = 384; float* c;
+  cudaMalloc(&c, M * N * 4);
+  dim3 blk(TILE_DIM, TILE_DIM), grd((N + TILE_DIM - 1) / TILE_DIM, (M + TILE_DIM - 1) / TILE_DIM);
+  LAUNCH(fill, grd, blk, c, M, N);
+}
+)cu")
+                            .json();
+  EXPECT_EQ(launched["kernels"][0]["block"], Json({"TILE_DIM", "TILE_DIM"}));
+  EXPECT_THAT(launched["kernels"][0]["grid"][0].get<std::string>(), HasSubstr("/ TILE_DIM"));
+  EXPECT_EQ(launched["arguments"][0]["shape"], Json({"PROBLEM_M * PROBLEM_N"}));
+}
+
+/// A kernel that merges steps, and a host with this loop around its launch.
+std::string merging(const std::string& body) {
+  return "__global__ void merge(float* d, int n, int j, int k) {\n"
+         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) d[i] += j + k;\n}\n"
+         "int main() {\n  int n = 4096; float* d;\n  cudaMalloc(&d, n * sizeof(float));\n" +
+         body + "\n}\n";
+}
+
+TEST(DraftSpace, RepeatsWhatDoublesAndHalves) {
+  const Json doubles =
+      Drafted(merging("for (int k = 1; k < n; k <<= 1) merge<<<n / 64, 64>>>(d, n, 0, k);")).json();
+  EXPECT_EQ(doubles["kernels"][0]["launches"][0]["repeat"], "turn < log2(2 * N - 1)");
+  EXPECT_EQ(doubles["arguments"][3]["value"], "pow2(turn)");
+  const Drafted halves(
+      merging("int m = n; while (m > 1) { m /= 2; merge<<<(m + 63) / 64, 64>>>(d, m, 0, 0); }"));
+  const Json loop = halves.json()["kernels"][0]["launches"][0];
+  EXPECT_EQ(loop["repeat"], "turn < log2(N)");
+  EXPECT_EQ(loop["launches"][0]["grid"][0], "((((N / pow2(turn))) / 2) + (THREADS - 1)) / THREADS");
+  EXPECT_THAT(halves.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, NamesLaunchesThatALoopHasBesidesTheOneThatIsDrafted) {
+  const FlatSource source(R"cu(
+__global__ void sum(const float* d, float* s) { atomicAdd(s, d[threadIdx.x]); }
+__global__ void scale(float* d, float by) { d[threadIdx.x] *= by; }
+__global__ void other(float* e) { e[threadIdx.x] = 1; }
+void run(float* d, float* s, float* e) {
+  float total;
+  for (int step = 0; step < 100; ++step) {
+    sum<<<1, 64>>>(d, s);
+    cudaMemcpy(&total, s, 4, cudaMemcpyDeviceToHost);
+    scale<<<1, 64>>>(d, 1 / total);
+    other<<<1, 64>>>(e);
+  }
+}
+)cu");
+  KernelFile file = read_kernel_file(source);
+  file.launches = read_launches(source);
+  EXPECT_THAT(
+      left_out_around(source, file, {"sum"}),
+      ElementsAre("line 7: for (int step = 0; step < 100; ++step) also launches scale: what "
+                  "the host does in between is not in the draft"));
+  EXPECT_THAT(left_out_around(source, file, {"other"}), IsEmpty());
+}
+
+TEST(DraftSpace, TriesWholeWarpsUpToTheLaunchBounds) {
+  const auto kernel_of = [](const std::string& bounds) {
+    return Drafted("__global__ void " + bounds +
+                   " ones(float* a, int n) {\n"
+                   "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = 1; }\n"
+                   "void run(float* a, int n) { ones<<<(n + 63) / 64, 64>>>(a, n); }\n")
+        .json()["kernels"][0];
+  };
+  EXPECT_EQ(kernel_of("")["parameters"].dump(), R"({"THREADS":[32,64,128,256]})");
+  EXPECT_EQ(kernel_of("__launch_bounds__(128, 4)")["parameters"].dump(),
+            R"({"THREADS":[32,64,128]})");
+  EXPECT_EQ(kernel_of("__launch_bounds__(MOST)")["block"].dump(), "[64]");
+}
+
+TEST(DraftSpace, TakesTheMembersThatAClassGivesValues) {
+  const Drafted drafted(R"cu(
+__global__ void ones(float* a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = 1; }
+struct Config { int count = 5000; int threads = 128; };
+void run(const Config& c, float* a) { ones<<<(c.count + c.threads - 1) / c.threads, c.threads>>>(a, c.count); }
+int main() {
+  Config c; float* a;
+  cudaMalloc(&a, c.count * sizeof(float));
+  run(c, a);
+}
+)cu");
+  EXPECT_EQ(drafted.json()["problems"][0].dump(), R"({"N":5000})");
+  EXPECT_EQ(drafted.json()["kernels"][0]["default"]["THREADS"], 128);
+  EXPECT_THAT(drafted.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, MakesASizeOfAVariableThatAllocates) {
+  const Drafted drafted(R"cu(
+__global__ void ones(float* a, int step) { a[blockIdx.x * blockDim.x + threadIdx.x] = step; }
+void run(int count) {
+  float* a; size_t bytes = count * sizeof(float);
+  cudaMalloc(&a, bytes);
+  ones<<<count / 128, 128>>>(a, 3);
+}
+int main() { run(1 << 18); }
+)cu");
+  EXPECT_EQ(drafted.json()["problems"][0].dump(), R"({"COUNT":262144})");
+  EXPECT_EQ(drafted.json()["arguments"][0]["shape"], Json({"COUNT"}));
+  EXPECT_EQ(drafted.json()["kernels"][0]["grid"], Json({"COUNT / THREADS"}));
+  EXPECT_THAT(drafted.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, TakesTypesOfATemplateFromWhatIsPassed) {
+  const Json given = Drafted(R"cu(
+template <class T, int SIZE> __global__ void fill(T* a) { a[blockIdx.x * SIZE + threadIdx.x] = 1; }
+template <class U> void run(U* a) { fill<U, 64><<<4, 64>>>(a); }
+int main() { int* a; cudaMalloc(&a, 256 * sizeof(int)); run<int>(a); }
+)cu")
+                         .json();
+  EXPECT_EQ(given["problems"][0]["T"], "int");
+  const Json deduced = Drafted(R"cu(
+typedef double real;
+template <class T> __global__ void fill(T* a, int n) { if (threadIdx.x < n) a[threadIdx.x] = 1; }
+int main() { real* a; cudaMalloc(&a, 256 * sizeof(real)); fill<<<1, 256>>>(a, 256); }
+)cu")
+                           .json();
+  EXPECT_EQ(deduced["problems"][0]["T"], "double");
+}
+
+TEST(DraftSpace, AsksWhereItCannotSayHowOftenTheHostRepeats) {
+  for (const auto& [body, said] : std::map<std::string, std::string>{
+           {"for (int k = 2; k <= n; k *= 2)\n  for (int j = k / 2; j > 0; j /= 2)\n"
+            "    merge<<<n / 64, 64>>>(d, n, j, k);",
+            "for (int k = 2; k <= n; k *= 2) around for (int j = k / 2; j > 0; j /= 2)"},
+           {"while (is_changed(d)) merge<<<n / 64, 64>>>(d, n, 0, 0);", "while (is_changed(d))"},
+           {"for (int k = 0; k < 9; ++k) { if (k % 2) merge<<<n / 64, 64>>>(d, n, 0, 0); }",
+            "if (k % 2)"}}) {
+    const Drafted draft(merging(body));
+    EXPECT_THAT(draft.faults(),
+                testing::Contains(AllOf(HasSubstr("repeat: TODO"), HasSubstr(said))));
+    EXPECT_EQ(draft.json()["problems"][0].dump(), R"({"N":4096})") << "a counter is no size";
+  }
+}
+
+TEST(DraftSpace, KeepsWhatReassignedVariablesWere) {
+  const Drafted draft(R"cu(
+#define BS 16
+__global__ void step(int* m, int cols, int width) { m[blockIdx.x * BS + threadIdx.x] = cols + width; }
+int main(int argc, char** argv) {
+  int cols = 2048;
+  cols = cols + 1;
+  int* m;
+  cudaMalloc(&m, cols * sizeof(int));
+  int width = (cols - 1) / BS;
+  step<<<width, BS>>>(m, cols, width);
+}
+)cu");
+  const Json json = draft.json();
+  EXPECT_EQ(json["problems"][0]["COLS"], 2049);
+  EXPECT_EQ(json["kernels"][0]["grid"], Json({"(COLS - 1) / BS"}));
+  EXPECT_EQ(json["arguments"][2]["value"], "(COLS - 1) / BS");
 }
 
 TEST(DraftSpace, SaysThatABlockIsAGuessWhereNothingLaunchesTheKernel) {
@@ -893,7 +1175,10 @@ TEST(DraftSpace, MakesSizesOfWhatTheHostReadsElsewhere) {
       "  cudaMalloc(&p, AREA(LANES, length) * sizeof(float));\n"
       "  k<<<(length + 127) / 128, 128>>>(o, p, 1000);\n}\n");
   const Json json = drafted.json();
-  EXPECT_EQ(json["problems"][0].dump(), R"({"LANES":64,"N":1000,"LENGTH":1024})");
+  EXPECT_EQ(json["problems"][0]["LANES"], 64);
+  EXPECT_EQ(json["problems"][0]["N"], 1000);
+  EXPECT_THAT(json["problems"][0]["LENGTH"].get<std::string>(),
+              HasSubstr("TODO: LENGTH of the problem, such as 1024"));
   EXPECT_EQ(json["arguments"][0]["shape"].dump(), R"(["LENGTH"])");
   EXPECT_EQ(json["arguments"][1]["shape"].dump(), R"j(["LANES * LENGTH"])j");
   EXPECT_EQ(json["kernels"][0]["grid"].dump(), R"j(["(LENGTH + (THREADS - 1)) / THREADS"])j");
@@ -919,6 +1204,7 @@ TEST(DraftSpace, TakesSizesFromContainersCopiesAndPitches) {
 
 TEST(DraftSpace, TakesSizesFromWhatTheHostHasItself) {
   const Drafted drafted(
+      "#include <vector>\n"
       "__global__ void k(float* a, float* b, float* c, int* d, float* e, float* one, int n) {\n"
       "  a[n] = one[0];\n}\n"
       "void run(int n) {\n"
@@ -1146,6 +1432,48 @@ TEST(HostFunction, IsFoundByItsNameAndTakesTheKernelsArguments) {
                 "n) {\n  add_cpu(n, (float*)d_in, (float*)d_out);\n}"));
 }
 
+TEST(DraftSpace, ComparesWithTheNaiveKernelThatIsLaunchedWithTheSame) {
+  const Json json = Drafted(R"cu(
+__global__ void tiled(float* c, const float* a, int n) { c[threadIdx.x] = a[threadIdx.x] + n; }
+__global__ void naive_add(float* out, const float* in, int count) { out[threadIdx.x] = in[threadIdx.x] + count; }
+__global__ void other(float* out, const float* in, int shift) { out[threadIdx.x] = in[threadIdx.x] * shift; }
+int main() {
+  int n = 64;
+  tiled<<<1, 64>>>(d_c, d_a, n);
+  cudaDeviceSynchronize();
+  naive_add<<<1, 64>>>(d_expected, d_a, n);
+  cudaMemcpy(h, d_c, 256, cudaMemcpyDeviceToHost);
+  other<<<1, 64>>>(d_c, d_b, 3);
+}
+)cu")
+                        .json();
+  ASSERT_THAT(json["kernels"], SizeIs(2));
+  EXPECT_EQ(json["kernels"][1]["entry"], "naive_add");
+  EXPECT_EQ(json["verify"]["reference"], "naive_add");
+}
+
+TEST(HostFunction, NeedsNoNameWhereItComputesFromAllThatTheKernelReads) {
+  const std::string kernel =
+      "__global__ void k(const float* in, float* out, int n) { out[n] = in[0]; }\n";
+  const auto found = [&](const std::string& function) {
+    const std::string source = function + kernel;
+    const auto host =
+        host_function_for(source, read_kernel_file(FlatSource(source)).kernels.front());
+    return host ? host->name : "";
+  };
+  const std::string body =
+      "(const float* a, float* b, int n) { for (int i = 0; i < n; ++i) b[i] = a[i]; }\n";
+  EXPECT_EQ(found("static void twice" + body), "twice");
+  EXPECT_EQ(found("void initData" + body), "");
+  EXPECT_EQ(found("void twice(const float* a, float* b, int n) { for (int i = 0; i < n; ++i) if "
+                  "(b[i] != a[i]) n = 0; }\n"),
+            "")
+      << "it only compares";
+  EXPECT_EQ(found("void twice(float* b, int n) { for (int i = 0; i < n; ++i) b[i] = 1; }\n"), "");
+  EXPECT_EQ(found("void twiceOnHost(const float* a, float* b, int n) { b[n] = a[0]; }\n"),
+            "twiceOnHost");
+}
+
 TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   const auto none = [](const std::string& function) {
     const std::string source =
@@ -1158,6 +1486,16 @@ TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   EXPECT_TRUE(none("void f_cpu(double* in, float* out, int n) {}\n"));
   EXPECT_TRUE(none("void f_cpu(float* in, float* out, int n) { malloc(4); }\n"));
   EXPECT_TRUE(none("template <class T> void f_cpu(float* in, float* out, int n) {}\n"));
+}
+
+TEST(HostFunction, IsNoneWhereABraceBehindTheKernelDoesNotClose) {
+  const std::string source =
+      "void f_cpu(const float* in, float* out, int n) {}\n"
+      "__global__ void k(const float* in, float* out, int n) { out[n] = in[0]; }\n"
+      "int main() { if (1) {\n}\n";
+  const KernelFile file = read_kernel_file(FlatSource(source));
+  ASSERT_THAT(file.kernels, SizeIs(1));
+  EXPECT_FALSE(host_function_for(source, file.kernels.front()));
 }
 
 /// Returns the initial contents of `in` of such a kernel.

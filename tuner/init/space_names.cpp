@@ -36,6 +36,17 @@ bool names_its_block(const LaunchSite& site) {
          std::ranges::find(site.template_arguments, *threads) != site.template_arguments.end();
 }
 
+/// Returns true if a text changes with the turns of a loop around the launch.
+bool changes(const LaunchSite& site, const std::string& text) {
+  const std::vector<std::string_view> names = identifiers(text);
+  return std::ranges::any_of(site.loops, [&](const HostLoop& loop) {
+    return std::ranges::any_of(names, [&](std::string_view name) {
+      return name == loop.counter ||
+             (loop.counter.empty() && loop.changes.contains(std::string(name)));
+    });
+  });
+}
+
 bool is_size(const KernelParameter& parameter) {
   static constexpr std::array<std::string_view, 23> kOther = {
       "radius", "iter",  "step", "offset", "shift", "seed", "flag",  "mode",
@@ -95,6 +106,13 @@ void SpaceNames::choose_host_sizes(const LaunchSequence* sequence) {
     }
   }
   for (const LaunchSite* const site : sites) {
+    // Kernels that are compared are launched with the same buffers.
+    const bool has_own_buffers = sequence != nullptr || site == sites.front();
+    for (std::size_t frame = 0; has_own_buffers && frame < site->frames.size(); ++frame) {
+      for (const auto& [pointer, bytes] : site->frames[frame].allocated) {
+        add_constant_sizes(*site, frame, bytes);
+      }
+    }
     for (const HostFrame& frame : site->frames) {
       for (const auto& [pointer, bytes] : frame.allocated) add_host_sizes(*site, bytes);
     }
@@ -103,6 +121,42 @@ void SpaceNames::choose_host_sizes(const LaunchSequence* sequence) {
   if (sequence == nullptr) return;
   for (const SequenceLoop& loop : sequence->loops) {
     add_host_sizes(sequence->sites[loop.first], loop.times, true);
+  }
+}
+
+/// Makes sizes of the variables that a number of bytes is made of and that the host gives a number.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as variables are made of each other.
+void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
+                                    const std::string& text, int depth) {
+  constexpr int kMostSteps = 6;
+  constexpr std::int64_t kLeast = 64;  // Smaller numbers are mostly no sizes.
+  if (frame >= site.frames.size() || depth == kMostSteps) return;
+  const HostFrame& here = site.frames[frame];
+  const std::string in_terms = terms_of(site).in_terms(text, frame);
+  for (const std::string_view word : identifiers(in_terms)) {
+    const std::string name(word);
+    if (problem_.contains(name)) continue;
+    const auto ours = terms_of(site).in_our_names(name, scope(Json::object()), frame);
+    const std::int64_t number = ours ? constant_value(*ours).value_or(0) : 0;
+    const bool is_of_block =
+        name == site.block_name || std::ranges::find(site.block, name) != site.block.end();
+    if (number < kLeast || is_of_block) continue;
+    const auto variable = here.variables.find(name);
+    const bool is_variable = variable != here.variables.end();
+    const auto above = frame + 1 < site.frames.size() ? site.frames[frame + 1].parameters.find(name)
+                                                      : here.parameters.end();
+    if (!is_variable &&
+        (frame + 1 >= site.frames.size() || above == site.frames[frame + 1].parameters.end())) {
+      continue;
+    }
+    const std::string& value = is_variable ? variable->second : above->second;
+    if (!identifiers(value).empty()) {
+      add_constant_sizes(site, is_variable ? frame : frame + 1, value, depth + 1);
+      continue;
+    }
+    const std::string chosen = free_name(upper(name.substr(0, name.find("__"))));
+    host_sizes_.push_back({.function = here.function, .variable = name, .chosen = chosen});
+    add_problem(chosen, number, smaller(number, 256), false);
   }
 }
 
@@ -140,7 +194,7 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
     const bool is_blocks = std::ranges::find(of_block, name) != of_block.end() ||
                            (is_whole && holds_any(name, kBlocks));
     const bool is_changed = is_whole && site.frames[frame].changed.contains(name);
-    if (is_blocks || is_changed || host_sizes_.size() == kMost) return;
+    if (is_blocks || is_changed || changes(site, name) || host_sizes_.size() == kMost) return;
   }
   for (const auto& [frame, name] : unknown) {
     const std::string& function = site.frames[frame].function;
@@ -149,7 +203,8 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
     };
     const bool is_known = std::ranges::any_of(host_sizes_, is_this);
     if (is_known) continue;
-    const std::string chosen = free_name(upper(name));
+    // `rows__1` is what rows was before the host changed it.
+    const std::string chosen = free_name(upper(name.substr(0, name.find("__"))));
     host_sizes_.push_back({.function = function, .variable = name, .chosen = chosen});
     const std::int64_t size = is_repeat ? 10 : holds_any(name, kFew) ? 16 : host_size_;
     add_problem(chosen, size, std::min<std::int64_t>(size, is_repeat ? 2 : 256), true);
@@ -224,6 +279,21 @@ const LaunchSite* SpaceNames::launch_of(const std::string& kernel) const {
   return is_indirect ? launches_.begin()->second : nullptr;
 }
 
+std::vector<std::int64_t> SpaceNames::dispatched_values(const KernelFunction& kernel,
+                                                        std::size_t i) const {
+  std::set<std::int64_t> values;
+  for (const LaunchSite& site : file_.launches) {
+    if (site.kernel != last_name(kernel.name)) continue;
+    if (!site.is_chosen || i >= site.template_arguments.size()) return {};
+    const auto value =
+        HostTerms(site).in_our_names(expanded(site.template_arguments[i], Json::object()), Scope());
+    const auto number = value ? constant_value(*value) : std::nullopt;
+    if (!number) return {};
+    values.insert(*number);
+  }
+  return {values.begin(), values.end()};
+}
+
 HostTerms SpaceNames::terms_of(const LaunchSite& site) const {
   HostTerms terms(site);
   for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
@@ -270,7 +340,7 @@ void SpaceNames::add_type_problems() {
     for (std::size_t i = 0; i < kernel.template_parameters.size(); ++i) {
       const TemplateParameter& parameter = kernel.template_parameters[i];
       if (parameter.is_type()) {
-        const std::string text = template_value(kernel, i);
+        const std::string text = template_type(kernel, i);
         const std::string type = elements_of(text).count == 1 ? elements_of(text).type : "";
         const std::string shown = type.empty() ? "float" : type;
         add_problem(parameter.name, shown, shown, type.empty());
@@ -281,6 +351,22 @@ void SpaceNames::add_type_problems() {
       }
     }
   }
+}
+
+std::string SpaceNames::template_type(const KernelFunction& kernel, std::size_t i) const {
+  const std::string& name = kernel.template_parameters[i].name;
+  std::string text = template_value(kernel, i);
+  const LaunchSite* const site = launch_of(kernel.name);
+  if (site == nullptr) return text;
+  for (std::size_t frame = 1; frame < site->frames.size(); ++frame) {  // It may be a caller's.
+    const auto passed = site->frames[frame].parameters.find(text);
+    if (passed != site->frames[frame].parameters.end()) text = passed->second;
+  }
+  if (i < site->template_arguments.size()) return text;
+  for (std::size_t j = 0; j < std::min(kernel.parameters.size(), site->types.size()); ++j) {
+    if (kernel.parameters[j].type == name && !site->types[j].empty()) return site->types[j];
+  }
+  return text;
 }
 
 std::string SpaceNames::template_value(const KernelFunction& kernel, std::size_t i) const {
@@ -298,8 +384,8 @@ void SpaceNames::choose_sizes() {
   std::vector<std::string> names;
   const LaunchSite* const site = launch_of(first_.name);
   for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
-    const bool is_counted =
-        site != nullptr && i < site->arguments.size() && counts(site->arguments[i]);
+    const bool is_counted = site != nullptr && i < site->arguments.size() &&
+                            (counts(site->arguments[i]) || changes(*site, site->arguments[i]));
     const std::string passed = passed_text(first_.parameters[i].name);
     const auto number = passed.empty() ? std::nullopt : constant_value(passed);
     const bool is_none = number && *number <= 0;  // Like an `offset` for which the host passes 0.
@@ -352,8 +438,10 @@ std::string SpaceNames::passed_text(const std::string& argument) const {
 bool SpaceNames::follows_from_sizes(const std::string& argument) const {
   const std::string text = passed_text(argument);
   if (!is_product(argument)) return false;
-  const auto ours = terms_of(*launch_of(first_.name))
-                        .in_our_names(expanded(text, Json::object()), scope(Json::object()));
+  Json parameters = Json::object();
+  for (const NamedNumber& number : numbers_) parameters[number.name] = number.value;
+  const auto ours =
+      terms_of(*launch_of(first_.name)).in_our_names(expanded(text, parameters), scope(parameters));
   return ours && !constant_value(*ours);
 }
 
@@ -478,9 +566,10 @@ bool SpaceNames::is_of_problem(const std::string& text) const {
   }
 }
 
-void SpaceNames::need_a_size() {
+void SpaceNames::need_a_size(bool is_open) {
   if (!problem_.empty()) return;
-  add_problem(free_name("N"), 1 << 20, 1 << 20, true);
+  const std::int64_t size = is_open ? 1 << 20 : 1;
+  add_problem(free_name("N"), size, size, is_open);
 }
 
 std::optional<std::int64_t> constant_value(const std::string& text) {

@@ -46,6 +46,10 @@ class SpaceNames {
   /// Returns the host's launch of a kernel; nullptr if this source has none.
   const LaunchSite* launch_of(const std::string& kernel) const;
 
+  /// Returns the values that the host's launches of a kernel have for template parameter i, if an
+  /// `if` or `switch` chooses between them; in ascending order.
+  std::vector<std::int64_t> dispatched_values(const KernelFunction& kernel, std::size_t i) const;
+
   /// Returns the host's texts at a launch, with the names of the arguments.
   HostTerms terms_of(const LaunchSite& site) const;
 
@@ -59,6 +63,9 @@ class SpaceNames {
   /// Returns true if a text uses a counter of the host's.
   bool counts(const std::string& text) const;
 
+  /// Returns the type that the host passes for a template parameter, or that its arguments have.
+  std::string template_type(const KernelFunction& kernel, std::size_t i) const;
+
   /// Returns what the host or the default gives for a template parameter; may be empty.
   std::string template_value(const KernelFunction& kernel, std::size_t i) const;
 
@@ -71,8 +78,8 @@ class SpaceNames {
   /// Returns true if a text can be evaluated with the problem's names alone.
   bool is_of_problem(const std::string& text) const;
 
-  /// Adds a size to the problem if it has none.
-  void need_a_size();
+  /// Adds a size to the problem if it has none. `is_open`: what the user completes may use it.
+  void need_a_size(bool is_open);
 
  private:
   /// The expansion of a macro with arguments, and the last token of its call.
@@ -89,6 +96,8 @@ class SpaceNames {
   void add_type_problems();
   void choose_sizes();
   void choose_host_sizes(const LaunchSequence* sequence);
+  void add_constant_sizes(const LaunchSite& site, std::size_t frame, const std::string& text,
+                          int depth = 0);
   void add_host_sizes(const LaunchSite& site, const std::string& text, bool is_repeat = false);
   std::string passed_text(const std::string& argument) const;
   bool is_product(const std::string& argument) const;

@@ -77,7 +77,6 @@ class FileReader {
     read_numbers();
     read_missing();
     read_declarations();
-    file_.launches = launch_sites(tokens_, items_);
     read_copies_to_constants();
     DeviceText text = device_text(source_, tokens_, items_, kept_, guarded_);
     file_.device_text = headers_for(text.text) + text.text;
@@ -88,7 +87,7 @@ class FileReader {
  private:
   /// Returns #includes of the headers that the text needs and that the host's headers included:
   /// cublasLt.h includes cuda_bf16.h.
-  static std::string headers_for(const std::string& text) {
+  std::string headers_for(const std::string& text) const {
     constexpr auto kHeaders = std::to_array<std::pair<std::string_view, std::string_view>>(
         {{"cuda_bf16.h", "__nv_bfloat16"},
          {"cuda_bf16.h", "nv_bfloat16"},
@@ -109,7 +108,8 @@ class FileReader {
       const std::string line = "#include <" + std::string(header) + ">\n";
       if (text.find(header) != std::string::npos || includes.find(line) != std::string::npos)
         continue;
-      if (names.contains(name)) includes += line;
+      const bool is_own = known_.contains(std::string(name));  // Such as a kernel called half.
+      if (names.contains(name) && !is_own) includes += line;
     }
     return includes;
   }

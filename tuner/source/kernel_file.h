@@ -2,7 +2,7 @@
 
 #include "tuner/source/flat_source.h"
 #include "tuner/source/kernel_function.h"
-#include "tuner/source/launch_sites.h"
+#include "tuner/source/launch_site.h"
 #include "tuner/source/missing_names.h"
 #include "tuner/source/structures.h"
 
@@ -52,7 +52,7 @@ struct KernelFile {
   FunctionMacros function_macros;
   std::vector<Enumeration> enumerations;
   std::vector<Structure> structures;
-  std::vector<LaunchSite> launches;
+  std::vector<LaunchSite> launches;    ///< Of the host part; init's read_launches() fills it.
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
   /// For each of these constants, the names of what the host copies to it by cudaMemcpyToSymbol(),
   /// and of the other places that it copies the same data to.

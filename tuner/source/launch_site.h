@@ -1,7 +1,5 @@
 #pragma once
 
-#include "tuner/source/source_items.h"
-
 #include <cstddef>
 #include <map>
 #include <set>
@@ -21,20 +19,27 @@ struct HostFrame {
   /// `int sizes[] = {32, 64}; n = sizes[i]`.
   std::map<std::string, std::vector<std::string>> choices;
   std::set<std::string> changed;  ///< Variables that code out of sight may have changed.
+  /// Names of values that variables had before, `n__1`, and these variables.
+  std::map<std::string, std::string> former;
   /// Parameters of the previous frame, as this one passes them.
   std::map<std::string, std::string> parameters;
   std::map<std::string, std::string> allocated;  ///< Bytes, by the name of a device pointer.
 };
 
-/// A loop `for (counter = first; counter < bound; counter += step)`, as written.
+/// A loop `for (counter = first; counter < bound; counter += step)`, as written, or one like
+/// `while (n > 1) n /= 2;`, which counts as well.
 struct HostLoop {
-  std::size_t place = 0;  ///< Offset of its `for` in the text: tells loops apart.
+  std::size_t place = 0;  ///< Number of its first token in the text: tells loops apart.
+  std::size_t line = 0;
+  /// The variable that counts; empty if the loop is not understood.
   std::string counter;
   std::string first;
   std::string compares;  ///< `<`, `<=`, `>`, `>=` or `!=`.
   std::string bound;
+  char operation = '+';  ///< What is done with the step after each turn: one of + - * /.
   std::string step;
-  bool falls = false;  ///< True if the step is subtracted.
+  std::string header;                  ///< As written: `while (n > 1)`.
+  std::set<std::string> changes = {};  ///< Variables that it gives other values.
   /// Pairs that its body swaps, `old` and `next` of `swap(old, next)`.
   std::vector<std::pair<std::string, std::string>> swaps = {};
 
@@ -54,14 +59,17 @@ struct LaunchSite {
   std::string shared_bytes;
   bool cooperative = false;  ///< True if launched by cudaLaunchCooperativeKernel().
   std::vector<std::string> arguments;
+  /// What each argument that is a variable is or points to, `float`; empty where it is not known.
+  std::vector<std::string> types;
   std::vector<HostFrame> frames;      ///< The launch's own function first; never empty.
   std::vector<std::string> asserted;  ///< Conditions of assert() before it, in its function.
   std::vector<HostLoop> loops;        ///< Loops around it in its function, the outermost first.
+  /// True if an `if` or `switch` of its function chooses between it and other launches.
+  bool is_chosen = false;
+  /// Conditions on it that change from turn to turn of a loop: their lines and texts.
+  std::vector<std::pair<std::size_t, std::string>> conditions;
   /// True if it follows the previous launch, with nothing else done for it in between.
   bool follows = false;
 };
-
-/// Returns every launch of a source, in its order.
-std::vector<LaunchSite> launch_sites(const CppTokens& tokens, const std::vector<SourceItem>& items);
 
 }  // namespace smemtune

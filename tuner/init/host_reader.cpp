@@ -1,0 +1,1043 @@
+#include "tuner/init/host_reader.h"
+
+#include "tuner/init/host_loops.h"
+#include "tuner/init/host_state.h"
+#include "tuner/init/host_terms.h"
+#include "tuner/init/parsed_source.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace smemtune {
+namespace {
+
+/// A function of the host that has a body.
+struct Function {
+  std::string name;
+  std::vector<std::string> parameters;
+  std::vector<bool> may_change;  ///< True for each parameter that is a reference to a variable.
+  std::vector<std::string> template_parameters;
+  CXCursor body = {};
+  std::map<std::string, std::string> types;  ///< Of its variables: what they are or point to.
+  bool is_member = false;
+  std::map<std::size_t, std::string> given;      ///< What it assigns through a pointer parameter.
+  std::map<std::size_t, std::string> allocated;  ///< Bytes that it allocates for a parameter.
+  std::string returned;                          ///< Bytes that it allocates and returns.
+};
+
+/// A call or a launch as written, `name<A, B>(arguments)`.
+struct CallText {
+  std::string name;
+  std::vector<std::string> template_arguments;
+  std::vector<std::string> arguments;
+};
+
+/// The way to a function: where another one calls it.
+struct Caller {
+  const Function* function = nullptr;
+  std::size_t line = 0;
+  HostState state;
+  std::map<std::string, std::string> passed;
+};
+
+/// A launch, and what its function knows there.
+struct Launch {
+  LaunchSite site;
+  const Function* function = nullptr;
+  HostState state;
+};
+
+std::string without_blanks(std::string text) {
+  std::erase(text, ' ');
+  return text;
+}
+
+/// Walks through the functions of a source as they run, and records their launches.
+class HostReader {
+ public:
+  explicit HostReader(const FlatSource& source) : source_(source), tokens_(source_.tokens()) {
+    read_declarations(source_.root(), false);
+    for (Function& function : functions_) by_name_.emplace(function.name, &function);
+    read_asserts();
+    run_all();  // To know what functions allocate and give before their callers are walked through.
+    launches_.clear();
+    callers_.clear();
+    seen_.clear();
+    called_.clear();
+    run_all();
+  }
+
+  std::vector<LaunchSite> launches() {
+    std::vector<LaunchSite> sites;
+    allocated_elsewhere_.insert(copied_.begin(), copied_.end());
+    allocated_elsewhere_.insert(of_host_.begin(), of_host_.end());
+    for (Launch& launch : launches_) {
+      add_frames(launch);
+      sites.push_back(std::move(launch.site));
+    }
+    return sites;
+  }
+
+ private:
+  // What there is.
+
+  void read_declarations(CXCursor parent, bool is_class) {
+    for (const CXCursor child : ParsedSource::children(parent)) {
+      if (!ParsedSource::is_own(child)) continue;
+      switch (ParsedSource::kind(child)) {
+        case CXCursor_Namespace:
+        case CXCursor_LinkageSpec:
+        case CXCursor_UnexposedDecl:
+          read_declarations(child, is_class);
+          break;
+        case CXCursor_ClassDecl:
+        case CXCursor_StructDecl:
+        case CXCursor_ClassTemplate:
+          read_declarations(child, true);
+          break;
+        case CXCursor_FunctionDecl:
+        case CXCursor_FunctionTemplate:
+        case CXCursor_CXXMethod:
+        case CXCursor_Constructor:
+          read_function(child, is_class);
+          break;
+        case CXCursor_VarDecl:
+          global_declarations_.push_back(child);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  void read_function(CXCursor cursor, bool is_member) {
+    Function function;
+    function.name = ParsedSource::name(cursor);
+    function.name = function.name.substr(0, function.name.find('<'));
+    function.is_member = is_member;
+    bool has_body = false;
+    for (const CXCursor child : ParsedSource::children(cursor)) {
+      const CXCursorKind kind = ParsedSource::kind(child);
+      if (kind == CXCursor_CUDAGlobalAttr) return;  // What a kernel launches is no host's launch.
+      if (kind == CXCursor_ParmDecl) {
+        const CXType type = clang().getCursorType(child);
+        function.parameters.push_back(ParsedSource::name(child));
+        function.types[function.parameters.back()] = ParsedSource::element_type(child);
+        function.may_change.push_back(type.kind == CXType_LValueReference &&
+                                      clang().isConstQualifiedType(clang().getPointeeType(type)) ==
+                                          0);
+      } else if (kind == CXCursor_TemplateTypeParameter ||
+                 kind == CXCursor_NonTypeTemplateParameter) {
+        function.template_parameters.push_back(ParsedSource::name(child));
+      } else if (kind == CXCursor_CompoundStmt) {
+        function.body = child;
+        has_body = true;
+      }
+    }
+    if (has_body) functions_.push_back(std::move(function));
+  }
+
+  void read_asserts() {
+    for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
+      if (!tokens_[i].is("assert") || !tokens_[i + 1].is("(")) continue;
+      asserts_.push_back({i + 2, closing(tokens_, i + 1)});
+    }
+  }
+
+  void run_all() {
+    HostState globals;
+    function_ = nullptr;
+    for (const CXCursor variable : global_declarations_) declare(variable, globals);
+    for (const Function& function : functions_) {
+      // A variable that a function changes no longer has its initial value.
+      for (const std::string& name : assigned_in(source_, function.body)) {
+        if (globals_.contains(name)) globals.assign(name, std::nullopt);
+      }
+    }
+    for (Function& function : functions_) {
+      HostState state = globals;
+      for (const std::string& name : function.parameters) state.make_counter(name);
+      function_ = &function;
+      previous_ = kNoToken;
+      loops_.clear();
+      conditions_.clear();
+      is_chosen_ = false;
+      statement(function.body, state);
+    }
+  }
+
+  // Statements. Each returns true if nothing runs behind it.
+
+  bool statement(CXCursor cursor, HostState& state) {
+    switch (ParsedSource::kind(cursor)) {
+      case CXCursor_CompoundStmt:
+      case CXCursor_CXXTryStmt:
+      case CXCursor_LabelStmt:
+      case CXCursor_CaseStmt:
+      case CXCursor_DefaultStmt:
+        return statements(cursor, state);
+      case CXCursor_DeclStmt:
+        for (const CXCursor child : ParsedSource::children(cursor)) declare(child, state);
+        return false;
+      case CXCursor_IfStmt:
+        return branch(cursor, state);
+      case CXCursor_SwitchStmt:
+        return choose(cursor, state);
+      case CXCursor_DoStmt:
+        // `do { ... } while (0)`, as macros have it.
+        if (is_once(cursor)) return statement(ParsedSource::children(cursor).front(), state);
+        [[fallthrough]];
+      case CXCursor_ForStmt:
+      case CXCursor_WhileStmt:
+      case CXCursor_CXXForRangeStmt:
+        loop(cursor, state);
+        return false;
+      case CXCursor_CXXCatchStmt:
+        return false;
+      case CXCursor_ReturnStmt:
+        note_returned(cursor, state);
+        [[fallthrough]];
+      case CXCursor_BreakStmt:
+      case CXCursor_ContinueStmt:
+      case CXCursor_GotoStmt:
+        expression(cursor, state);
+        return true;
+      default:
+        expression(cursor, state);
+        return ends_program(cursor);
+    }
+  }
+
+  bool statements(CXCursor cursor, HostState& state) {
+    bool ends = false;
+    const TokenRange whole = source_.range(cursor);
+    std::size_t read = whole.first;
+    for (const CXCursor child : ParsedSource::children(cursor)) {
+      const TokenRange range = source_.range(child);
+      // Launches in what clang could not resolve and left out.
+      record_launches({read, range.first}, state);
+      read = std::max(read, range.end);
+      ends = statement(child, state) || ends;
+    }
+    record_launches({read, whole.end}, state);
+    return ends;
+  }
+
+  bool ends_program(CXCursor cursor) const {
+    const TokenRange range = source_.range(cursor);
+    return !range.empty() && (tokens_[range.first].is("exit") || tokens_[range.first].is("abort"));
+  }
+
+  static bool is_once(CXCursor loop) {
+    const std::vector<CXCursor> parts = ParsedSource::children(loop);
+    if (parts.size() != 2) return false;
+    CXCursor condition = parts[1];
+    while (ParsedSource::kind(condition) == CXCursor_UnexposedExpr) {
+      const std::vector<CXCursor> inner = ParsedSource::children(condition);
+      if (inner.size() != 1) return false;
+      condition = inner[0];
+    }
+    const CXCursorKind kind = ParsedSource::kind(condition);
+    return kind == CXCursor_IntegerLiteral || kind == CXCursor_CXXBoolLiteralExpr;
+  }
+
+  /// Returns the text between the parentheses of `if (...)`; moves `end` behind it.
+  std::string header(TokenRange statement, std::size_t& end) const {
+    std::size_t open = statement.first;
+    while (open < statement.end && !tokens_[open].is("(")) ++open;
+    const std::size_t close = open < statement.end ? closing(tokens_, open) : statement.end;
+    end = std::min(close, statement.end);
+    return open < end ? joined(tokens_, {open + 1, end}) : "";
+  }
+
+  /// Returns true if a range asks for the program's options, which leave defaults in place.
+  bool reads_options(TokenRange range) const {
+    static constexpr std::array<std::string_view, 5> kNames = {"argc", "argv", "optarg", "getopt",
+                                                               "getopt_long"};
+    for (std::size_t i = range.first; i < std::min(range.end, tokens_.size()); ++i) {
+      const std::string_view text = tokens_[i].text;
+      if (std::ranges::find(kNames, text) != kNames.end()) return true;
+      if (text.find("CmdLine") != std::string_view::npos) return true;
+    }
+    return false;
+  }
+
+  bool branch(CXCursor cursor, HostState& state) {
+    std::size_t close = 0;
+    const TokenRange whole = source_.range(cursor);
+    const std::string condition = header(whole, close);
+    std::vector<CXCursor> branches;
+    for (const CXCursor child : ParsedSource::children(cursor)) {
+      if (source_.range(child).first > close) {
+        branches.push_back(child);
+      } else {
+        expression(child, state);
+      }
+    }
+    if (branches.empty()) return false;
+    const std::size_t launched = launches_.size();
+    const Enclosed enclosed(*this, source_.line(cursor), condition, state);
+    state.set_condition(condition);
+    HostState other = state;
+    const bool ends = statement(branches[0], state);
+    previous_ = kNoToken;
+    const bool other_ends = branches.size() > 1 && statement(branches[1], other);
+    const bool takes_options = launches_.size() == launched && reads_options(whole);
+    if ((ends && !other_ends) || (takes_options && reads_options(source_.range(branches[0])))) {
+      if (!other_ends) state = std::move(other);
+    } else if (!other_ends && !takes_options) {
+      state.join_if(other);
+    } else if (!other_ends && branches.size() == 1) {
+      state.join(other);
+    }
+    if (launches_.size() > launched) previous_ = kNoToken;
+    return ends && other_ends;
+  }
+
+  /// Marks what is read while it lives as one of several branches.
+  class Enclosed {
+   public:
+    Enclosed(HostReader& reader, std::size_t line, const std::string& condition,
+             const HostState& state)
+        : reader_(reader), was_chosen_(std::exchange(reader.is_chosen_, true)) {
+      std::set<std::string> counters;
+      for (const HostLoop& loop : reader_.loops_) {
+        if (!loop.counter.empty()) counters.insert(loop.counter);
+      }
+      const bool depends = state.uses(condition, counters);
+      if (depends) reader_.conditions_.emplace_back(line, condition);
+      added_ = depends;
+      launched_ = reader_.launches_.size();
+      previous_ = std::exchange(reader_.previous_, kNoToken);
+    }
+    ~Enclosed() {
+      reader_.is_chosen_ = was_chosen_;
+      if (added_) reader_.conditions_.pop_back();
+      if (reader_.launches_.size() == launched_) reader_.previous_ = previous_;
+    }
+    Enclosed(const Enclosed&) = delete;
+    Enclosed& operator=(const Enclosed&) = delete;
+
+   private:
+    HostReader& reader_;
+    bool was_chosen_;
+    bool added_ = false;
+    std::size_t launched_ = 0;
+    std::size_t previous_ = kNoToken;
+  };
+
+  bool choose(CXCursor cursor, HostState& state) {
+    std::size_t close = 0;
+    const std::string condition = header(source_.range(cursor), close);
+    const std::size_t launched = launches_.size();
+    const Enclosed enclosed(*this, source_.line(cursor), condition, state);
+    const HostState entry = state;
+    std::optional<HostState> behind;
+    HostState now = entry;
+    bool has_default = false;
+    const auto leave = [&] {
+      if (behind) {
+        behind->join(now);
+      } else {
+        behind = now;
+      }
+    };
+    for (const CXCursor part : ParsedSource::children(cursor)) {
+      if (ParsedSource::kind(part) != CXCursor_CompoundStmt) continue;
+      for (const CXCursor child : ParsedSource::children(part)) {
+        const CXCursorKind kind = ParsedSource::kind(child);
+        if (kind == CXCursor_CaseStmt || kind == CXCursor_DefaultStmt) {
+          now = entry;
+          previous_ = kNoToken;
+        }
+        has_default = has_default || kind == CXCursor_DefaultStmt;
+        if (statement(child, now)) leave();
+      }
+    }
+    leave();
+    if (!has_default) behind->join(entry);
+    state = std::move(*behind);
+    if (launches_.size() > launched) previous_ = kNoToken;
+    return false;
+  }
+
+  void loop(CXCursor cursor, HostState& state) {
+    const std::vector<CXCursor> parts = ParsedSource::children(cursor);
+    if (parts.empty()) return;
+    const bool is_do = ParsedSource::kind(cursor) == CXCursor_DoStmt;
+    const CXCursor body = is_do ? parts.front() : parts.back();
+    const TokenRange whole = source_.range(cursor);
+    // The beginning of `for (int i = 0; ...)`.
+    const bool has_beginning = ParsedSource::kind(parts.front()) == CXCursor_DeclStmt ||
+                               source_.range(parts.front()).first == whole.first + 2;
+    if (has_beginning && !is_do) statement(parts.front(), state);
+    const std::size_t launched = launches_.size();
+    const HostState before = state;
+    HostLoop loop = read_host_loop(source_, cursor, body);
+    loop.changes = assigned_in(source_, cursor);
+    enter(cursor, loop, state);
+    repeat(loop, body, state);
+    for (const std::string& name : loop.changes) {
+      if (name == loop.counter) {
+        state.make_counter(name);
+      } else {
+        state.assign(name, std::nullopt);
+      }
+    }
+    // A loop over the program's options leaves the defaults in place.
+    const bool is_over_options = reads_options({whole.first, source_.range(body).first});
+    if (is_over_options && launches_.size() == launched) state = before;
+  }
+
+  /// Forgets what a loop changes, and begins to count.
+  void enter(CXCursor cursor, HostLoop& loop, HostState& state) {
+    const bool is_while = ParsedSource::kind(cursor) == CXCursor_WhileStmt;
+    if (is_while && !loop.counter.empty()) loop.first = state.keep_former(loop.counter);
+    for (const std::string& name : loop.changes) state.assign(name, std::nullopt);
+    if (!loop.counter.empty()) enter_counting(cursor, loop, state);
+  }
+
+  void repeat(const HostLoop& loop, CXCursor body, HostState& state) {
+    const std::set<std::string> frozen_before = frozen_;
+    for (const auto& [one, other] : loop.swaps) frozen_.insert({one, other});
+    loops_.push_back(loop);
+    statement(body, state);
+    loops_.pop_back();
+    frozen_ = frozen_before;
+  }
+
+  /// The counter of a `while` has a name of its own, as its body changes the variable.
+  void enter_counting(CXCursor cursor, HostLoop& loop, HostState& state) {
+    if (ParsedSource::kind(cursor) == CXCursor_ForStmt) {
+      state.make_counter(loop.counter);
+      return;
+    }
+    const std::string variable = loop.counter;
+    loop.counter = variable + "__turn";
+    state.assign(variable, loop.counter);
+  }
+
+  // Declarations and expressions.
+
+  void declare(CXCursor cursor, HostState& state) {
+    if (ParsedSource::kind(cursor) != CXCursor_VarDecl) return;
+    for (const CXCursor child : ParsedSource::children(cursor)) expression(child, state);
+    const TokenRange range = source_.range(cursor);
+    const std::string name = ParsedSource::name(cursor);
+    std::size_t i = range.first;
+    while (i < range.end && !tokens_[i].is(name)) ++i;
+    if (i >= range.end) return;
+    const TokenRange type = {range.first, i};
+    state.make_counter(name);
+    declare_members(cursor, name, state);
+    if (function_ == nullptr) globals_.insert(name);
+    if (function_ != nullptr) function_->types[name] = ParsedSource::element_type(cursor);
+    if (i + 1 >= range.end) return;
+    const bool is_constant = clang().isConstQualifiedType(clang().getCursorType(cursor)) != 0;
+    const CppToken& next = tokens_[i + 1];
+    if (next.is("[")) return declare_array(i, type, range.end, state);
+    if (next.is("=")) return give(name, {i + 2, range.end}, state, is_constant);
+    if (!next.is("(") && !next.is("{")) return;
+    const std::size_t close = std::min(closing(tokens_, i + 1), range.end);
+    const std::vector<std::string> parts = texts(tokens_, split(tokens_, {i + 2, close}));
+    if (ParsedSource::type(cursor).ends_with("dim3")) {
+      const std::string text = "dim3(" + joined(tokens_, {i + 2, close}) + ")";
+      state.set_shape(name, state.extents(text));
+    } else if (!type.empty() && tokens_[i - 1].is(">")) {
+      declare_container(i, type, parts, state);
+    } else if (parts.size() == 1) {
+      state.assign(name, parts[0]);
+    }
+  }
+
+  /// Gives the members of a variable the values that its class gives them: `int rows = 64;`.
+  void declare_members(CXCursor variable, const std::string& name, HostState& state) const {
+    const CXType type = clang().getCanonicalType(clang().getCursorType(variable));
+    const CXCursor declaration = clang().getTypeDeclaration(type);
+    if (type.kind != CXType_Record || !ParsedSource::is_own(declaration)) return;
+    for (const CXCursor field : ParsedSource::children(declaration)) {
+      if (ParsedSource::kind(field) != CXCursor_FieldDecl) continue;
+      const TokenRange range = source_.range(field);
+      std::size_t equals = range.first;
+      while (equals < range.end && !tokens_[equals].is("=")) ++equals;
+      if (equals >= range.end) continue;
+      state.set_text(name + "." + ParsedSource::name(field),
+                     joined(tokens_, {equals + 1, range.end}));
+    }
+  }
+
+  /// Reads `T name[n]`, `T name[] = {a, b}`.
+  void declare_array(std::size_t i, TokenRange type, std::size_t end, HostState& state) {
+    const std::string name(tokens_[i].text);
+    std::string bytes;
+    std::size_t next = i + 1;
+    while (next < end && tokens_[next].is("[")) {
+      const std::size_t close = closing(tokens_, next);
+      if (close >= end) return;
+      if (close > next + 1) bytes += "(" + joined(tokens_, {next + 1, close}) + ") * ";
+      next = close + 1;
+    }
+    const bool is_list = next + 1 < end && tokens_[next].is("=") && tokens_[next + 1].is("{");
+    if (is_list || (next < end && tokens_[next].is("{"))) {
+      const std::size_t open = is_list ? next + 1 : next;
+      state.set_list(name, texts(tokens_, split(tokens_, {open + 1, closing(tokens_, open)})));
+    }
+    if (bytes.empty()) return;
+    const bool is_const = type.end > type.first && tokens_[type.first].is("const");
+    const std::size_t first = is_const ? 1 : 0;
+    bytes += "sizeof(" + joined(tokens_, {type.first + first, type.end}) + ")";
+    state.set_text("sizeof(" + name + ")", bytes);
+    of_host_.emplace(name, bytes);
+  }
+
+  /// Reads `std::vector<T> a(n)` and `thrust::device_vector<T> a(n)`.
+  void declare_container(std::size_t i, TokenRange type, const std::vector<std::string>& parts,
+                         HostState& state) {
+    const std::size_t less = opening_angle(tokens_, i - 1, type.first);
+    if (less == kNoToken || less == 0 || parts.empty() || parts[0].empty()) return;
+    if (!tokens_[less - 1].text.ends_with("vector")) return;
+    const bool is_of_device = tokens_[less - 1].is("device_vector");
+    if (tokens_[i + 1].is("{") && !is_of_device) return;  // A list of elements.
+    const std::string name(tokens_[i].text);
+    const std::string bytes =
+        "(" + parts[0] + ") * sizeof(" + joined(tokens_, {less + 1, i - 1}) + ")";
+    state.set_text(name + ".size()", parts[0]);
+    if (is_of_device) {
+      state.set_bytes(name, bytes);
+    } else {
+      of_host_.emplace(name, bytes);
+    }
+  }
+
+  /// Gives a variable the value of a range.
+  void give(const std::string& name, TokenRange value, HostState& state, bool is_constant) {
+    if (frozen_.contains(name)) return;
+    read_host_allocation(name, value);
+    use_returned_allocation(name, value, state);
+    if (value.empty()) return state.make_counter(name);
+    const std::string text = without_option(value);
+    if (tokens_[value.first].is("{")) {
+      const std::size_t close = closing(tokens_, value.first);
+      state.set_list(name, texts(tokens_, split(tokens_, {value.first + 1, close})));
+      return;
+    }
+    // A variable that begins with 0 mostly gets its value from what is not seen.
+    if (text == "0" && !is_constant) return state.make_counter(name);
+    state.assign(name, text);
+  }
+
+  /// Returns the default of `argc > 1 ? atoi(argv[1]) : 1024`; another value as it is.
+  std::string without_option(TokenRange value) const {
+    std::size_t question = value.first;
+    while (question < value.end && !tokens_[question].is("?")) ++question;
+    std::size_t colon = question;
+    while (colon < value.end && !tokens_[colon].is(":")) ++colon;
+    if (colon >= value.end || !reads_options({value.first, question}))
+      return joined(tokens_, value);
+    const TokenRange yes = {question + 1, colon};
+    const TokenRange no = {colon + 1, value.end};
+    return joined(tokens_, reads_options(yes) ? no : yes);
+  }
+
+  void expression(CXCursor cursor, HostState& state) {
+    switch (ParsedSource::kind(cursor)) {
+      case CXCursor_CompoundStmt:
+        statement(cursor, state);
+        return;
+      case CXCursor_VarDecl:
+        declare(cursor, state);
+        return;
+      case CXCursor_BinaryOperator:
+      case CXCursor_CompoundAssignOperator:
+        assignment(cursor, state);
+        break;
+      case CXCursor_UnaryOperator:
+        step(cursor, state);
+        break;
+      default:
+        for (const CXCursor child : ParsedSource::children(cursor)) expression(child, state);
+        if (ParsedSource::name(cursor) == "operator=") {
+          assign_object(cursor, state);
+        } else {
+          call(cursor, state);
+        }
+    }
+    record_launches(source_.range(cursor), state);
+  }
+
+  void assignment(CXCursor cursor, HostState& state) {
+    const std::vector<CXCursor> sides = ParsedSource::children(cursor);
+    if (sides.size() != 2) return;
+    expression(sides[0], state);
+    expression(sides[1], state);
+    const TokenRange left = source_.range(sides[0]);
+    TokenRange right = source_.range(sides[1]);
+    if (left.end >= right.first) return;  // Of a macro's body.
+    const std::string sign = without_blanks(joined(tokens_, {left.end, right.first}));
+    if (sign == "=") {
+      while (right.first + 2 < right.end && tokens_[right.first].is_word() &&
+             tokens_[right.first + 1].is("=")) {
+        right.first += 2;  // `a = b = 2`
+      }
+      store(sides[0], left, right, state);
+    } else if (ParsedSource::kind(cursor) == CXCursor_CompoundAssignOperator) {
+      change(sides[0], sign.substr(0, sign.size() - 1), joined(tokens_, right), state);
+    }
+  }
+
+  /// Reads `grid = dim3(n)`, which calls an operator.
+  void assign_object(CXCursor cursor, HostState& state) {
+    const std::vector<CXCursor> parts = ParsedSource::children(cursor);
+    const TokenRange range = source_.range(cursor);
+    if (parts.empty()) return;
+    const TokenRange left = source_.range(parts[0]);
+    if (left.end + 1 >= range.end || !tokens_[left.end].is("=")) return;
+    store(parts[0], left, {left.end + 1, range.end}, state);
+  }
+
+  void store(CXCursor target, TokenRange left, TokenRange right, HostState& state) {
+    const CXCursorKind kind = ParsedSource::kind(target);
+    const std::string name = joined(tokens_, left);
+    if (kind == CXCursor_DeclRefExpr) return give(name, right, state, false);
+    static constexpr std::string_view kAxes = "xyz";
+    const bool is_member = left.end == left.first + 3 && tokens_[left.first + 1].is(".");
+    if (is_member && kAxes.find(tokens_[left.first + 2].text) != std::string_view::npos) {
+      state.set_extent(std::string(tokens_[left.first].text),
+                       kAxes.find(tokens_[left.first + 2].text), joined(tokens_, right));
+    } else if (is_member) {
+      state.set_text(without_blanks(name), joined(tokens_, right));
+    } else if (tokens_[left.first].is("*") && left.end == left.first + 2 && function_ != nullptr) {
+      if (const auto number = parameter(tokens_[left.first + 1].text)) {
+        function_->given[*number] = joined(tokens_, right);
+      }
+    }
+  }
+
+  std::optional<std::size_t> parameter(std::string_view name) const {
+    if (function_ == nullptr) return std::nullopt;
+    const auto found = std::ranges::find(function_->parameters, name);
+    if (found == function_->parameters.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - function_->parameters.begin());
+  }
+
+  void change(CXCursor target, const std::string& sign, const std::string& by, HostState& state) {
+    if (ParsedSource::kind(target) != CXCursor_DeclRefExpr) return;
+    const std::string name = ParsedSource::name(target);
+    if (frozen_.contains(name)) return;
+    const bool is_number = cpp_tokens(by).size() == 1;
+    state.assign(name, name + " " + sign + " " + (is_number ? by : "(" + by + ")"));
+  }
+
+  /// Reads `++n`, `n--`.
+  void step(CXCursor cursor, HostState& state) {
+    const std::vector<CXCursor> parts = ParsedSource::children(cursor);
+    const TokenRange range = source_.range(cursor);
+    if (parts.empty() || range.empty()) return;
+    expression(parts[0], state);
+    for (const std::string_view sign : {"++", "--"}) {
+      if (tokens_[range.first].is(sign) || tokens_[range.end - 1].is(sign)) {
+        change(parts[0], std::string(sign.substr(1)), "1", state);
+      }
+    }
+  }
+
+  // Calls.
+
+  /// Reads the name before a parenthesis or <<<, and its template arguments: `name<A, B>`.
+  std::optional<CallText> name_before(std::size_t end, std::size_t first) const {
+    if (end == first || end == kNoToken) return std::nullopt;
+    CallText call;
+    std::size_t name = end - 1;
+    if (tokens_[name].is(")")) {  // `(name<A>)<<<...>>>`
+      const std::size_t open = opening(tokens_, name);
+      return open == kNoToken || open < first ? std::nullopt : name_before(name, open + 1);
+    }
+    if (tokens_[name].is(">")) {
+      const std::size_t less = opening_angle(tokens_, name, first);
+      if (less == kNoToken || less == first) return std::nullopt;
+      call.template_arguments = texts(tokens_, split(tokens_, {less + 1, name}));
+      name = less - 1;
+    }
+    if (!tokens_[name].is_word()) return std::nullopt;
+    call.name = tokens_[name].text;
+    return call;
+  }
+
+  std::optional<CallText> call_in(TokenRange range) const {
+    if (range.empty() || !tokens_[range.end - 1].is(")")) return std::nullopt;
+    const std::size_t open = opening(tokens_, range.end - 1);
+    if (open == kNoToken || open <= range.first) return std::nullopt;
+    std::optional<CallText> call = name_before(open, range.first);
+    if (call) call->arguments = texts(tokens_, split(tokens_, {open + 1, range.end - 1}));
+    return call;
+  }
+
+  void call(CXCursor cursor, HostState& state) {
+    const CXCursorKind kind = ParsedSource::kind(cursor);
+    if (kind != CXCursor_CallExpr && kind != CXCursor_UnexposedExpr) return;
+    const TokenRange range = source_.range(cursor);
+    const std::optional<CallText> call = call_in(range);
+    if (!call || !called_.emplace(range.first, range.end).second) return;
+    if (call->name == "resize" && call->arguments.size() == 1 && tokens_[range.first].is_word()) {
+      state.set_text(std::string(tokens_[range.first].text) + ".size()", call->arguments[0]);
+    }
+    read_allocation(*call, state);
+    const auto found = by_name_.find(call->name);
+    Function* const callee = found == by_name_.end() ? nullptr : found->second;
+    pass_variables(*call, callee, state);
+    if (callee == nullptr || callee == function_ || function_ == nullptr) return;
+    Caller caller = {.function = function_,
+                     .line = source_.line(cursor),
+                     .state = state,
+                     .passed = passed(*call, *callee)};
+    for (const auto& [number, bytes] : callee->allocated) {
+      if (number >= call->arguments.size()) continue;
+      const std::vector<std::string_view> names = identifiers(call->arguments[number]);
+      if (!names.empty()) {
+        state.set_bytes(std::string(names.back()), in_caller(bytes, caller.passed));
+        allocated_elsewhere_.emplace(names.back(), in_caller(bytes, caller.passed));
+      }
+    }
+    callers_.emplace(callee, std::move(caller));
+  }
+
+  static std::map<std::string, std::string> passed(const CallText& call, const Function& callee) {
+    std::map<std::string, std::string> passed;
+    for (std::size_t i = 0; i < std::min(callee.parameters.size(), call.arguments.size()); ++i) {
+      passed.emplace(callee.parameters[i], call.arguments[i]);
+    }
+    for (std::size_t i = 0;
+         i < std::min(callee.template_parameters.size(), call.template_arguments.size()); ++i) {
+      passed.emplace(callee.template_parameters[i], call.template_arguments[i]);
+    }
+    return passed;
+  }
+
+  /// Returns a text of a function in terms of what a caller passes.
+  static std::string in_caller(const std::string& text,
+                               const std::map<std::string, std::string>& passed) {
+    std::vector<std::pair<std::string, std::string>> terms;
+    for (const auto& [name, value] : passed) {
+      terms.emplace_back("sizeof(" + name + ")", "sizeof(" + value + ")");
+      terms.emplace_back(name, cpp_tokens(value).size() == 1 ? value : "(" + value + ")");
+    }
+    return substituted(text, terms);
+  }
+
+  /// Changes the variables whose address or reference a function gets.
+  void pass_variables(const CallText& call, const Function* callee, HostState& state) {
+    if (call.name == "cudaLaunchKernelEx" || call.name.starts_with("cudaMalloc")) return;
+    for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+      const CppTokens words = cpp_tokens(call.arguments[i]);
+      const bool is_address = words.size() == 2 && words[0].is("&") && words[1].is_word();
+      const bool is_reference = words.size() == 1 && words[0].is_word() && callee != nullptr &&
+                                i < callee->may_change.size() && callee->may_change[i];
+      if (!is_address && !is_reference) continue;
+      const std::string name(words.back().text);
+      if (frozen_.contains(name)) continue;
+      const auto given = callee == nullptr ? std::map<std::size_t, std::string>::const_iterator()
+                                           : callee->given.find(i);
+      const bool is_given = callee != nullptr && given != callee->given.end();
+      state.assign(name, is_given ? std::optional(given->second) : std::nullopt);
+    }
+  }
+
+  /// Returns the variable in `&a`, `(void**)&a`, `&a[0]`.
+  static std::string pointer_in(const std::string& text) {
+    CppTokens words = cpp_tokens(text);
+    while (!words.empty() && words.back().is(")")) words.pop_back();  // Of a cast.
+    if (!words.empty() && words.back().is("]")) {
+      const std::size_t open = opening(words, words.size() - 1);
+      words.resize(open == kNoToken ? 0 : open);
+    }
+    return !words.empty() && words.back().is_word() ? std::string(words.back().text) : "";
+  }
+
+  /// Reads `cudaMalloc(&a, bytes)`, `cudaMallocPitch(&a, &pitch, width, height)`,
+  /// `cudaMemcpy(a, b, bytes)`, `v.resize(n)`.
+  void read_allocation(const CallText& call, HostState& state) {
+    const std::vector<std::string>& parts = call.arguments;
+    const bool copies =
+        call.name == "cudaMemcpy" || call.name == "cudaMemcpyAsync" || call.name == "cudaMemset";
+    if (call.name == "cudaMemcpy") previous_ = kNoToken;
+    if (copies && parts.size() > 2) {
+      copied_.emplace(pointer_in(parts[0]), parts[2]);
+      if (call.name != "cudaMemset") copied_.emplace(pointer_in(parts[1]), parts[2]);
+    }
+    if (copies || !call.name.starts_with("cudaMalloc") || parts.size() < 2) return;
+    const bool has_pitch = call.name == "cudaMallocPitch" && parts.size() > 3;
+    const std::string bytes = has_pitch ? "(" + parts[2] + ") * (" + parts[3] + ")" : parts[1];
+    const std::string pointer = pointer_in(parts[0]);
+    state.set_bytes(pointer, bytes);
+    if (function_ == nullptr) return;
+    const std::string whole =
+        cpp_tokens(bytes).size() == 1 ? state.value(bytes).value_or(bytes) : bytes;
+    if (const auto number = parameter(pointer)) function_->allocated[*number] = whole;
+    if (!function_->is_member) allocated_elsewhere_.emplace(pointer, bytes);
+    own_[pointer] = whole;
+  }
+
+  /// Notes what a function allocates and returns.
+  void note_returned(CXCursor cursor, const HostState&) {
+    const TokenRange range = source_.range(cursor);
+    if (function_ == nullptr || range.end != range.first + 2) return;
+    const auto bytes = own_.find(std::string(tokens_[range.first + 1].text));
+    if (bytes != own_.end()) function_->returned = bytes->second;
+  }
+
+  void use_returned_allocation(const std::string& name, TokenRange value, HostState& state) {
+    const std::optional<CallText> call = call_in(value);
+    if (!call) return;
+    const auto callee = by_name_.find(call->name);
+    if (callee == by_name_.end() || callee->second->returned.empty()) return;
+    const std::string bytes = in_caller(callee->second->returned, passed(*call, *callee->second));
+    state.set_bytes(name, bytes);
+    allocated_elsewhere_.emplace(name, bytes);
+  }
+
+  /// Reads `malloc(bytes)`, `calloc(n, size)`, `new T[n]`.
+  void read_host_allocation(const std::string& name, TokenRange value) {
+    for (std::size_t j = value.first; j + 1 < value.end; ++j) {
+      const bool is_call =
+          tokens_[j + 1].is("(") && (tokens_[j].is("malloc") || tokens_[j].is("calloc"));
+      const std::size_t close = is_call ? closing(tokens_, j + 1) : kNoToken;
+      const std::vector<std::string> parts = is_call && close < value.end
+                                                 ? texts(tokens_, split(tokens_, {j + 2, close}))
+                                                 : std::vector<std::string>();
+      if (tokens_[j].is("malloc") && parts.size() == 1) {
+        of_host_.emplace(name, parts[0]);
+      } else if (tokens_[j].is("calloc") && parts.size() == 2) {
+        of_host_.emplace(name, "(" + parts[0] + ") * " + parts[1]);
+      } else if (tokens_[j].is("new")) {
+        std::size_t open = j + 1;
+        while (open < value.end && (tokens_[open].is_word() || tokens_[open].is("::"))) ++open;
+        const std::size_t end =
+            open < value.end && tokens_[open].is("[") ? closing(tokens_, open) : kNoToken;
+        if (end >= value.end) return;
+        of_host_.emplace(name, "(" + joined(tokens_, {open + 1, end}) + ") * sizeof(" +
+                                   joined(tokens_, {j + 1, open}) + ")");
+      }
+    }
+  }
+
+  // Launches.
+
+  /// Returns true if <<< or >>> begins at token i.
+  bool three(std::size_t i, std::string_view symbol) const {
+    for (std::size_t j = i; j < i + 3; ++j) {
+      if (j >= tokens_.size() || !tokens_[j].is(symbol)) return false;
+      if (j > i && tokens_[j].begin != tokens_[j - 1].end()) return false;
+    }
+    return true;
+  }
+
+  void record_launches(TokenRange range, const HostState& state) {
+    if (function_ == nullptr) return;
+    for (std::size_t i = range.first; i < range.end; ++i) {
+      const bool is_launch = three(i, "<");
+      const bool is_call =
+          tokens_[i].text.starts_with("cudaLaunch") && i + 1 < range.end && tokens_[i + 1].is("(");
+      if ((!is_launch && !is_call) || seen_.contains(i)) continue;
+      std::optional<LaunchSite> site =
+          is_launch ? launch(i, range, state) : called_launch(i, range, state);
+      if (!site) continue;
+      seen_.insert(i);
+      add_surroundings(*site, i, state);
+      launches_.push_back({.site = std::move(*site), .function = function_, .state = state});
+    }
+  }
+
+  std::optional<LaunchSite> launch(std::size_t open, TokenRange range,
+                                   const HostState& state) const {
+    const std::optional<CallText> name = name_before(open, range.first);
+    std::size_t close = open + 3;
+    while (close < range.end && !three(close, ">")) {
+      const bool opens = tokens_[close].is("(") || tokens_[close].is("{");
+      close = (opens ? closing(tokens_, close) : close) + 1;
+    }
+    if (!name || close >= range.end) return std::nullopt;
+    const std::vector<TokenRange> parts = split(tokens_, {open + 3, close});
+    if (parts.size() < 2) return std::nullopt;
+    LaunchSite site;
+    site.kernel = name->name;
+    site.template_arguments = name->template_arguments;
+    site.line = tokens_[open].line;
+    set_shape(site, joined(tokens_, parts[0]), joined(tokens_, parts[1]), state);
+    if (parts.size() > 2) site.shared_bytes = joined(tokens_, parts[2]);
+    const std::size_t list = close + 3;
+    if (list < range.end && tokens_[list].is("(")) {
+      const std::size_t end = closing(tokens_, list);
+      if (end < tokens_.size()) site.arguments = texts(tokens_, split(tokens_, {list + 1, end}));
+    }
+    return site;
+  }
+
+  static void set_shape(LaunchSite& site, const std::string& grid, const std::string& block,
+                        const HostState& state) {
+    const CppTokens words = cpp_tokens(block);
+    if (words.size() == 1 && words[0].is_word()) site.block_name = block;
+    site.grid = state.extents(grid);
+    site.block = state.extents(block);
+  }
+
+  /// Reads `cudaLaunchKernel((void*)name, grid, block, arguments, shared, stream)`, and
+  /// `cudaLaunchKernelEx(&configuration, name, arguments...)`.
+  std::optional<LaunchSite> called_launch(std::size_t call, TokenRange range,
+                                          const HostState& state) const {
+    const std::size_t close = closing(tokens_, call + 1);
+    if (close >= range.end) return std::nullopt;
+    const std::vector<TokenRange> parts = split(tokens_, {call + 2, close});
+    const bool is_configured = tokens_[call].text.starts_with("cudaLaunchKernelEx");
+    if (parts.size() < (is_configured ? 2U : 4U)) return std::nullopt;
+    const TokenRange named = parts[is_configured ? 1 : 0];
+    const std::optional<CallText> name = name_before(named.end, named.first);
+    if (!name) return std::nullopt;
+    LaunchSite site;
+    site.kernel = name->name;
+    site.template_arguments = name->template_arguments;
+    site.line = tokens_[call].line;
+    if (is_configured) {
+      add_configuration(site, parts, state);
+    } else {
+      add_call(site, parts, state);
+      site.cooperative = tokens_[call].is("cudaLaunchCooperativeKernel");
+    }
+    return site;
+  }
+
+  void add_configuration(LaunchSite& site, const std::vector<TokenRange>& parts,
+                         const HostState& state) const {
+    const std::string configuration(tokens_[parts[0].end - 1].text);
+    const auto member = [&](const char* of) {
+      return state.value(configuration + "." + of).value_or("");
+    };
+    set_shape(site, member("gridDim"), member("blockDim"), state);
+    site.shared_bytes = member("dynamicSmemBytes");
+    site.arguments = texts(tokens_, {parts.begin() + 2, parts.end()});
+  }
+
+  void add_call(LaunchSite& site, const std::vector<TokenRange>& parts,
+                const HostState& state) const {
+    set_shape(site, joined(tokens_, parts[1]), joined(tokens_, parts[2]), state);
+    for (const std::string& text : state.list(std::string(tokens_[parts[3].end - 1].text))) {
+      const std::size_t address = text.rfind('&');  // `(void*)&n`
+      if (address != std::string::npos) site.arguments.push_back(text.substr(address + 1));
+    }
+    if (parts.size() > 4) site.shared_bytes = joined(tokens_, parts[4]);
+  }
+
+  void add_surroundings(LaunchSite& site, std::size_t token, const HostState& state) {
+    for (const std::string& argument : site.arguments) {
+      const auto type = function_->types.find(argument);
+      site.types.push_back(type == function_->types.end() ? "" : type->second);
+    }
+    site.is_chosen = is_chosen_;
+    site.conditions = conditions_;
+    site.follows = previous_ != kNoToken;
+    previous_ = token;
+    std::vector<std::string> used = site.arguments;
+    used.insert(used.end(), site.grid.begin(), site.grid.end());
+    used.insert(used.end(), site.block.begin(), site.block.end());
+    for (const HostLoop& loop : loops_) {
+      const bool is_used = std::ranges::any_of(
+          used, [&](const std::string& text) { return state.uses(text, loop.changes); });
+      // A `for` that is not understood mostly measures; a `while` waits for something.
+      const bool is_known = !loop.counter.empty();
+      if (is_known || is_used || !loop.header.starts_with("for")) site.loops.push_back(loop);
+    }
+    const TokenRange body = source_.range(function_->body);
+    for (const TokenRange& condition : asserts_) {
+      if (condition.first > body.first && condition.first < token) {
+        site.asserted.push_back(joined(tokens_, condition));
+      }
+    }
+    constexpr std::ptrdiff_t kMost = 20;
+    const auto many = std::ssize(site.asserted) - kMost;
+    if (many > 0) site.asserted.erase(site.asserted.begin(), site.asserted.begin() + many);
+  }
+
+  void add_frames(Launch& launch) const {
+    constexpr std::size_t kMost = 4;
+    const Function* function = launch.function;
+    const HostState* state = &launch.state;
+    std::size_t line = launch.site.line;
+    std::map<std::string, std::string> passed;
+    std::vector<std::string> used = launch.site.arguments;
+    for (;;) {
+      HostFrame frame = state->frame(allocated_elsewhere_);
+      keep_used(used, frame);
+      frame.line = line;
+      frame.function = function->name;
+      frame.parameters = std::move(passed);
+      launch.site.frames.push_back(std::move(frame));
+      const auto caller = callers_.find(function);
+      if (launch.site.frames.size() == kMost || caller == callers_.end()) return;
+      passed = caller->second.passed;
+      used.clear();
+      for (const auto& [name, text] : passed) used.push_back(text);
+      for (const auto& [former, variable] : launch.site.frames.back().former) {
+        const auto same = passed.find(variable);
+        if (same != passed.end()) passed.emplace(former, same->second);
+      }
+      function = caller->second.function;
+      state = &caller->second.state;
+      line = caller->second.line;
+    }
+  }
+
+  /// Leaves out the allocations for pointers that no such text uses, even through variables.
+  static void keep_used(std::vector<std::string> texts, HostFrame& frame) {
+    std::set<std::string> names;
+    while (!texts.empty()) {
+      const std::string text = std::move(texts.back());
+      texts.pop_back();
+      for (const std::string_view word : identifiers(text)) {
+        const auto [name, is_new] = names.emplace(word);
+        const auto value = frame.variables.find(*name);
+        if (is_new && value != frame.variables.end()) texts.push_back(value->second);
+      }
+    }
+    std::erase_if(frame.allocated, [&](const auto& entry) { return !names.contains(entry.first); });
+  }
+
+  ParsedSource source_;
+  const CppTokens& tokens_;
+  std::vector<CXCursor> global_declarations_;
+  std::vector<Function> functions_;
+  std::map<std::string, Function*> by_name_;  ///< The first of each name.
+  std::vector<TokenRange> asserts_;
+  std::set<std::string> globals_;
+
+  // The place that is walked through.
+  Function* function_ = nullptr;
+  std::vector<HostLoop> loops_;  ///< Loops around it.
+  std::vector<std::pair<std::size_t, std::string>> conditions_;
+  bool is_chosen_ = false;
+  std::size_t previous_ = kNoToken;  ///< Token of the launch from which it goes straight to here.
+  std::set<std::string> frozen_;     ///< Variables that a loop around it swaps.
+
+  // What was found.
+  std::set<std::size_t> seen_;  ///< Tokens of launches.
+  std::set<std::pair<std::size_t, std::size_t>> called_;
+  std::vector<Launch> launches_;
+  std::map<const Function*, Caller> callers_;  ///< The first call of each function.
+  std::map<std::string, std::string> own_;     ///< Bytes, by the pointer that they are for.
+  std::map<std::string, std::string> allocated_elsewhere_;
+  std::map<std::string, std::string> copied_;
+  std::map<std::string, std::string> of_host_;
+};
+
+}  // namespace
+
+std::vector<LaunchSite> read_launches(const FlatSource& source) {
+  return HostReader(source).launches();
+}
+
+}  // namespace smemtune

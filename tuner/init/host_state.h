@@ -1,0 +1,72 @@
+#pragma once
+
+#include "tuner/source/launch_site.h"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// What a function of the host knows at one place of it. Every text means what it says there: when
+/// a variable gets another value, texts that use it are made to use its former value.
+class HostState {
+ public:
+  /// Gives a variable a value, nullopt if it is not known.
+  void assign(const std::string& name, std::optional<std::string> value);
+  /// Gives the present value of a variable a name of its own, which texts use from here on, and
+  /// returns that name.
+  std::string keep_former(const std::string& name);
+  /// Gives a variable a value that tells nothing by itself, such as a loop's counter.
+  void make_counter(const std::string& name);
+  void set_shape(const std::string& name, std::vector<std::string> extents) {
+    shapes_[name] = std::move(extents);
+  }
+  /// Sets one extent of a dim3: `grid.x = n`.
+  void set_extent(const std::string& name, std::size_t axis, const std::string& value);
+  void set_list(const std::string& name, std::vector<std::string> elements);
+  void set_bytes(const std::string& pointer, const std::string& bytes) {
+    allocated_.insert_or_assign(pointer, bytes);
+  }
+  /// Adds a text that stands for another everywhere behind it: `v.size()`, `sizeof(a)`.
+  void set_text(const std::string& text, const std::string& value) {
+    variables_.insert_or_assign(text, value);
+  }
+
+  /// Returns the extents of a dim3 that a text is or names; the text itself if it is none.
+  std::vector<std::string> extents(const std::string& text, int depth = 0) const;
+  std::vector<std::string> list(const std::string& name) const;
+  std::optional<std::string> value(const std::string& name) const;
+  /// Returns true if a text uses one of these variables, even through others.
+  bool uses(const std::string& text, const std::set<std::string>& wanted, int depth = 0) const;
+
+  /// Keeps what this state and another have in common: behind two branches.
+  void join(const HostState& other);
+  /// Notes the condition of a branch that begins here; join_if() joins what its two sides leave,
+  /// with a conditional for each variable that they leave different.
+  void set_condition(const std::string& condition) { variables_[kCondition] = condition; }
+  void join_if(const HostState& other);
+
+  /// Returns the state as a frame. `elsewhere`: bytes that other functions allocate.
+  HostFrame frame(const std::map<std::string, std::string>& elsewhere) const;
+
+ private:
+  static constexpr const char* kCondition = "if (";  ///< No variable has such a name.
+
+  void rename(const std::string& name, const std::string& former);
+  bool mentions(const std::string& name) const;
+
+  std::map<std::string, std::string> variables_;
+  std::map<std::string, std::string> allocated_;
+  std::map<std::string, std::vector<std::string>> shapes_;
+  std::map<std::string, std::vector<std::string>> lists_;
+  std::map<std::string, std::vector<std::string>> choices_;
+  std::set<std::string> changed_;
+  std::map<std::string, std::string> former_;  ///< Names of former values, and their variables.
+  std::map<std::string, int> versions_;
+};
+
+}  // namespace smemtune
