@@ -20,19 +20,19 @@ namespace {
 
 /// A result that a query asks for.
 struct Ranked {
-  KernelBest of;  ///< With its time.
+  KernelBest entry;  ///< With its time.
   bool correct = false;
   bool is_transient = false;
 };
 
 Ranked read_ranked(const Statement& row) {
   const std::string status = row.text("status");
-  return {.of = {.model_id = row.integer("model_id"),
-                 .problem_id = row.integer("problem_id"),
-                 .kernel_id = row.integer("kernel_id"),
-                 .kernel = row.text("kernel_name"),
-                 .stale = row.integer("stale") != 0,
-                 .timed = read_timed(row)},
+  return {.entry = {.model_id = row.integer("model_id"),
+                    .problem_id = row.integer("problem_id"),
+                    .kernel_id = row.integer("kernel_id"),
+                    .kernel = row.text("kernel_name"),
+                    .stale = row.integer("stale") != 0,
+                    .timed = read_timed(row)},
           .correct = status == "correct",
           .is_transient = is_transient(parse_status(status), row.text("reason"))};
 }
@@ -55,10 +55,10 @@ std::vector<KernelBest> best_of_results(const std::vector<Ranked>& rows) {
   std::map<Kernel, std::map<std::int64_t, std::vector<RankedRow>>> kernels;
   std::map<std::int64_t, const Ranked*> by_id;
   for (const Ranked& row : rows) {
-    const Timed& timed = row.of.timed;
+    const Timed& timed = row.entry.timed;
     by_id[timed.result_id] = &row;
     if (row.correct && timed.stage == Stage::none) continue;
-    kernels[{row.of.model_id, row.of.problem_id, row.of.kernel_id}][timed.configuration_id]
+    kernels[{row.entry.model_id, row.entry.problem_id, row.entry.kernel_id}][timed.configuration_id]
         .push_back({.correct = row.correct, .timed = timed});
   }
   std::vector<KernelBest> bests;
@@ -70,7 +70,7 @@ std::vector<KernelBest> best_of_results(const std::vector<Ranked>& rows) {
       });
     }
     const auto best = best_of(history);
-    if (best) bests.push_back(by_id.at(history.newest[*best].result_id)->of);
+    if (best) bests.push_back(by_id.at(history.newest[*best].result_id)->entry);
   }
   std::ranges::sort(bests, std::greater(), [](const KernelBest& b) { return b.timed.result_id; });
   return bests;
@@ -103,7 +103,7 @@ std::vector<KernelBest> best_of_kernels(const Connection& connection, const Quer
   while (statement.step()) rows.push_back(read_ranked(statement));
   std::vector<KernelBest> bests;
   if (of_all_runs) {
-    for (const Ranked& row : rows) bests.push_back(row.of);
+    for (const Ranked& row : rows) bests.push_back(row.entry);
   } else {
     bests = best_of_results(rows);
   }

@@ -118,7 +118,7 @@ void read_column(const Statement& row, const std::string& column,
                        .output = one.at(1).get<std::string>(),
                        .with = parse_compared_with(one.at(2).get<std::string>()),
                        .compared = one.at(3).get<std::uint64_t>(),
-                       .of = one.at(4).get<std::uint64_t>()});
+                       .elements_total = one.at(4).get<std::uint64_t>()});
     }
   } catch (const Json::exception& error) {
     throw row.damaged(column, error.what());
@@ -189,8 +189,8 @@ std::string to_json(const std::vector<ComparedOutput>& compared) {
   if (compared.empty()) return "";
   Json array = Json::array();
   for (const ComparedOutput& one : compared) {
-    array.push_back(Json::array(
-        {bindings_json(one.problem), one.output, to_text(one.with), one.compared, one.of}));
+    array.push_back(Json::array({bindings_json(one.problem), one.output, to_text(one.with),
+                                 one.compared, one.elements_total}));
   }
   return column_text(array);
 }

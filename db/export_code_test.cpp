@@ -37,7 +37,7 @@ StoredResult stored(const std::string& device, int major, const Problem& problem
                              .output = "out",
                              .with = ComparedWith::definition,
                              .compared = 8,
-                             .of = 8}};
+                             .elements_total = 8}};
   result.result.measurement.median_ms = time_ms;
   LaunchResult launch;
   launch.shape.dynamic_shared_bytes = 1024;

@@ -85,7 +85,7 @@ StoredResult stored_result() {
                       .output = "c",
                       .with = ComparedWith::definition,
                       .compared = 3050,
-                      .of = 16777216}};
+                      .elements_total = 16777216}};
   return stored;
 }
 

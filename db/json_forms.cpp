@@ -35,7 +35,7 @@ Json value_json(const std::vector<ComparedOutput>& compared) {
                      {"output", one.output},
                      {"with", to_text(one.with)},
                      {"compared", one.compared},
-                     {"of", one.of}});
+                     {"of", one.elements_total}});
   }
   return array;
 }
@@ -117,7 +117,7 @@ Json cpu_check_json(const CpuCheck& check) {
                      {"detail", check.found->detail}};
   } else {
     json["blocks"] = check.blocks;
-    json["of_blocks"] = check.of;
+    json["of_blocks"] = check.blocks_total;
   }
   return json;
 }
@@ -129,7 +129,7 @@ CpuCheck cpu_check_from(const Json& json) {
   check.problem = bindings_from(json.at("problem"));
   check.not_run = json.value("not_run", "");
   check.blocks = json.value("blocks", std::uint64_t{0});
-  check.of = json.value("of_blocks", std::uint64_t{0});
+  check.blocks_total = json.value("of_blocks", std::uint64_t{0});
   if (const auto found = json.find("found"); found != json.end()) {
     check.found = Failure{.status = parse_status(found->at("status").get<std::string>()),
                           .reason = found->at("reason").get<std::string>(),
@@ -145,8 +145,8 @@ std::vector<ComparedOutput> compared_from(const Json& array) {
                         .output = one.at("output").get<std::string>(),
                         .with = parse_compared_with(one.at("with").get<std::string>()),
                         .compared = one.at("compared").get<std::uint64_t>(),
-                        .of = one.at("of").get<std::uint64_t>()});
-    if (compared.back().compared > compared.back().of) {
+                        .elements_total = one.at("of").get<std::uint64_t>()});
+    if (compared.back().compared > compared.back().elements_total) {
       throw InputError("more elements of " + compared.back().output + " were compared than it has");
     }
   }

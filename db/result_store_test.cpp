@@ -168,12 +168,12 @@ Result full_result() {
                       .output = "c",
                       .with = ComparedWith::definition,
                       .compared = 3050,
-                      .of = 16777216},
+                      .elements_total = 16777216},
                      {.problem = {{"N", std::int64_t{8}}, {"T", "1"}},
                       .output = "c",
                       .with = ComparedWith::only_itself,
                       .compared = 64,
-                      .of = 64}};
+                      .elements_total = 64}};
   result.compile_ms = 432.1;
   result.verify_ms = 12.5;
   result.cubin_sha256 = "cb";

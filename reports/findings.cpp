@@ -66,7 +66,8 @@ std::string verification(const Coverage& coverage) {
     return text + ", by the old rule: an earlier release took that from the space file.";
   }
   if (coverage.is_sampled()) {
-    text += " at " + format_count(coverage.compared) + " of " + counted(coverage.of, "element");
+    text += " at " + format_count(coverage.compared) + " of " +
+            counted(coverage.elements_total, "element");
   }
   if (!coverage.is_everywhere()) text += ", but not " + gaps_text(coverage);
   return text + ".";

@@ -148,7 +148,8 @@ std::string compared_with_text(const Space& space, const Result& result) {
     return text + ", by the old rule: an earlier release took that from the space file";
   }
   if (coverage.is_sampled()) {
-    text += " at " + format_count(coverage.compared) + " of " + counted(coverage.of, "element");
+    text += " at " + format_count(coverage.compared) + " of " +
+            counted(coverage.elements_total, "element");
   }
   if (coverage.is_everywhere()) return text;
   return (coverage.rests_on_itself() ? "*** " : "") + text + ", but not " + gaps_text(coverage) +
@@ -175,7 +176,7 @@ std::string cpu_check_text(const ProblemSummary& problem) {
            check.found->detail;
   }
   return "the CPU device sees no race in it" + where + " (" + format_count(check.blocks) + " of " +
-         counted(check.of, "block") + ")";
+         counted(check.blocks_total, "block") + ")";
 }
 
 }  // namespace

@@ -162,8 +162,8 @@ struct TimeReport {
 
 /// The part of a kernel that look() has checked.
 struct LookReport {
-  std::uint64_t blocks = 0;  ///< Number of blocks that were run, of all launches...
-  std::uint64_t of = 0;      ///< ... and of blocks that these launches have.
+  std::uint64_t blocks = 0;        ///< Number of blocks that were run, of all launches...
+  std::uint64_t blocks_total = 0;  ///< ... and of blocks that these launches have.
 
   bool operator==(const LookReport&) const = default;
 };

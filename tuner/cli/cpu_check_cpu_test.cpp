@@ -98,7 +98,7 @@ TEST(CpuCheckOnCpu, SeesNoneWhereABarrierIs) {
   EXPECT_THAT(check.not_run, IsEmpty());
   EXPECT_FALSE(check.found) << check.found->detail;
   EXPECT_GT(check.blocks, 0u);
-  EXPECT_EQ(8192u, check.of);
+  EXPECT_EQ(8192u, check.blocks_total);
 }
 
 TEST(CpuCheckOnCpu, SaysWhatTheCpuDoesNotHave) {

@@ -87,7 +87,7 @@ Coverage coverage_of(ComparedWith stored, std::span<const ComparedOutput> list) 
       add_name(coverage.other_outputs, one.output);
     } else {
       coverage.compared += one.compared;
-      coverage.of += one.of;
+      coverage.elements_total += one.elements_total;
     }
   }
   for (const ComparedOutput& one : list) {

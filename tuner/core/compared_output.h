@@ -15,8 +15,8 @@ struct ComparedOutput {
   Problem problem;
   std::string output;
   ComparedWith with = ComparedWith::unknown;
-  std::uint64_t compared = 0;  ///< Number of elements that were compared.
-  std::uint64_t of = 0;        ///< Number of elements of the output.
+  std::uint64_t compared = 0;        ///< Number of elements that were compared.
+  std::uint64_t elements_total = 0;  ///< Number of elements of the output.
 
   bool operator==(const ComparedOutput&) const = default;
 };
@@ -41,11 +41,11 @@ struct Coverage {
   std::vector<std::string> other_problems = {};
   std::uint64_t compared = 0;  ///< Number of elements that were compared with `with`.
   /// Number of elements of the outputs that `compared` counts, on the same problems.
-  std::uint64_t of = 0;
+  std::uint64_t elements_total = 0;
 
   /// Returns whether every output was compared with `with` on every problem, wholly or by a sample.
   bool is_everywhere() const { return other_outputs.empty() && other_problems.empty(); }
-  bool is_sampled() const { return compared < of; }
+  bool is_sampled() const { return compared < elements_total; }
   /// Returns whether some output was, on some problem, compared only with the kernel's own default.
   bool rests_on_itself() const { return least == ComparedWith::only_itself; }
 };

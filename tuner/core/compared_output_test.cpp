@@ -13,7 +13,7 @@ ComparedOutput compared(const std::string& problem, const std::string& output, C
           .output = output,
           .with = with,
           .compared = elements,
-          .of = kElements};
+          .elements_total = kElements};
 }
 
 std::string verdict(const std::vector<ComparedOutput>& list,
@@ -43,7 +43,7 @@ TEST(CoverageOf, SaysWhatWasSampled) {
   const Coverage coverage = coverage_of(ComparedWith::unknown, list);
   EXPECT_TRUE(coverage.is_everywhere());
   EXPECT_EQ(coverage.compared, 107u);
-  EXPECT_EQ(coverage.of, 200u);
+  EXPECT_EQ(coverage.elements_total, 200u);
 }
 
 TEST(CoverageOf, NamesProblemsWhereNothingWasComparedByWhatDiffersInThem) {

@@ -49,9 +49,9 @@ struct LaunchResult {
 struct CpuCheck {
   std::string kernel;
   Configuration configuration;
-  Problem problem;           ///< The problem that it was run on.
-  std::uint64_t blocks = 0;  ///< Blocks that were run...
-  std::uint64_t of = 0;      ///< ... of this many. Both are 0 if it was not run to its end.
+  Problem problem;                 ///< The problem that it was run on.
+  std::uint64_t blocks = 0;        ///< Blocks that were run...
+  std::uint64_t blocks_total = 0;  ///< ... of this many. Both are 0 if it was not run to its end.
   std::optional<Failure> found = std::nullopt;
   std::string not_run = {};  ///< Why it was not run; empty if it was.
 

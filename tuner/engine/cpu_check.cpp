@@ -194,7 +194,7 @@ void CpuChecker::run(const Planned& planned, double most_s, CpuCheck& check) {
   const auto reply = unpack<EvaluateReply>(looked.payload);
   smemtune::check(reply, look);
   check.blocks = reply.look.blocks;
-  check.of = reply.look.of;
+  check.blocks_total = reply.look.blocks_total;
   check.found = reply.failure;
 }
 

@@ -41,7 +41,7 @@ TEST(CpuCheck, LooksAtTheBestThatUsesSharedMemory) {
   const CpuCheck& check = summary.best()->finals.cpu_checks.front();
   EXPECT_EQ(summary.best()->configuration, check.configuration);
   EXPECT_EQ(16u, check.blocks);
-  EXPECT_EQ(16u, check.of);
+  EXPECT_EQ(16u, check.blocks_total);
   EXPECT_FALSE(check.found);
   EXPECT_THAT(check.not_run, IsEmpty());
   EXPECT_EQ(1, run.started);
@@ -131,7 +131,7 @@ TEST(CpuCheck, TakesASmallerProblemWhereTheTunedOneIsTooLarge) {
   const ProblemSummary looked = with.run().problems.front();
   ASSERT_EQ(1u, looked.best()->finals.cpu_checks.size());
   EXPECT_EQ(fake.space.cpu_problems.front(), looked.best()->finals.cpu_checks.front().problem);
-  EXPECT_EQ(2u, looked.best()->finals.cpu_checks.front().of);
+  EXPECT_EQ(2u, looked.best()->finals.cpu_checks.front().blocks_total);
 }
 
 TEST(CpuCheck, HasItsPartOfABudgetOfTime) {

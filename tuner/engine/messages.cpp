@@ -137,7 +137,8 @@ void check(const EvaluateReply& reply, const EvaluateRequest& request) {
   for (const double ms : launches_ms) {
     require(std::isfinite(ms) && ms >= 0, "a time of a launch that is not a number");
   }
-  require(request.look_s == 0 || (reply.look.blocks > 0 && reply.look.blocks <= reply.look.of),
+  require(request.look_s == 0 ||
+              (reply.look.blocks > 0 && reply.look.blocks <= reply.look.blocks_total),
           "an impossible number of blocks that were looked at");
   if (request.screen_samples == 0) return;
   if (reply.lost) {

@@ -379,7 +379,7 @@ void fields(auto& archive, Is<PrepareRequest> auto& v) {
           v.definition_is_a_guess, v.expected, v.with_transfers, v.again);
 }
 void fields(auto& archive, Is<ComparedOutput> auto& v) {
-  archive(v.problem, v.output, v.with, v.compared, v.of);
+  archive(v.problem, v.output, v.with, v.compared, v.elements_total);
 }
 void fields(auto& archive, Is<DerivedTolerance> auto& v) {
   archive(v.problem, v.output, v.truth, v.factor, v.absolute, v.relative, v.largest_error,
@@ -398,7 +398,7 @@ void fields(auto& archive, Is<EvaluateRequest> auto& v) {
   archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.launch_samples, v.loss,
           v.classify, v.look_s, v.keep_as);
 }
-void fields(auto& archive, Is<LookReport> auto& v) { archive(v.blocks, v.of); }
+void fields(auto& archive, Is<LookReport> auto& v) { archive(v.blocks, v.blocks_total); }
 void fields(auto& archive, Is<EvaluateReply> auto& v) {
   archive(v.failure, v.loaded, v.max_absolute_error, v.max_relative_error, v.verify_ms,
           v.first_launch_ms, v.lost, v.output_class, v.time, v.look);

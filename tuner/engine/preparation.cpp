@@ -185,7 +185,7 @@ void add_outputs(const ProblemState& state, const KernelOnProblems& kernel, std:
         .output = argument.name,
         .with = is_itself ? ComparedWith::only_itself : ComparedWith::another_kernel,
         .compared = elements,
-        .of = elements};
+        .elements_total = elements};
     const auto known = std::ranges::find_if(held, [&](const ComparedOutput& other) {
       return other.output == one.output && other.problem == one.problem;
     });

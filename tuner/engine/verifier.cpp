@@ -371,11 +371,12 @@ std::optional<Failure> check_definition(const DefinitionRun& run, std::size_t nu
     actual.elements.push_back(all.elements[at]);
     if (!all.bits.empty()) actual.bits.push_back(all.bits[at]);
   }
-  comparisons.compared.push_back({.problem = workload.problem,
-                                  .output = argument.name,
-                                  .with = ComparedWith::definition,
-                                  .compared = expected.values.size(),
-                                  .of = static_cast<std::uint64_t>(argument.elements())});
+  comparisons.compared.push_back(
+      {.problem = workload.problem,
+       .output = argument.name,
+       .with = ComparedWith::definition,
+       .compared = expected.values.size(),
+       .elements_total = static_cast<std::uint64_t>(argument.elements())});
   const HostArray wanted = {.shape = argument.shape,
                             .elements = std::move(expected.values),
                             .type = argument.type,
@@ -462,7 +463,7 @@ Outcome<Comparisons> check_expected(Launcher& launcher, const Check& reference,
                                     .output = argument.name,
                                     .with = ComparedWith::expected_file,
                                     .compared = elements,
-                                    .of = elements});
+                                    .elements_total = elements});
   }
   return comparisons;
 }

@@ -154,7 +154,7 @@ TEST_F(Verifier, HoldsTheReferenceAgainstItsDefinition) {
                                                           .output = "out",
                                                           .with = ComparedWith::definition,
                                                           .compared = 4,
-                                                          .of = 4}));
+                                                          .elements_total = 4}));
   EXPECT_LT(budget.operations, DefinitionBudget().operations);
   EXPECT_TRUE(held("out[i] = in[i] * (N - 2)"));
   const auto wrong = held("out[i] = in[i] * 3");

@@ -393,9 +393,9 @@ Outcome<LookReport> CpuLauncher::look(KernelHandle handle, WorkloadId workload, 
   look.until = Clock::now() +
                std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   if (auto failure = launch_all(kernel, *kernel.checked, buffers, {}, &look)) return *failure;
-  LookReport report = {.blocks = look.blocks, .of = 0};
+  LookReport report = {.blocks = look.blocks, .blocks_total = 0};
   for (const Turn& turn : kernel.turns) {
-    report.of += static_cast<std::uint64_t>(volume(turn.as.grid));
+    report.blocks_total += static_cast<std::uint64_t>(volume(turn.as.grid));
   }
   return report;
 }

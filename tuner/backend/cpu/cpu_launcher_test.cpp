@@ -575,14 +575,14 @@ Outcome<LookReport> look_at(const std::string& source, const std::vector<Dim3>& 
 TEST(Look, SeesEveryBlockOfAllLaunchesWhereThereIsTime) {
   const auto report = look_at(neighbors("__syncthreads();"), {{7, 1, 1}, {2, 3, 2}}, 600);
   ASSERT_TRUE(report) << report.failure().detail;
-  EXPECT_EQ((LookReport{.blocks = 19, .of = 19}), *report);
+  EXPECT_EQ((LookReport{.blocks = 19, .blocks_total = 19}), *report);
 }
 
 TEST(Look, EndsWhenItsTimeIsUpAndLeavesOutWhatFollows) {
   const auto report =
       look_at(neighbors("__syncthreads();"), {{1'000'000'000, 1, 1}, {7, 1, 1}}, 0.05);
   ASSERT_TRUE(report) << report.failure().detail;
-  EXPECT_EQ(1'000'000'007u, report->of);
+  EXPECT_EQ(1'000'000'007u, report->blocks_total);
   EXPECT_GT(report->blocks, 0u);
   EXPECT_LT(report->blocks, 1'000'000'000u);
 }

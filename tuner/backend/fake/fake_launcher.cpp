@@ -178,9 +178,9 @@ Outcome<LookReport> FakeLauncher::look(KernelHandle handle, WorkloadId id, doubl
   }
   LookReport report;
   for (const Turn& turn : turns_of(kernel.launches)) {
-    report.of += static_cast<std::uint64_t>(volume(turn.as.grid));
+    report.blocks_total += static_cast<std::uint64_t>(volume(turn.as.grid));
   }
-  report.blocks = report.of;
+  report.blocks = report.blocks_total;
   return report;
 }
 
