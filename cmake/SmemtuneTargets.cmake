@@ -52,6 +52,9 @@ function(smemtune_library name)
     file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${header}" "${root}/${folder}/${header}" SYMBOLIC)
   endforeach()
   add_library(smemtune_${name} STATIC ${ARG_SOURCES})
+  # Some of them are also parts of a shared library, which exports only its C interface.
+  set_target_properties(smemtune_${name} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_include_directories(smemtune_${name} PUBLIC "${root}")
   set(used ${ARG_USES})
   list(TRANSFORM used PREPEND smemtune_)

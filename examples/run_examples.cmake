@@ -48,3 +48,14 @@ foreach(results best.json results.sqlite)
   expect("scale ITEMS=1,THREADS=256 (defaults)")
   expect("scale<float, 256, 1><<<65536, 256>>>")
 endforeach()
+
+run("${CMAKE_COMMAND}" -S "${EXAMPLES}/c" -B "${FOLDER}/c" -G "${GENERATOR}"
+    "-DCMAKE_PREFIX_PATH=${FOLDER}/installed" "-DCUDAToolkit_ROOT=${CUDA_ROOT}"
+    "-DCMAKE_C_FLAGS=${CXX_FLAGS} -Wall -Wextra -Wpedantic -Werror")
+run("${CMAKE_COMMAND}" --build "${FOLDER}/c")
+run("${FOLDER}/c/scale" "${FOLDER}/best.json" "${EXAMPLES}/scale.json" --print "${device}" 0)
+expect("scale ITEMS=${items},THREADS=${threads} (nearest problem: N=65536,T=float on ${device}, size ratio 256)")
+expect("scale<float, ${threads}, ${items}><<<")
+run("${FOLDER}/c/scale" "${FOLDER}/best.json" "${EXAMPLES}/scale.json" --print "NVIDIA A100" 80)
+expect("scale<float, 256, 1><<<65536, 256>>>")
+expect("  in: 67108864 bytes of float")
