@@ -255,6 +255,7 @@ Results::Results(const std::filesystem::path& file) {
 Results::Results(const std::vector<std::filesystem::path>& files) {
   std::vector<db::SharedFile> all;
   for (const std::filesystem::path& file : files) {
+    if (file.empty()) continue;
     const bool is_first = &file == &files.front();
     std::ranges::move(files_of(file, is_first ? "" : file.string()), std::back_inserter(all));
   }

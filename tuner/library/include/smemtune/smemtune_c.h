@@ -111,10 +111,10 @@ typedef struct smemtune_selection {
   double time_ms;            /* Median time of the measured problem, in milliseconds. */
   const char* kernel_hash;   /* SHA-256 of the measured kernel. */
   const char* shared_from;   /* The file it is from; empty for the first file of the results. */
-  const char* compared_with; /* What its output was compared with: "definition", "expected_file",
-                                "another_kernel", "only_itself" or "unknown". */
+  const char* compared_with; /* What its output was compared with: "definition", "expected file",
+                                "another kernel", "only itself" or "unknown". */
   int stale;                 /* 1 if the kernel had been edited since it was measured, as far as the
-                                results say; smemtune_plan.edited compares with the present files. */
+                                results say; smemtune_plan.edited holds for the present files. */
   const char* text;          /* "scale ITEMS=2,THREADS=128 (exact)" */
 } smemtune_selection;
 
@@ -180,7 +180,8 @@ SMEMTUNE_API const char* smemtune_version(void);
 SMEMTUNE_API const char* smemtune_error(void);
 
 /* Opens results: databases, files of `smemtune export`, and folders of such files. Of equally close
- * matches that in the earlier file is selected. Release with smemtune_close_results(). */
+ * matches that in the earlier file is selected. All but the first are shared ones, which selections
+ * name; an empty path is left out. Release with smemtune_close_results(). */
 SMEMTUNE_API smemtune_status smemtune_open_results(const char* const* files, size_t count,
                                                    smemtune_results** results);
 SMEMTUNE_API void smemtune_close_results(smemtune_results* results);
