@@ -120,8 +120,10 @@ def run(
             elif interrupts > 1:
                 process.kill()
     collector.join()
+    process.stdout.close()
     if reader is not None:
         reader.join()
+        process.stderr.close()
     return process.returncode, "".join(output), "\n".join(messages)
 
 

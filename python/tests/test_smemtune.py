@@ -445,6 +445,53 @@ class Arrays(unittest.TestCase):
             smemtune.Kernel(EXAMPLE, "cpu", **ON_CPU)
 
 
+@unittest.skipIf(numpy is None, "no NumPy")
+class Examples(unittest.TestCase):
+    def test_softmax_runs(self):
+        done = subprocess.run(
+            [sys.executable, ROOT / "examples" / "python" / "softmax.py"],
+            env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)),
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("compared with: expected file", done.stdout)
+
+    def test_what_pages_say_runs(self):
+        page = (ROOT / "docs" / "coming_from.md").read_text()
+        code = next(block for block in page.split("```python\n")[1:] if "tunable(" in block)
+        file = pathlib.Path(_FOLDER.name) / "scale.cu"
+        file.write_text(
+            """__global__ void scale(const float* x, float* out, float factor, int n) {
+                 for (int item = 0; item < ITEMS; ++item) {
+                   const int i = (blockIdx.x * ITEMS + item) * THREADS + threadIdx.x;
+                   if (i < n) out[i] = factor * x[i];
+                 }
+               }""")
+        code = code.split("```")[0].replace('open("scale.cu")', f"open({str(file)!r})")
+        code = code.replace("smemtune.tune(scale)", "smemtune.tune(scale, device='cpu')")
+        names = {"n": 4096}
+        exec(code, names)
+        self.assertEqual(names["run"].best["compared_with"], "expected file")
+        page = (ROOT / "docs" / "python.md").read_text()
+        code = next(block for block in page.split("```python\n")[1:] if "@smemtune.tunable" in block)
+        code = code.split("smemtune.Kernel(")[0]
+        code = code.replace("smemtune.tune(twice)", "run = smemtune.tune(twice, device='cpu')")
+        names = {"smemtune": smemtune}
+        exec(code, names)
+        self.assertEqual(names["run"].best["compared_with"], "expected file")
+
+    def test_the_notebook_runs(self):
+        notebook = json.loads((ROOT / "examples" / "python" / "tuning.ipynb").read_text())
+        names = {"__name__": "__main__"}
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                exec(compile("".join(cell["source"]), "notebook", "exec"), names)
+        self.assertEqual(names["run"].best["compared_with"], "expected file")
+        self.assertEqual(names["best"].match, "exact")
+        self.assertEqual(names["best"].configuration, names["run"].best["configuration"])
+
+
 class Package(unittest.TestCase):
     def test_versions_agree(self):
         self.assertEqual(smemtune._library.library().smemtune_version().decode(),

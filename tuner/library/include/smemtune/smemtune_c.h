@@ -36,6 +36,8 @@
  *
  * Text is UTF-8. A problem or configuration is written as NAME=VALUE,NAME=VALUE, in any order. */
 
+/* Names are as C has them. NOLINTBEGIN(readability-identifier-naming) */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -254,5 +256,7 @@ SMEMTUNE_API smemtune_status smemtune_texture(smemtune_kernel* kernel, size_t in
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #endif
