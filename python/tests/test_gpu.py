@@ -172,7 +172,8 @@ class WithTorch(unittest.TestCase):
         given = {}
         for argument in kernel.arguments:
             if argument.role in ("output", "inout", "scratch"):
-                given[argument.name] = torch.zeros(argument.shape, device="cuda")
+                dtype = getattr(torch, smemtune._kernel._TYPES[argument.type][0])
+                given[argument.name] = torch.zeros(argument.shape, dtype=dtype, device="cuda")
         kernel(a=a, b=b, **given)
         torch.cuda.synchronize()
         wanted = (a.double() @ b.double()).float()

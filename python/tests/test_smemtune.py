@@ -227,6 +227,35 @@ class Select(unittest.TestCase):
         self.assertIn("scale", module.entries[0])
         self.assertIn(b".target sm_90", chosen.compile("compute_90").image)
 
+    def test_every_shipped_space_is_planned(self):
+        for file in sorted((ROOT / "configs").glob("*.json")):
+            space = json.loads(file.read_text())
+            if "kernels" not in space:
+                continue
+            with self.subTest(file.stem):
+                problem = space["problems"][0]
+                chosen = smemtune.select(file.stem, H200, configuration={}, **problem)
+                self.assertEqual(chosen.space, space["name"])
+                self.assertEqual(chosen.problem, problem)
+                names = [argument.name for argument in chosen.arguments]
+                self.assertTrue(chosen.launches)
+                for launch in chosen.launches:
+                    self.assertTrue(set(launch.arguments) <= set(names))
+                    self.assertGreater(min(launch.grid + launch.block), 0)
+                for argument in chosen.arguments:
+                    self.assertEqual(argument.role == "scalar", argument.value is not None)
+                    self.assertEqual(argument.role == "scalar", not argument.shape)
+
+    def test_names_the_symbols_of_constant_memory(self):
+        problem = json.loads((ROOT / "configs" / "convolution.json").read_text())["problems"][0]
+        chosen = smemtune.select("convolution", H200, configuration={}, kernel="tiled", **problem)
+        constant = [one.name for one in chosen.arguments if one.memory == "constant"]
+        self.assertTrue(constant)
+        try:
+            self.assertEqual(list(chosen.compile().symbols), constant)
+        except smemtune.UnavailableError as error:
+            self.skipTest(str(error))
+
     def test_keys_hold_any_word(self):
         for values in ({}, {"A": -3}, {"T": "a,b"}, {"T": "a\\"}, {"T": "a\\,b\\\\", "U": "c"},
                        {"T": "x\\y", "N": 5}):

@@ -156,6 +156,9 @@ bool is_current(int gpu) {
   if (prepared == gpu) return true;
   // Nothing may have made a context current in this thread yet; cudaSetDevice does.
   cuda::check(cudaSetDevice(gpu), "cudaSetDevice");
+#if CUDART_VERSION < 12000
+  cuda::check(cudaFree(nullptr), "cudaFree");  // Earlier runtimes make it current only here.
+#endif
   prepared = gpu;
   return true;
 }

@@ -125,31 +125,36 @@ PlanObject::PlanObject(PlannedKernel kernel, Target for_target, int gpu_index)
     scalars.push_back(argument.is_buffer() ? std::vector<std::uint8_t>() : scalar_bytes(argument));
     argument_list.push_back(c_argument(argument, scalars.back()));
   }
-  for (const Turn& turn : turns) {
-    std::vector<smemtune_launch_argument>& taken = launch_arguments.emplace_back();
-    for (const std::string& name : turn.as.arguments) {
-      const auto changed = std::ranges::find(turn.as.scalars, name, &Argument::name);
-      if (changed != turn.as.scalars.end()) changed_scalars.push_back(scalar_bytes(*changed));
-      const void* const value =
-          changed != turn.as.scalars.end() ? changed_scalars.back().data() : nullptr;
-      taken.push_back({.index = index_of(all, name), .value = value});
-    }
-    const LaunchShape& shape = planned.instance.launches[turn.launch];
-    smemtune_launch_shape& launch = launch_list.emplace_back();
-    launch.entry = shape.name_expression.c_str();
-    std::ranges::copy(turn.as.grid, launch.grid);
-    std::ranges::copy(turn.as.block, launch.block);
-    std::ranges::copy(shape.cluster, launch.cluster);
-    launch.dynamic_shared_bytes = turn.as.dynamic_shared_bytes;
-    launch.cooperative = shape.cooperative ? 1 : 0;
-    launch.argument_count = taken.size();
-    launch.arguments = taken.data();
+  for (const Turn& turn : turns) add(turn);
+  // The lists no longer grow: what lies in them keeps its place.
+  for (std::size_t i = 0; i < launch_list.size(); ++i) {
+    launch_list[i].argument_count = launch_arguments[i].size();
+    launch_list[i].arguments = launch_arguments[i].data();
   }
   launch_count = launch_list.size();
   launches = launch_list.data();
   argument_count = argument_list.size();
   arguments = argument_list.data();
   edited = planned.plan.edited ? 1 : 0;
+}
+
+void PlanObject::add(const Turn& turn) {
+  std::vector<smemtune_launch_argument>& taken = launch_arguments.emplace_back();
+  for (const std::string& name : turn.as.arguments) {
+    const auto changed = std::ranges::find(turn.as.scalars, name, &Argument::name);
+    const bool is_changed = changed != turn.as.scalars.end();
+    if (is_changed) changed_scalars.push_back(scalar_bytes(*changed));
+    taken.push_back({.index = index_of(planned.instance.arguments, name),
+                     .value = is_changed ? changed_scalars.back().data() : nullptr});
+  }
+  const LaunchShape& shape = planned.instance.launches[turn.launch];
+  smemtune_launch_shape& launch = launch_list.emplace_back();
+  launch.entry = shape.name_expression.c_str();
+  std::ranges::copy(turn.as.grid, launch.grid);
+  std::ranges::copy(turn.as.block, launch.block);
+  std::ranges::copy(shape.cluster, launch.cluster);
+  launch.dynamic_shared_bytes = turn.as.dynamic_shared_bytes;
+  launch.cooperative = shape.cooperative ? 1 : 0;
 }
 
 ModuleObject::ModuleObject(const PlanObject& plan, CompiledKernel compiled_kernel, bool is_ptx)

@@ -58,9 +58,12 @@ struct PlanObject : smemtune_plan {
   std::vector<smemtune_argument> argument_list;
   std::vector<smemtune_launch_shape> launch_list;
   std::vector<std::vector<smemtune_launch_argument>> launch_arguments;
-  /// Bytes of scalars. The outer vector never grows once its elements are pointed to.
-  std::vector<std::vector<std::uint8_t>> scalars;
-  std::vector<std::vector<std::uint8_t>> changed_scalars;
+  std::vector<std::vector<std::uint8_t>> scalars;          ///< Bytes, by argument.
+  std::vector<std::vector<std::uint8_t>> changed_scalars;  ///< Those of single launches.
+
+ private:
+  /// Adds a launch without its list of arguments.
+  void add(const Turn& turn);
 };
 
 struct ModuleObject : smemtune_module {
