@@ -49,9 +49,14 @@ foreach(results best.json results.sqlite)
   expect("scale<float, 256, 1><<<65536, 256>>>")
 endforeach()
 
+# A library with sanitizers needs a program that its own compiler has linked.
+if(CXX_FLAGS)
+  message(STATUS "a build with sanitizers: the example in C was not run")
+  return()
+endif()
 run("${CMAKE_COMMAND}" -S "${EXAMPLES}/c" -B "${FOLDER}/c" -G "${GENERATOR}"
     "-DCMAKE_PREFIX_PATH=${FOLDER}/installed" "-DCUDAToolkit_ROOT=${CUDA_ROOT}"
-    "-DCMAKE_C_FLAGS=${CXX_FLAGS} -Wall -Wextra -Wpedantic -Werror")
+    "-DCMAKE_C_FLAGS=-Wall -Wextra -Wpedantic -Werror")
 run("${CMAKE_COMMAND}" --build "${FOLDER}/c")
 run("${FOLDER}/c/scale" "${FOLDER}/best.json" "${EXAMPLES}/scale.json" --print "${device}" 0)
 expect("scale ITEMS=${items},THREADS=${threads} (nearest problem: N=65536,T=float on ${device}, size ratio 256)")
