@@ -5,6 +5,11 @@ file(MAKE_DIRECTORY "${FOLDER}")
 set(ENV{SMEMTUNE_DB} "${FOLDER}/results.sqlite")
 set(ENV{XDG_CACHE_HOME} "${FOLDER}/cache")
 set(ENV{SMEMTUNE_SHARE} "${SHARE}")
+# The Python module of this checkout, with the program and the library of this build.
+set(ENV{PYTHONPATH} "${SHARE}/python")
+set(ENV{PYTHONDONTWRITEBYTECODE} 1)
+set(ENV{SMEMTUNE_PROGRAM} "${SMEMTUNE}")
+set(ENV{SMEMTUNE_LIBRARY} "${LIBRARY}")
 
 function(run)
   execute_process(COMMAND ${ARGV} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE status)

@@ -32,7 +32,7 @@ if(PYTHON)
   run("${PYTHON}" "${EXAMPLES}/python/scale.py" "${FOLDER}/best.json" --print "NVIDIA A100" 8.0)
   expect("scale<float, 256, 1> grid 65536 block 256 (defaults, size ratio 1)")
 else()
-  message(STATUS "no python3: the example in Python was not run")
+  message(STATUS "no python3, or a build with sanitizers: the example in Python was not run")
 endif()
 
 run("${CMAKE_COMMAND}" --install "${BUILD}" --component library --prefix "${FOLDER}/installed")
@@ -48,3 +48,19 @@ foreach(results best.json results.sqlite)
   expect("scale ITEMS=1,THREADS=256 (defaults)")
   expect("scale<float, 256, 1><<<65536, 256>>>")
 endforeach()
+
+# A library with sanitizers needs a program that its own compiler has linked.
+if(CXX_FLAGS)
+  message(STATUS "a build with sanitizers: the example in C was not run")
+  return()
+endif()
+run("${CMAKE_COMMAND}" -S "${EXAMPLES}/c" -B "${FOLDER}/c" -G "${GENERATOR}"
+    "-DCMAKE_PREFIX_PATH=${FOLDER}/installed" "-DCUDAToolkit_ROOT=${CUDA_ROOT}"
+    "-DCMAKE_C_FLAGS=-Wall -Wextra -Wpedantic -Werror")
+run("${CMAKE_COMMAND}" --build "${FOLDER}/c")
+run("${FOLDER}/c/scale" "${FOLDER}/best.json" "${EXAMPLES}/scale.json" --print "${device}" 0)
+expect("scale ITEMS=${items},THREADS=${threads} (nearest problem: N=65536,T=float on ${device}, size ratio 256)")
+expect("scale<float, ${threads}, ${items}><<<")
+run("${FOLDER}/c/scale" "${FOLDER}/best.json" "${EXAMPLES}/scale.json" --print "NVIDIA A100" 80)
+expect("scale<float, 256, 1><<<65536, 256>>>")
+expect("  in: 67108864 bytes of float")

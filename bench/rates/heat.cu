@@ -1,6 +1,6 @@
 // One explicit step of the heat equation on n x n points with sources p: bound by memory.
 template <int BX, int BY, int TX, int TY>
-__global__ void __launch_bounds__(BX * BY) heat(const float* t, const float* p, float* out, int n) {
+__global__ void __launch_bounds__(BX* BY) heat(const float* t, const float* p, float* out, int n) {
   __shared__ float tile[BY * TY + 2][BX * TX + 2];
   const int x0 = blockIdx.x * BX * TX - 1, y0 = blockIdx.y * BY * TY - 1;
   for (int y = threadIdx.y; y < BY * TY + 2; y += BY)
@@ -15,6 +15,9 @@ __global__ void __launch_bounds__(BX * BY) heat(const float* t, const float* p, 
       const int gx = x0 + 1 + x, gy = y0 + 1 + y;
       if (gx >= n || gy >= n) continue;
       const float c = tile[y + 1][x + 1];
-      out[(long long)gy * n + gx] = c + 0.1f * (tile[y][x + 1] + tile[y + 2][x + 1] + tile[y + 1][x] + tile[y + 1][x + 2] - 4.0f * c) + 0.01f * p[(long long)gy * n + gx];
+      out[(long long)gy * n + gx] = c +
+                                    0.1f * (tile[y][x + 1] + tile[y + 2][x + 1] + tile[y + 1][x] +
+                                            tile[y + 1][x + 2] - 4.0f * c) +
+                                    0.01f * p[(long long)gy * n + gx];
     }
 }

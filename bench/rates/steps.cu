@@ -1,7 +1,7 @@
 // S explicit steps of the heat equation in shared memory, for an n x n grid with sources p; the tile of a block has a
 // border of S points, which shrinks by one with each step.
 template <int BX, int BY, int TX, int TY, int S>
-__global__ void __launch_bounds__(BX * BY) steps(const float* t, const float* p, float* out, int n) {
+__global__ void __launch_bounds__(BX* BY) steps(const float* t, const float* p, float* out, int n) {
   constexpr int W = BX * TX + 2 * S, H = BY * TY + 2 * S;
   __shared__ float a[2][H][W];
   __shared__ float q[H][W];
@@ -17,9 +17,13 @@ __global__ void __launch_bounds__(BX * BY) steps(const float* t, const float* p,
     for (int y = threadIdx.y + 1 + s; y < H - 1 - s; y += BY)
       for (int x = threadIdx.x + 1 + s; x < W - 1 - s; x += BX) {
         const int gx = x0 + x, gy = y0 + y;
-        const int l = gx <= 0 ? x : x - 1, r = gx >= n - 1 ? x : x + 1, u = gy <= 0 ? y : y - 1, d = gy >= n - 1 ? y : y + 1;
+        const int l = gx <= 0 ? x : x - 1, r = gx >= n - 1 ? x : x + 1, u = gy <= 0 ? y : y - 1,
+                  d = gy >= n - 1 ? y : y + 1;
         const float c = a[s & 1][y][x];
-        a[(s + 1) & 1][y][x] = c + 0.1f * (a[s & 1][u][x] + a[s & 1][d][x] + a[s & 1][y][l] + a[s & 1][y][r] - 4.0f * c) + 0.01f * q[y][x];
+        a[(s + 1) & 1][y][x] =
+            c +
+            0.1f * (a[s & 1][u][x] + a[s & 1][d][x] + a[s & 1][y][l] + a[s & 1][y][r] - 4.0f * c) +
+            0.01f * q[y][x];
       }
     __syncthreads();
   }

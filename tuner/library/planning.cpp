@@ -16,12 +16,6 @@ namespace smemtune {
 
 namespace {
 
-std::filesystem::path share_of(const KernelPlaces& places) {
-  if (!places.share.empty()) return places.share;
-  const char* share = std::getenv("SMEMTUNE_SHARE");
-  return share != nullptr && *share != '\0' ? share : SMEMTUNE_INSTALLED_SHARE;
-}
-
 /// Adds the selected compiler to the kernel's parameters if the search was among several compilers.
 void offer_compiler(const Selection& selection, Space& space) {
   const auto compiler = selection.parameters.find(kCompilerParameter);
@@ -62,8 +56,14 @@ KernelPlan make_plan(const KernelInstance& instance) {
   return plan;
 }
 
-/// Returns a device of which only the compute capability is known. Its limits are the largest of
-/// any GPU: the selection was measured on a device of that compute capability, or is a default.
+}  // namespace
+
+std::filesystem::path share_of(const KernelPlaces& places) {
+  if (!places.share.empty()) return places.share;
+  const char* share = std::getenv("SMEMTUNE_SHARE");
+  return share != nullptr && *share != '\0' ? share : SMEMTUNE_INSTALLED_SHARE;
+}
+
 Device assumed_device(const Target& target) {
   Device device = h200_limits();
   device.name = target.device;
@@ -74,13 +74,10 @@ Device assumed_device(const Target& target) {
   return device;
 }
 
-}  // namespace
-
-PlannedKernel plan_for(const std::filesystem::path& space_file, const Selection& selection,
-                       const Device& device, const KernelPlaces& places) {
-  LoadedSpace loaded = load_space(space_file, share_of(places));
-  offer_compiler(selection, loaded.space);
-  const Space& space = loaded.space;
+PlannedKernel plan_for(const LoadedSpace& loaded, const std::filesystem::path& space_file,
+                       const Selection& selection, const Device& device) {
+  Space space = loaded.space;
+  offer_compiler(selection, space);
   if (selection.match == Match::none) {
     throw InputError("nothing was selected for " + space.name + " on " + key(selection.problem));
   }
@@ -111,7 +108,9 @@ PlannedKernel plan_for(const std::filesystem::path& space_file, const Selection&
 
 KernelPlan plan_kernel(const std::filesystem::path& space_file, const Selection& selection,
                        const Target& target, const KernelPlaces& places) {
-  return plan_for(space_file, selection, assumed_device(target), places).plan;
+  return plan_for(load_space(space_file, share_of(places)), space_file, selection,
+                  assumed_device(target))
+      .plan;
 }
 
 }  // namespace smemtune

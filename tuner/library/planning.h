@@ -2,7 +2,10 @@
 
 #include "smemtune/smemtune.h"
 #include "tuner/backend/compiler.h"
+#include "tuner/config/space_file.h"
 #include "tuner/core/kernel_binding.h"
+
+#include <filesystem>
 
 namespace smemtune {
 
@@ -13,8 +16,16 @@ struct PlannedKernel {
   KernelPlan plan;
 };
 
-/// Plans a selection for `device`. Throws InputError.
-PlannedKernel plan_for(const std::filesystem::path& space_file, const Selection& selection,
-                       const Device& device, const KernelPlaces& places);
+/// Returns the folder that holds kernel_templates/: that of `places`, $SMEMTUNE_SHARE, or where
+/// smemtune was installed.
+std::filesystem::path share_of(const KernelPlaces& places);
+
+/// Returns a device of which only the compute capability is known. Its limits are the largest of
+/// any GPU: the selection was measured on a device of that compute capability, or is a default.
+Device assumed_device(const Target& target);
+
+/// Plans a selection for `device`. `space_file` names the space in messages. Throws InputError.
+PlannedKernel plan_for(const LoadedSpace& loaded, const std::filesystem::path& space_file,
+                       const Selection& selection, const Device& device);
 
 }  // namespace smemtune

@@ -4,6 +4,7 @@
 #include "smemtune/smemtune.h"
 #include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
+#include "tuner/core/outcome.h"
 #include "tuner/core/size_ratio.h"
 #include "tuner/core/text.h"
 
@@ -29,6 +30,7 @@ struct Record {
   double time_ms = 0;
   std::string kernel_hash;
   bool stale = false;
+  std::string compared_with = to_text(ComparedWith::unknown);
 };
 
 /// Reads members of the documented format and reports those that deviate from it.
@@ -169,6 +171,9 @@ void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
     const Json& provenance = reader.member(entry, at, "provenance");
     record.kernel_hash = reader.text(provenance, at + "/provenance", "kernel_hash");
     record.stale = provenance.contains("stale") && provenance.at("stale") == true;
+    if (entry.contains("compared_with")) {
+      record.compared_with = reader.text(entry, at, "compared_with");
+    }
     measured.push_back(std::move(record));
   }
   if (!document.contains("defaults")) return;
@@ -199,6 +204,7 @@ void read_database(const std::filesystem::path& file, std::vector<Record>& measu
     record.time_ms = stored.result.measurement.median_ms;
     record.kernel_hash = stored.kernel_hash;
     record.stale = stored.stale;
+    record.compared_with = to_text(stored.result.compared_with);
     measured.push_back(std::move(record));
   }
   for (const db::KernelDefaults& one : store.defaults({})) {
@@ -212,24 +218,48 @@ void read_database(const std::filesystem::path& file, std::vector<Record>& measu
 
 }  // namespace
 
-Results::Results(const std::filesystem::path& file) {
-  std::vector<db::SharedFile> files = {{.file = file, .name = ""}};
+namespace {
+
+/// Returns the files that `file` means: itself, or those in the folder that it is.
+std::vector<db::SharedFile> files_of(const std::filesystem::path& file, const std::string& name) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) {
-    files = db::files_in(file, file.string());
+  if (!std::filesystem::is_directory(file, ignored)) return {{.file = file, .name = name}};
+  std::vector<db::SharedFile> files = db::files_in(file, file.string());
+  if (name.empty()) {
     for (db::SharedFile& one : files) one.name.clear();
   }
-  const char* list = std::getenv("SMEMTUNE_SHARED_DB");
-  std::ranges::move(db::shared_files(list == nullptr ? "" : list), std::back_inserter(files));
-  auto contents = std::make_shared<Contents>();
+  return files;
+}
+
+std::vector<Layer> read(const std::vector<db::SharedFile>& files) {
+  std::vector<Layer> layers;
   for (const db::SharedFile& one : files) {
-    Layer& layer = contents->layers.emplace_back();
+    Layer& layer = layers.emplace_back();
     layer.shared_from = one.name;
-    const auto read = db::is_database(one.file) ? read_database : read_json;
-    read(one.file, layer.measured, layer.defaults);
+    const auto read_file = db::is_database(one.file) ? read_database : read_json;
+    read_file(one.file, layer.measured, layer.defaults);
     order_by_wins(layer.defaults, layer.measured);
   }
-  contents_ = std::move(contents);
+  return layers;
+}
+
+}  // namespace
+
+Results::Results(const std::filesystem::path& file) {
+  std::vector<db::SharedFile> files = files_of(file, "");
+  const char* list = std::getenv("SMEMTUNE_SHARED_DB");
+  std::ranges::move(db::shared_files(list == nullptr ? "" : list), std::back_inserter(files));
+  contents_ = std::make_shared<const Contents>(Contents{read(files)});
+}
+
+Results::Results(const std::vector<std::filesystem::path>& files) {
+  std::vector<db::SharedFile> all;
+  for (const std::filesystem::path& file : files) {
+    if (file.empty()) continue;
+    const bool is_first = &file == &files.front();
+    std::ranges::move(files_of(file, is_first ? "" : file.string()), std::back_inserter(all));
+  }
+  contents_ = std::make_shared<const Contents>(Contents{read(all)});
 }
 
 Selection Results::select(const Target& target, const std::string& space, const Problem& problem,
@@ -269,6 +299,7 @@ Selection Results::select(const Target& target, const std::string& space, const 
   selection.time_ms = choice->time_ms;
   selection.kernel_hash = choice->kernel_hash;
   selection.stale = choice->stale;
+  if (choice.match != Match::defaults) selection.compared_with = choice->compared_with;
   return selection;
 }
 

@@ -1,20 +1,16 @@
 #include "smemtune/smemtune.h"
-#include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
 #include "tuner/library/planning.h"
 
 #if SMEMTUNE_CUDA_BUILD
 #include "tuner/backend/contents.h"
-#include "tuner/backend/cuda/devices.h"
-#include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/backend/cuda/plain_kernel.h"
-#include "tuner/engine/cached_compiler.h"
+#include "tuner/library/gpu.h"
 #endif
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <utility>
 
 namespace smemtune {
@@ -23,33 +19,8 @@ namespace smemtune {
 
 namespace {
 
-/// Makes a device current, and finally restores the previous one.
-class Current {
- public:
-  explicit Current(int device) {
-    cuda::check(cudaGetDevice(&before_), "cudaGetDevice");
-    cuda::check(cudaSetDevice(device), "cudaSetDevice");
-    cuda::check(cudaFree(nullptr), "cudaFree");  // Makes the primary context current.
-  }
-  ~Current() { cuda::report(static_cast<int>(cudaSetDevice(before_)), "cudaSetDevice"); }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
-
- private:
-  int before_ = 0;
-};
-
-Outcome<CompiledKernel> compile(CompileRequest request, const KernelPlaces& places) {
-  const std::optional<std::int64_t> version = take_compiler(request.options);
-  auto nvrtc = std::make_unique<cuda::NvrtcCompiler>(version ? cuda::open_nvrtc_version(*version)
-                                                             : cuda::open_nvrtc());
-  const std::filesystem::path folder = places.cache.empty() ? default_cache_folder() : places.cache;
-  if (folder.empty()) return nvrtc->compile(request);
-  return CachedCompiler(std::move(nvrtc), folder).compile(request);
-}
-
 cuda::PlainKernel load(const PlannedKernel& planned, const KernelPlaces& places) {
-  const Outcome<CompiledKernel> compiled = compile(planned.request, places);
+  const Outcome<CompiledKernel> compiled = compile_cached(planned.request, places.cache, {});
   if (!compiled) {
     throw InputError(planned.instance.kernel + " does not compile: " + compiled.failure().detail);
   }
@@ -66,7 +37,7 @@ struct TunedKernel::Loaded {
 
 std::vector<Gpu> gpus() {
   std::vector<Gpu> gpus;
-  for (const Device& device : cuda::cuda_devices()) {
+  for (const Device& device : gpu_devices()) {
     gpus.push_back({.index = static_cast<int>(gpus.size()),
                     .name = device.name,
                     .compute_capability = 10 * device.compute_major + device.compute_minor});
@@ -76,9 +47,10 @@ std::vector<Gpu> gpus() {
 
 TunedKernel::TunedKernel(const std::filesystem::path& space_file, const Selection& selection,
                          const Gpu& gpu, const KernelPlaces& places) {
-  const Current current(gpu.index);
-  const PlannedKernel planned = plan_for(
-      space_file, selection, cuda::cuda_devices().at(static_cast<std::size_t>(gpu.index)), places);
+  const CurrentGpu current(gpu.index);
+  const PlannedKernel planned =
+      plan_for(load_space(space_file, share_of(places)), space_file, selection,
+               gpu_devices().at(static_cast<std::size_t>(gpu.index)));
   loaded_ = std::make_unique<const Loaded>(
       Loaded{.gpu = gpu.index, .plan = planned.plan, .kernel = load(planned, places)});
 }
@@ -95,7 +67,7 @@ void TunedKernel::launch(const LaunchArguments& arguments, void* stream) const {
                                     [&name = name](const Argument& a) { return a.name == name; });
     if (found == known.end()) throw InputError("the kernel has no argument " + name);
   }
-  const Current current(loaded_->gpu);
+  const CurrentGpu current(loaded_->gpu);
   for (const Argument& argument : loaded_->kernel.arguments()) {
     const auto given = values.find(argument.name);
     if (!argument.is_tensor_map() || given == values.end()) continue;

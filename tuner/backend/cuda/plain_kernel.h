@@ -5,6 +5,7 @@
 #include "tuner/backend/cuda/handles.h"
 #include "tuner/core/kernel_binding.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -25,6 +26,10 @@ class PlainKernel {
 
   const std::vector<LaunchShape>& launches() const { return launches_; }
   const std::vector<Argument>& arguments() const { return arguments_; }
+
+  const Driver& driver() const { return driver_; }
+  /// Returns the function of one of launches().
+  CUfunction function(std::size_t launch) const { return functions_.at(launch); }
 
   /// Enqueues all launches in their order. Throws InputError for an argument that is missing or has
   /// the wrong size.

@@ -52,6 +52,9 @@ struct Selection {
   /// True if the kernel had been edited since it was measured when the export was written, or when
   /// the database's device was last tuned. KernelPlan::edited compares with the present files.
   bool stale = false;
+  /// What its output was compared with when it was measured: `definition`, `expected file`,
+  /// `another kernel`, `only itself` or `unknown`.
+  std::string compared_with;
 
   /// Returns `scale ITEMS=2,THREADS=128 (nearest problem: N=1000,T=float, size ratio 2.1)`.
   std::string text() const;
@@ -63,6 +66,9 @@ struct Selection {
 class Results {
  public:
   explicit Results(const std::filesystem::path& file);
+  /// Opens exactly these files and folders, without those of $SMEMTUNE_SHARED_DB. All but the first
+  /// are shared ones; an empty path is left out.
+  explicit Results(const std::vector<std::filesystem::path>& files);
 
   /// Selects the best for a device and a problem of a space; among all kernels unless one is named.
   /// The match is Match::none when nothing fits.

@@ -1,0 +1,264 @@
+"""What is stored, as rows and documents."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List, Optional, Union
+
+from . import _program
+from ._selection import key
+
+#: The columns of results(), with what they hold.
+COLUMNS = {
+    "space": "name of the space",
+    "kernel": "name of the kernel in the space",
+    "problem": "sizes and types by name",
+    "configuration": "values of the kernel's parameters by name",
+    "status": "correct, constraints, compile, runtime, correctness or timeout",
+    "reason": "why it failed, in a word; empty if it is correct",
+    "detail": "why it failed, for people",
+    "stage": "how far it came: final if it was in the finals",
+    "time_ms": "median time in milliseconds; None if it was not timed",
+    "time_low_ms": "lower end of the median's 95 % confidence interval, in milliseconds",
+    "time_high_ms": "upper end of it, in milliseconds",
+    "samples": "number of samples of the time",
+    "throttled": "True if the clock stayed low",
+    "chosen": "True if it won its run",
+    "tied": "True if its run could not tell it from the winner",
+    "is_default": "True for the kernel's default configuration",
+    "compared_with": "what its output was compared with: definition, expected file, another kernel, only itself",
+    "max_relative_error": "largest relative error against the reference",
+    "gflop_per_s": "1e9 operations per second, where the space has the metric flops",
+    "gb_per_s": "1e9 bytes per second, where the space has the metric bytes",
+    "registers_per_thread": "most registers of any of its launches; None on the CPU device",
+    "shared_bytes": "most shared memory per block of any of its launches, static and dynamic",
+    "spill_bytes": "bytes that a thread spills, loads and stores, over all launches",
+    "occupancy_percent": "least occupancy of its launches, in percent",
+    "compile_ms": "time of the compilation in milliseconds",
+    "device": "name of the device",
+    "device_kind": "gpu or cpu",
+    "architecture": "what it was compiled for: sm_90, host",
+    "stale": "True if the kernel has been edited since",
+    "kernel_hash": "SHA-256 of the kernel's source, launches and verification",
+    "compiler": "the compiler and its version",
+    "run": "id of the run that measured it",
+    "imported_from": "the file it was imported from, None if it was not",
+    "measured_utc": "when it was measured, ISO 8601",
+}
+
+
+class Rows(List[Dict[str, Any]]):
+    """Results, each a dictionary with the columns of `smemtune.COLUMNS`."""
+
+    def flat(self) -> List[Dict[str, Any]]:
+        """The rows with a column `problem.NAME` for every size and `parameter.NAME` for every
+        parameter in place of the two dictionaries; None where a row has none of that name."""
+        problems = sorted({name for row in self for name in row["problem"]})
+        parameters = sorted({name for row in self for name in row["configuration"]})
+        rows = []
+        for row in self:
+            flat = {}
+            for column, value in row.items():
+                if column == "problem":
+                    flat.update({f"problem.{n}": value.get(n) for n in problems})
+                elif column == "configuration":
+                    flat.update({f"parameter.{n}": value.get(n) for n in parameters})
+                else:
+                    flat[column] = value
+            rows.append(flat)
+        return rows
+
+    def to_pandas(self):
+        """flat() as a pandas.DataFrame. Raises ImportError without pandas."""
+        import pandas
+
+        return pandas.DataFrame(self.flat())
+
+    def to_arrow(self):
+        """flat() as a pyarrow.Table. Raises ImportError without pyarrow."""
+        import pyarrow
+
+        return pyarrow.Table.from_pylist(self.flat())
+
+
+def results(
+    db: Union[None, str, os.PathLike] = None,
+    *,
+    space: Optional[str] = None,
+    kernel: Optional[str] = None,
+    device: Optional[str] = None,
+    problem: Optional[Dict[str, Any]] = None,
+    status: Optional[str] = None,
+    run: Optional[str] = None,
+    source: Optional[str] = None,
+    limit: Optional[int] = None,
+) -> Rows:
+    """The stored results, failures too, in the order in which they were measured. A configuration
+    that came into the finals has one of its screening, too.
+
+    db: a results database; None: yours. The others leave only what is of this space, kernel, device,
+    problem (whole or in part), status and run; `source` is that of `smemtune list`; `limit`: only so
+    many, the newest. Raises InputError for a name that nothing has, StoreError.
+    """
+    words = ["list", "--results", "--json", *_query(db, space, kernel, device, problem)]
+    for name, value in {
+        "--status": status, "--run": run, "--source": source, "--limit": limit
+    }.items():
+        if value is not None:
+            words += [name, str(value)]
+    return Rows(_row(entry) for entry in _program.ask(words)["results"])
+
+
+def best(
+    db: Union[None, str, os.PathLike] = None,
+    *,
+    space: Optional[str] = None,
+    kernel: Optional[str] = None,
+    device: Optional[str] = None,
+    problem: Optional[Dict[str, Any]] = None,
+    per_kernel: bool = False,
+) -> Rows:
+    """The best stored result of every space, problem and device; of every kernel if `per_kernel`."""
+    words = ["best", "--json", *_query(db, space, kernel, device, problem)]
+    if per_kernel:
+        words.append("--per-kernel")
+    return Rows(_row(entry) for entry in _program.ask(words)["best"])
+
+
+def compare(
+    db: Union[None, str, os.PathLike] = None,
+    *,
+    space: Optional[str] = None,
+    kernel: Optional[str] = None,
+    device: Optional[str] = None,
+    problem: Optional[Dict[str, Any]] = None,
+) -> Dict[str, Any]:
+    """Devices side by side: the document of `smemtune compare --json`, with `devices` and, for each
+    of `problems`, the `best` on each device and what it loses on the others, in percent."""
+    return _program.ask(["compare", "--json", *_query(db, space, kernel, device, problem)])
+
+
+def portfolio(
+    count: int,
+    db: Union[None, str, os.PathLike] = None,
+    *,
+    space: Optional[str] = None,
+    kernel: Optional[str] = None,
+    device: Optional[str] = None,
+) -> Dict[str, Any]:
+    """Those `count` configurations of each space and device that together lose least over all
+    problems: the document of `smemtune export --portfolio`."""
+    words = ["export", "--portfolio", str(count), *_query(db, space, kernel, device, None)]
+    return _program.ask(words)
+
+
+def occupancy(
+    *,
+    threads: Union[None, int, str] = None,
+    registers: Optional[int] = None,
+    shared: Optional[int] = None,
+    target: Optional[float] = None,
+    device: Optional[str] = None,
+    space: Union[None, str, os.PathLike] = None,
+    configuration: Optional[Dict[str, Any]] = None,
+    kernel: Optional[str] = None,
+    problem: Optional[Dict[str, Any]] = None,
+) -> Dict[str, Any]:
+    """How many warps fit a multiprocessor and what limits them; needs no GPU.
+
+    threads: per block, 256 or "16x16"; registers: per thread; shared: bytes per block; target: an
+    occupancy in percent, to be told what it allows. device: any known GPU, `h200`, or `sm_90`; None:
+    the first GPU, or the H200. With `space` a kernel of it is compiled instead, in a configuration.
+    Returns the document of `smemtune occupancy --json`: `occupancy` has `percent`, `blocks_per_sm`,
+    `warps_per_sm` and `limiters`. Raises InputError for what no block can have.
+    """
+    words = ["occupancy", "--json"]
+    for name, value in {
+        "--threads": threads,
+        "--registers": registers,
+        "--shared": shared,
+        "--target": target,
+        "--device": device,
+        "--space": space,
+        "--config": None if configuration is None else key(configuration),
+        "--kernel": kernel,
+        "--problem": None if problem is None else key(problem),
+    }.items():
+        if value is not None:
+            words += [name, str(value)]
+    return _program.ask(words)
+
+
+def _query(db, space, kernel, device, problem) -> List[str]:
+    words = []
+    for name, value in {
+        "--db": db,
+        "--space": space,
+        "--kernel": kernel,
+        "--device": device,
+        "--problem": None if problem is None else key(problem),
+    }.items():
+        if value is not None:
+            words += [name, str(value)]
+    return words
+
+
+def _row(entry: Dict[str, Any]) -> Dict[str, Any]:
+    time = entry.get("time") or {}
+    median = time.get("median_ms")
+    throughput = entry.get("throughput") or {}
+    launches = entry.get("launches") or []
+    provenance = entry["provenance"]
+    imported = provenance.get("imported_from")
+    return {
+        **{name: entry.get(name) for name in (
+            "space", "kernel", "problem", "configuration", "status", "reason", "detail", "stage")},
+        "time_ms": time.get("mean_ms") if median is None else median,
+        "time_low_ms": time.get("median_low_ms"),
+        "time_high_ms": time.get("median_high_ms"),
+        "samples": time.get("samples"),
+        "throttled": time.get("throttled"),
+        **{name: entry.get(name) for name in (
+            "chosen", "tied", "is_default", "compared_with", "max_relative_error")},
+        "gflop_per_s": throughput.get("gflop_per_s"),
+        "gb_per_s": throughput.get("gb_per_s"),
+        "registers_per_thread": _over(launches, max, "resources", "registers_per_thread"),
+        "shared_bytes": _shared_bytes(launches),
+        "spill_bytes": _spills(launches),
+        "occupancy_percent": _over(launches, min, "occupancy", "percent"),
+        "compile_ms": entry.get("compile_ms"),
+        "device": entry["device"]["name"],
+        "device_kind": entry["device"]["kind"],
+        "architecture": entry["device"]["architecture"],
+        "stale": provenance.get("stale"),
+        "kernel_hash": provenance.get("kernel_hash"),
+        "compiler": provenance.get("compiler"),
+        "run": provenance.get("run"),
+        "imported_from": imported["file"] if imported else None,
+        "measured_utc": provenance.get("measured_utc"),
+    }
+
+
+def _over(launches, combine, group: str, name: str):
+    values = [(launch.get(group) or {}).get(name) for launch in launches]
+    known = [value for value in values if value is not None]
+    return combine(known) if known else None
+
+
+def _shared_bytes(launches):
+    values = []
+    for launch in launches:
+        static = (launch.get("resources") or {}).get("static_shared_bytes")
+        if static is not None:
+            values.append(static + (launch.get("dynamic_shared_bytes") or 0))
+    return max(values) if values else None
+
+
+def _spills(launches):
+    values = []
+    for launch in launches:
+        resources = launch.get("resources") or {}
+        stores, loads = resources.get("spill_store_bytes"), resources.get("spill_load_bytes")
+        if stores is not None and loads is not None:
+            values.append(stores + loads)
+    return sum(values) if values else None
