@@ -73,15 +73,11 @@ Space space_of_one_kernel() {
   kernel.pass = KernelTemplate::Pass::as_define;
   kernel.parameters = {{.name = "TILE", .values = {std::int64_t{8}, std::int64_t{16}}}};
   kernel.default_configuration = {{"TILE", std::int64_t{8}}};
-  kernel.launches = {{.entry = "k",
-                      .entry_name = "k",
-                      .template_arguments = {},
-                      .block = {{"TILE", ""}},
-                      .grid = {{"N / TILE", ""}},
-                      .cluster = {},
-                      .arguments = {},
-                      .static_shared_bytes = {},
-                      .dynamic_shared_bytes = {}}};
+  LaunchTemplate launch;
+  launch.entry = launch.entry_name = "k";
+  launch.block = {{"TILE", ""}};
+  launch.grid = {{"N / TILE", ""}};
+  kernel.launches = {launch};
   space.kernels = {kernel};
   return space;
 }
