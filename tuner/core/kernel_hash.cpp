@@ -4,6 +4,7 @@
 #include "tuner/core/text.h"
 
 #include <algorithm>
+#include <concepts>
 
 namespace smemtune {
 namespace {
@@ -18,7 +19,8 @@ class CanonicalText {
     text_ += value;
     text_ += '\n';
   }
-  void add(std::string_view label, bool flag) { add(label, std::int64_t{flag}); }
+  /// Only for bool itself, to which text in quotes would be converted.
+  void add(std::string_view label, std::same_as<bool> auto flag) { add(label, std::int64_t{flag}); }
   void add(std::string_view label, std::int64_t value) { add(label, std::to_string(value)); }
   void add(std::string_view label, const std::optional<double>& value) {
     add(label, value ? shortest(*value) : "");
