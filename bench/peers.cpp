@@ -398,7 +398,7 @@ class CublasLtMatmul final : public Peer {
   cublasLtMatmulHeuristicResult_t algorithm_ = {};
 };
 
-/// What CUB computes of a problem: `Work` is CubRows, CubScan or CubHistogram.
+/// A problem as CUB computes it: `Work` is CubRows, CubScan or CubHistogram.
 template <typename Work>
 class Cub final : public Peer {
  public:

@@ -88,7 +88,7 @@ class LoopReader {
     if (range.end < range.first + 3 || !tokens_[range.first].is(loop.counter)) return false;
     loop.compares = tokens_[range.first + 1].text;
     std::size_t bound = range.first + 2;
-    // Of `<=` the tokens may be apart.
+    // The two tokens of `<=` may be apart.
     if (tokens_[bound].is("=") && (loop.compares == "<" || loop.compares == ">")) {
       loop.compares += "=";
       ++bound;

@@ -86,7 +86,7 @@ class HostReader {
   }
 
  private:
-  // What there is.
+  // Declarations.
 
   void read_declarations(CXCursor parent, bool is_class) {
     for (const CXCursor child : ParsedSource::children(parent)) {
