@@ -173,19 +173,19 @@ std::string first_element(Launcher& launcher, const NumberedWorkload& workload,
 
 }  // namespace
 
-void add_outputs(Launcher& launcher, const NumberedWorkload& workload,
-                 std::vector<ReferenceOutput>& outputs) {
+void add_outputs(Launcher& launcher, const std::vector<KeptOutput>& kept,
+                 const NumberedWorkload& workload, std::vector<ReferenceOutput>& outputs) {
   const std::string problem = key(workload.problem);
-  for (const KeptOutput& kept : launcher.kept(workload.id)) {
+  for (const KeptOutput& one : kept) {
     const std::string constant =
-        kept.is_constant ? first_element(launcher, workload, kept.name) : std::string();
+        one.is_constant ? first_element(launcher, workload, one.name) : std::string();
     const auto known = std::ranges::find_if(outputs, [&](const ReferenceOutput& output) {
-      return output.problem == problem && output.output == kept.name;
+      return output.problem == problem && output.output == one.name;
     });
     if (known == outputs.end()) {
-      outputs.push_back({problem, kept.name, kept.elements, kept.changed, constant});
+      outputs.push_back({problem, one.name, one.elements, one.changed, constant});
     } else {
-      known->changed = std::max(known->changed, kept.changed);
+      known->changed = std::max(known->changed, one.changed);
       if (known->constant != constant) known->constant.clear();
     }
   }
@@ -222,18 +222,19 @@ std::vector<std::string> notes_on(const std::vector<ReferenceOutput>& outputs) {
   return notes;
 }
 
-Outcome<std::vector<std::string>> blind_spots(Launcher& launcher, const Check& reference,
+Outcome<std::vector<std::string>> blind_spots(Launcher& launcher,
+                                              const std::vector<KeptOutput>& kept,
+                                              const Check& reference,
                                               const NumberedWorkload& workload) {
   std::vector<std::string> notes;
-  for (const KeptOutput& kept : launcher.kept(reference.workload)) {
-    const auto argument =
-        std::ranges::find(workload.workload.arguments, kept.name, &Argument::name);
-    if (argument == workload.workload.arguments.end() || kept.changed == 0) continue;
+  for (const KeptOutput& one : kept) {
+    const auto argument = std::ranges::find(workload.workload.arguments, one.name, &Argument::name);
+    if (argument == workload.workload.arguments.end() || one.changed == 0) continue;
     const auto unseen = MutatedOutput(launcher, reference, *argument).unseen();
     if (!unseen) return unseen.failure();
     if (unseen->empty()) continue;
     notes.push_back("*** on " + reference.label + " a comparison would not see " +
-                    listed_with_or(*unseen) + " of " + kept.name +
+                    listed_with_or(*unseen) + " of " + one.name +
                     ": they change it by less than the tolerance");
   }
   return notes;

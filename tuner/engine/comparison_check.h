@@ -12,10 +12,11 @@
 
 namespace smemtune {
 
-/// Adds to `outputs` what the reference wrote in a workload. Where an output of the problem is
-/// listed already, the larger number of changed elements is kept.
-void add_outputs(Launcher& launcher, const NumberedWorkload& workload,
-                 std::vector<ReferenceOutput>& outputs);
+/// Adds to `outputs` what the reference wrote in a workload: `kept`, which launcher.kept()
+/// returned. Where an output of the problem is listed already, the larger number of changed elements
+/// is kept.
+void add_outputs(Launcher& launcher, const std::vector<KeptOutput>& kept,
+                 const NumberedWorkload& workload, std::vector<ReferenceOutput>& outputs);
 
 /// Returns a sentence for each output of which the reference changed only a part and for each
 /// output that is the same everywhere. The first problem has several sets of data; on a problem
@@ -26,8 +27,10 @@ std::vector<std::string> notes_on(const std::vector<ReferenceOutput>& outputs);
 /// wrong kernel might, and compares. Returns a sentence for each output of which the comparison
 /// does not notice zeroed elements, two swapped elements, a flipped highest bit (of floating types
 /// the sign) or a row that is shifted by one element. Changes that an output does not allow, such
-/// as swapping elements that are all equal, are skipped.
-Outcome<std::vector<std::string>> blind_spots(Launcher& launcher, const Check& reference,
+/// as swapping elements that are all equal, are skipped. `kept`: see add_outputs().
+Outcome<std::vector<std::string>> blind_spots(Launcher& launcher,
+                                              const std::vector<KeptOutput>& kept,
+                                              const Check& reference,
                                               const NumberedWorkload& workload);
 
 }  // namespace smemtune

@@ -193,9 +193,6 @@ class DeviceWorker {
         return failure;
       }
     }
-    for (const KeptOutput& kept : launcher_.kept(tuned.workload)) {
-      largest_values_[kept.name] = kept.largest;
-    }
     if (auto failure = look_at_comparisons(*checks, reply)) return failure;
     classes_.begin(tuned, workloads_.at(tuned.workload));
     if (auto failure = draw_first_data(tuned)) return failure;
@@ -233,15 +230,20 @@ class DeviceWorker {
     time.all_ms += time.last_ms;
   }
 
-  /// Reports for each problem how much a comparison with the reference can reveal.
+  /// Reports for each problem how much a comparison with the reference can reveal, and notes the
+  /// largest values of the outputs that are timed.
   std::optional<Failure> look_at_comparisons(const std::vector<Check>& checks,
                                              PrepareReply& reply) {
     std::set<Problem> seen;
     for (const Check& check : checks) {
       const NumberedWorkload& workload = workloads_.at(check.workload);
-      add_outputs(launcher_, workload, reply.outputs);
+      const std::vector<KeptOutput> kept = launcher_.kept(check.workload);
+      if (&check == &checks.front()) {
+        for (const KeptOutput& one : kept) largest_values_[one.name] = one.largest;
+      }
+      add_outputs(launcher_, kept, workload, reply.outputs);
       if (!seen.insert(workload.problem).second) continue;  // Further data of the same problem.
-      const auto notes = blind_spots(launcher_, check, workload);
+      const auto notes = blind_spots(launcher_, kept, check, workload);
       if (!notes) return notes.failure();
       reply.notes.insert(reply.notes.end(), notes->begin(), notes->end());
     }

@@ -360,7 +360,7 @@ std::vector<std::string> unseen(std::vector<double> elements, const Tolerance& t
   const Check check = {.handle = 0, .workload = 0, .tolerance = tolerance, .label = "N=64"};
   const NumberedWorkload workload = {
       .id = 0, .label = "N=64", .problem = {}, .workload = {.arguments = {out}, .seed = 1}};
-  return *blind_spots(launcher, check, workload);
+  return *blind_spots(launcher, launcher.kept(0), check, workload);
 }
 
 TEST(BlindSpots, AreNoneWhereTheToleranceFits) {
@@ -415,11 +415,11 @@ TEST(OutputNotes, TakeTheDataSetsOfAProblemTogether) {
   std::vector<ReferenceOutput> outputs;
   KeepingLauncher first(out, {3, 3});
   first.changed = 0;
-  add_outputs(first, workload, outputs);
+  add_outputs(first, first.kept(0), workload, outputs);
   EXPECT_EQ("3", outputs.front().constant);
   KeepingLauncher second(out, {4, 4});
   second.changed = 2;
-  add_outputs(second, workload, outputs);
+  add_outputs(second, second.kept(0), workload, outputs);
   ASSERT_THAT(outputs, SizeIs(1));
   EXPECT_EQ(2, outputs.front().changed);
   EXPECT_EQ("", outputs.front().constant) << "it follows the data";
