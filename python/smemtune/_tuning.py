@@ -64,35 +64,22 @@ def tune(
     reference is wrong, StoreError, UnavailableError, and Interrupted, which is a KeyboardInterrupt,
     with the best so far as its `run`.
     """
+    settings = {
+        "device": device,
+        "problems": problems,
+        "kernels": kernels,
+        "max_time": max_time,
+        "max_evaluations": max_evaluations,
+        "strategy": strategy,
+        "seed": seed,
+        "fresh": fresh,
+        "db": db,
+        "progress": progress,
+        "options": options,
+    }
     if hasattr(space, "tuned_on"):
-        return space.tuned_on(
-            _tune_file,
-            device=device,
-            problems=problems,
-            kernels=kernels,
-            max_time=max_time,
-            max_evaluations=max_evaluations,
-            strategy=strategy,
-            seed=seed,
-            fresh=fresh,
-            db=db,
-            progress=progress,
-            options=options,
-        )
-    return _tune_file(
-        _places.space_file(space),
-        device=device,
-        problems=problems,
-        kernels=kernels,
-        max_time=max_time,
-        max_evaluations=max_evaluations,
-        strategy=strategy,
-        seed=seed,
-        fresh=fresh,
-        db=db,
-        progress=progress,
-        options=options,
-    )
+        return space.tuned_on(_tune_file, **settings)
+    return _tune_file(_places.space_file(space), **settings)
 
 
 def _tune_file(
@@ -133,7 +120,7 @@ def _tune_file(
 
 
 def _run_of(output: str) -> Optional[Run]:
-    # Of several device models each has a document of its own; the first one counts.
+    # Each device model has a document of its own; the first one counts.
     start = output.find("{")
     if start < 0:
         return None
