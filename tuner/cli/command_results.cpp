@@ -235,9 +235,10 @@ int list_results(const ResultsOptions& options, const db::ResultReader& store) {
   const auto limit = static_cast<std::size_t>(options.limit);
   store.each_result(options.query, limit, [&](db::StoredResult&& row) {
     const Result& result = row.result;
-    const std::string detail = result.status == Status::correct
-                                   ? "compared with " + to_text(result.coverage())
-                                   : telling_line(result);
+    std::string detail = telling_line(result);
+    if (result.status == Status::correct && result.compared_with != ComparedWith::unknown) {
+      detail = "compared with " + to_text(result.coverage());
+    }
     listing.add({device_label(row.device), row.space, key(result.problem), result.kernel,
                  key(result.configuration), status_text(result),
                  result.timed() ? format_time(result.measurement.median_ms) : "",
