@@ -75,8 +75,8 @@ class ResultStore final : public ResultReader {
   Query exact(const Query& asked) const override;
   std::string space_text(const StoredResult& stored) const override;
 
-  /// For strategies that look elsewhere: read_prior_timings() in prior_timings.h. `in_log_too`: of a database
-  /// that the run does not write.
+  /// Returns what read_prior_timings() does, for strategies that learn from other problems and
+  /// devices. `in_log_too`: true for a database that the run does not write.
   std::vector<PriorTimings> prior_timings(const std::string& space, const Device& device,
                                           const std::vector<Problem>& problems,
                                           bool in_log_too = false) const;

@@ -25,7 +25,7 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 
-# What every Linux of a manylinux tag has (PEP 600), of that what is linked here.
+# Libraries linked here that every Linux of a manylinux tag has (PEP 600).
 ON_EVERY_LINUX = re.compile(
     r"^(linux-vdso|ld-linux-x86-64|ld-linux-aarch64|libc|libm|libdl|librt|libpthread|libgcc_s"
     r"|libstdc\+\+)\.so\.\d+$"

@@ -5,7 +5,7 @@
 #include "../common/read_once.cuh"
 #include "histogram_zero.cuh"
 
-/// Whose a copy of the bins is, where a block has several.
+/// The threads that share a copy of the bins, if a block has several copies.
 enum Owner { of_warp, of_lane };
 
 namespace histogram_detail {

@@ -5,7 +5,7 @@
 //   in: n elements of T; others than 0 .. bins * 2^shift - 1 are not counted
 //   out: bins elements, which histogram_zero has set to 0
 //
-// As histogram_shared.cu, but one thread of a block asks for chunks of THREADS * ITEMS * 16 bytes, of
+// Works as histogram_shared.cu does, but one thread of a block asks for chunks of THREADS * ITEMS * 16 bytes, of
 // which STAGES are on their way or being read: how much is in flight does not depend on registers.
 //
 // Template parameters

@@ -2,7 +2,7 @@
 //
 //   softmax_cluster, rms_norm_cluster, layer_norm_cluster: as in normalize_naive.cu
 //
-// As normalize_registers.cu, for rows that one multiprocessor does not hold, or not together with
+// Works as normalize_registers.cu does, for rows that one multiprocessor does not hold, or not together with
 // another row, while it waits for memory. Each warp sends what it has found to all blocks, each of
 // which knows the whole row when it has heard of all warps.
 //

@@ -1,4 +1,4 @@
-// What is made of the rows of a matrix: softmax, RMS norm, layer norm.
+// The operations on the rows of a matrix: softmax, RMS norm, layer norm.
 //
 // An operation is a type with
 //   kNumbers    how many numbers it needs to know of a row, after which it is applied

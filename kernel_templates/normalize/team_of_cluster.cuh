@@ -6,7 +6,7 @@
 
 namespace normalize_detail {
 
-/// What a block hears of the warps of its cluster, in shared memory. Two sets of values, each with a
+/// The values that the warps of its cluster send a block, in shared memory. Two sets of values, each with a
 /// barrier, take turns: a block may already send what it has found in the next reduction, but not
 /// what it finds in the one after that, while another one reads.
 template <int CLUSTER, int THREADS, int FLOATS>

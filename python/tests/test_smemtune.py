@@ -12,7 +12,7 @@ import textwrap
 import threading
 import unittest
 
-# What the module finds is decided by the environment, which is set before anything is asked.
+# The environment decides what the module finds, so it is set before anything is asked.
 _FOLDER = tempfile.TemporaryDirectory(prefix="smemtune-python-test-")
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLE = ROOT / "examples" / "scale.json"

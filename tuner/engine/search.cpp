@@ -59,7 +59,7 @@ class Listed final : public Strategy {
   std::deque<Candidate> candidates_;
 };
 
-/// Ranks the configurations of the space that were timed in `prior_timings`.
+/// Ranks the configurations of the space that have a time in `prior_timings`.
 Ranking ranking_of(const PriorTimings& prior_timings, const SearchSpace& space) {
   std::vector<std::pair<double, ConfigurationIndex>> timed;
   for (const auto& [time_ms, configuration] : prior_timings.timed) {

@@ -58,7 +58,7 @@ std::optional<Transfers> transfers(Tuning& tuning, ProblemState& state) {
   }
 }
 
-/// Records the prior_timings that later problems may learn from.
+/// Records the timings that later problems may learn from.
 void note_findings(Tuning& tuning, const ProblemState& state) {
   for (std::size_t i = 0; i < state.kernels.size(); ++i) {
     PriorTimings prior_timings = {.device = tuning.device.name,
@@ -158,7 +158,7 @@ TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool
       summary.problems.emplace_back().problem = request.problems[i];
     }
   }
-  // Where no configuration compiled, no device has waited for them.
+  // No device has waited for them if no configuration compiled.
   if (summary.evaluated > 0) await_signatures(tuning);
   summary.interrupted = stop;
   summary.elapsed_s = tuning.elapsed_s();

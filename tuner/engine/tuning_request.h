@@ -39,7 +39,7 @@ struct TuningRequest {
   /// When not empty, only these are evaluated, in this order, whatever the strategy is. Those that
   /// are not among the problem's valid configurations are left out.
   std::vector<KernelConfiguration> only;
-  /// Stored prior_timings on other devices and problems, for strategies that use them.
+  /// Stored timings on other devices and problems, for strategies that use them.
   std::vector<PriorTimings> elsewhere;
   /// For the check of finalists that use shared memory; nullopt on the CPU device itself.
   std::optional<CpuBeside> cpu = std::nullopt;

@@ -33,7 +33,7 @@ struct HostShare {
   std::shared_ptr<WorkerHost> host;
   int compile_workers = 0;
   std::uint64_t compile_address_space = 0;  ///< See WorkerCommand.
-  /// For a host that is away at first: called once when it is there.
+  /// Called once a host that was away at first can be reached.
   std::function<HostJoin()> join = {};
 };
 

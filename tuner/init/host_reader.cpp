@@ -1023,7 +1023,7 @@ class HostReader {
   std::size_t previous_ = kNoToken;  ///< Token of the launch from which it goes straight to here.
   std::set<std::string> frozen_;     ///< Variables that a loop around it swaps.
 
-  // What was found.
+  // Results.
   std::set<std::size_t> seen_;  ///< Tokens of launches.
   std::set<std::pair<std::size_t, std::size_t>> called_;
   std::vector<Launch> launches_;

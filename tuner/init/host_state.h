@@ -11,8 +11,8 @@
 
 namespace smemtune {
 
-/// What a function of the host knows at one place of it. Every text means what it says there: when
-/// a variable gets another value, texts that use it are made to use its former value.
+/// The values that the variables of a host function have at one place in it. Every text has the
+/// meaning that it has there: when a variable gets another value, texts that use it are made to use its former value.
 class HostState {
  public:
   /// Gives a variable a value, nullopt if it is not known.

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kStub = "/smemtune/host_stub.h";
 constexpr const char* kMain = "/smemtune/source.cu";
 
-/// What a host part needs of CUDA's headers. Functions that are missing here stop nothing: clang
+/// Declarations that a host part needs from CUDA's headers. Functions that are missing here stop nothing: clang
 /// keeps the arguments of a call that it cannot resolve.
 constexpr const char* kHostStub = R"cuda(
 #define __global__ __attribute__((global))
@@ -83,7 +83,7 @@ struct cudaLaunchConfig_t {
 extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, cudaStream_t = 0);
 )cuda";
 
-/// What a host part mostly needs of the standard library, for one that includes none of it.
+/// Declarations that most host parts need from the standard library, for one that includes none.
 constexpr const char* kStandardStub = R"cuda(
 namespace std {
 template <class A, class B> A min(A, B);

@@ -179,7 +179,7 @@ smemtune_status smemtune_load(const smemtune_plan* plan, const char* nvrtc,
 
 void smemtune_unload(smemtune_kernel* kernel) {
   if (kernel == nullptr) return;
-  // Where the context is gone, so is the module, and what fails can be told to nobody.
+  // If the context is gone, so is the module; there is nobody to report a failure to.
   (void)smemtune::guarded([&] {
     std::unique_ptr<smemtune_kernel> owned(kernel);
     const smemtune::CurrentGpu current(kernel->gpu);

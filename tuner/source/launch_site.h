@@ -59,7 +59,7 @@ struct LaunchSite {
   std::string shared_bytes;
   bool cooperative = false;  ///< True if launched by cudaLaunchCooperativeKernel().
   std::vector<std::string> arguments;
-  /// What each argument that is a variable is or points to, `float`; empty where it is not known.
+  /// Types that the arguments have or point to, as `float`; empty for what is no variable or unknown.
   std::vector<std::string> types;
   std::vector<HostFrame> frames;      ///< The launch's own function first; never empty.
   std::vector<std::string> asserted;  ///< Conditions of assert() before it, in its function.

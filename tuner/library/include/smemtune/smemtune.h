@@ -52,7 +52,7 @@ struct Selection {
   /// True if the kernel had been edited since it was measured when the export was written, or when
   /// the database's device was last tuned. KernelPlan::edited compares with the present files.
   bool stale = false;
-  /// What its output was compared with when it was measured: `definition`, `expected file`,
+  /// The reference that its output was compared with when it was measured: `definition`, `expected file`,
   /// `another kernel`, `only itself` or `unknown`.
   std::string compared_with;
 
