@@ -522,7 +522,8 @@ TEST(Migrations, NeverChange) {
       "d83866a7ae41015e54250c65dd822cce3ca0b1eb74bd6bf4716c2f7ea23fcd71",
       "7fa7d2812638f4356707e9ffbb3ebbef21c6e251770637363476ce6fe8a2d91d",
       "77d99503e9919c584d0bdcd663bd7acfb66e2095a83dfa449a773fb550aa5663",
-      "4d9521504ca2cf8bdc5ef30f7f5fa813095e4629515296a1958f48be5078e51f"};
+      "4d9521504ca2cf8bdc5ef30f7f5fa813095e4629515296a1958f48be5078e51f",
+      "d95713f5056661a89fe74601342de20d006f422a01f186c123a1f2dc724b2c72"};
   ASSERT_EQ(std::size(digests), migrations().size());
   for (std::size_t i = 0; i < migrations().size(); ++i) {
     EXPECT_EQ(sha256(migrations()[i].sql), digests[i]);

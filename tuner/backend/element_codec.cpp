@@ -1,5 +1,6 @@
 #include "tuner/backend/element_codec.h"
 
+#include "tuner/backend/large_vector.h"
 #include "tuner/backend/usable_cores.h"
 
 #include <algorithm>
@@ -143,36 +144,38 @@ T from_double(double value) {
   }
 }
 
-/// Calls encode_range(begin, end) for parts of the range, on all cores.
+/// Calls convert(begin, end) for parts of the range, on all cores.
 template <typename Range>
-void on_all_cores(std::uint64_t count, const Range& encode_range) {
+void on_all_cores(std::uint64_t count, const Range& convert) {
   constexpr std::uint64_t kWorthAThread = 1 << 16;  // Elements: about a millisecond.
   const std::uint64_t parts = std::clamp<std::uint64_t>(count / kWorthAThread, 1, usable_cores());
   std::vector<std::jthread> others;
   for (std::uint64_t part = 1; part < parts; ++part) {
-    others.emplace_back(encode_range, count * part / parts, count * (part + 1) / parts);
+    others.emplace_back(convert, count * part / parts, count * (part + 1) / parts);
   }
-  encode_range(std::uint64_t{0}, count / parts);
+  convert(std::uint64_t{0}, count / parts);
 }
 
 }  // namespace
 
 std::vector<double> to_doubles(std::span<const std::uint8_t> bytes, ScalarType type) {
-  std::vector<double> values(bytes.size() / size_of(type));
-  with_type(type, [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      T value{};
-      std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-      values[i] = static_cast<double>(value);
-    }
+  auto values = large_vector<double>(bytes.size() / size_of(type));
+  on_all_cores(values.size(), [&](std::uint64_t begin, std::uint64_t end) {
+    with_type(type, [&](auto tag) {
+      using T = typename decltype(tag)::Type;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        T value{};
+        std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+        values[i] = static_cast<double>(value);
+      }
+    });
   });
   return values;
 }
 
 std::vector<std::uint8_t> encode_each(std::uint64_t count, ScalarType type,
                                       const std::function<double(std::uint64_t)>& element) {
-  std::vector<std::uint8_t> bytes(count * size_of(type));
+  auto bytes = large_vector<std::uint8_t>(count * size_of(type));
   on_all_cores(count, [&](std::uint64_t begin, std::uint64_t end) {
     with_type(type, [&](auto tag) {
       using T = typename decltype(tag)::Type;
@@ -188,7 +191,7 @@ std::vector<std::uint8_t> encode_each(std::uint64_t count, ScalarType type,
 std::vector<std::uint8_t> encode_bits(std::uint64_t count, ScalarType type,
                                       const std::function<std::uint64_t(std::uint64_t)>& bits) {
   const std::size_t size = size_of(type);
-  std::vector<std::uint8_t> bytes(count * size);
+  auto bytes = large_vector<std::uint8_t>(count * size);
   on_all_cores(count, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t element = bits(i);  // Little-endian, as all devices are.

@@ -68,8 +68,9 @@ struct RunRequest {
   Tolerance tolerance;
   /// Tolerances of the outputs that have their own, by name.
   std::map<std::string, Tolerance> tolerances = {};
-  /// Buffers to return as doubles, for the check against the definition.
+  /// Buffers to return as doubles as the launches left them, for the check against the definition,
   std::vector<std::string> download;
+  std::vector<std::string> download_before = {};  ///< ... and as they were before the launches.
   /// With as_reference: values to keep instead of an output's, by name, rounded to the output's
   /// type.
   std::map<std::string, std::vector<double>> reference = {};
@@ -87,9 +88,9 @@ struct RunReport {
   double max_absolute_error = 0;     ///< Largest error of all elements of all outputs.
   double max_relative_error = 0;     ///< Largest |x - r| / |r| of those where r is not 0.
   double elapsed_ms = 0;             ///< Rough time of the launches: a first guess.
-  /// The downloaded buffers before the launches...
+  /// The buffers of `download_before`...
   std::map<std::string, std::vector<double>> before;
-  std::map<std::string, std::vector<double>> after;  ///< ... and after them.
+  std::map<std::string, std::vector<double>> after;  ///< ... and of `download`.
   /// Bits of the downloaded buffers of 64-bit integers, which doubles cannot hold, likewise.
   std::map<std::string, std::vector<std::uint64_t>> bits_before = {};
   std::map<std::string, std::vector<std::uint64_t>> bits_after = {};

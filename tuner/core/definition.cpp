@@ -96,6 +96,7 @@ Whole calculated(DefinitionOperation operation, Whole left, Whole right) {
 constexpr std::uint64_t kBlock = 256;
 // So few operations take less time than starting threads.
 constexpr double kShort = 1'000'000;
+constexpr double kLeastInBatch = 16;  // For so many threads even where elements are dear.
 constexpr double kMostInBatch = 4096;
 
 bool holds(DefinitionOperation comparison, const auto& left, const auto& right) {
@@ -195,7 +196,7 @@ class Definition::Evaluation {
     if (wanted > found.at.size()) {
       const double batch = static_cast<double>(effort.sample) / mean / 8;
       sample(spread_sample(output_shape_, wanted, seed), effort,
-             static_cast<std::size_t>(std::clamp(batch, 1.0, kMostInBatch)), found);
+             static_cast<std::size_t>(std::clamp(batch, kLeastInBatch, kMostInBatch)), found);
     }
     found.operations = spent_;
     return found;

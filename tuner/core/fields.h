@@ -115,6 +115,7 @@ void visit_fields(Is<Result> auto& v, auto&& visit) {
   visit("first_launch_ms", v.first_launch_ms);
   visit("cubin_sha256", v.cubin_sha256);
   visit("chosen", v.chosen);
+  visit("given_up", v.given_up);
   visit("tied", v.tied);
   visit("finals", v.finals);
   visit("is_default", v.is_default);

@@ -90,9 +90,12 @@ struct Result {
   // Durations; 0 if it was not done, or is not known.
   double compile_ms = 0;
   double verify_ms = 0;
-  double first_launch_ms = 0;  ///< Time of the whole kernel when it was first verified.
+  double first_launch_ms = 0;  ///< Time of the whole kernel when it was first launched.
   std::string cubin_sha256;
   std::string unit;           ///< UUID of the board it ran on last; empty if it ran on none.
+  /// Whether it was given up after one sample or two, which showed that it cannot win: their outputs
+  /// were compared, on the tuned problem only.
+  bool given_up = false;
   bool chosen = false;        ///< Whether the finals of its run chose it as the best.
   bool tied = false;          ///< Whether those finals could not tell it from the chosen one.
   FinalsFacts finals;         ///< Empty unless it was chosen.
@@ -112,9 +115,12 @@ struct Result {
 
   bool timed() const { return status == Status::correct && stage != Stage::none; }
 
-  /// Returns true if it was given up after a first launch that showed that it cannot win; it is not
-  /// known to be correct.
+  /// Returns true if it was given up after a first launch that showed that it cannot win, and was
+  /// stored as a failure by a version before 0.3; it is not known to be correct.
   bool behind() const;
+
+  /// Returns true if it was given up early, by whatever version.
+  bool lost_early() const { return given_up || behind(); }
 
   /// Returns the median, or the time of that first launch; nullopt if neither is known.
   std::optional<double> time_ms() const;

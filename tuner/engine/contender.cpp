@@ -24,7 +24,7 @@ std::vector<Contender> find_contenders(const ProblemState& state) {
   std::map<std::string, std::size_t> by_identity;
   for (std::size_t i = 0; i < state.entries.size(); ++i) {
     const Entry& entry = state.entries[i];
-    if (!entry.result.timed()) continue;
+    if (!entry.result.timed() || entry.result.given_up) continue;
     if (!entry.identity.empty()) {
       const auto [same, is_new] = by_identity.try_emplace(entry.identity, contenders.size());
       if (!is_new) {

@@ -71,7 +71,7 @@ bool DeviceFeed::share(InFlight& pending) {
   const Result& twin = found->second;
   const auto samples = static_cast<std::size_t>(options().screen_samples);
   const bool was_cut =
-      twin.behind() || (twin.timed() && twin.measurement.samples_ms.size() < samples);
+      twin.lost_early() || (twin.timed() && twin.measurement.samples_ms.size() < samples);
   if (pending.never_pruned && was_cut) return false;
   take_measurement(pending.result, twin);
   pending.origin = Entry::Origin::twin;
@@ -87,9 +87,10 @@ void DeviceFeed::submit(const Assignment& assignment) {
                            .screen_samples = std::max(1, options().screen_samples),
                            .enough_ms = options().screen_ms,
                            .classify = kernel(pending).is_self_verified()};
+  if (options().early_loss) asked.rivals = static_cast<std::int32_t>(pending.candidate.kernel);
   if (!pending.never_pruned) asked.loss = times.loss_limits();
   const bool is_cut =
-      !result.is_default && times.least_ms() < HUGE_VAL && asked.loss.sampled_above_ms == 0;
+      !result.is_default && times.least_ms() < HUGE_VAL && asked.loss.doubtful_above == 0;
   asked.stop_above_ms = is_cut ? options().cut_factor * times.least_ms() : 0;
   const std::optional<Pace>& pace = state_.paces[pending.candidate.kernel];
   state_.devices[assignment.device].submit(
@@ -147,7 +148,7 @@ void DeviceFeed::take_result(InFlight& pending, const DeviceAnswer& answer,
   // A crash or a hang may have been bad luck; right or wrong outputs are repeatable.
   const Status status = result.status;
   if (!pending.identity.empty() &&
-      (status == Status::correct || status == Status::correctness || result.behind())) {
+      (status == Status::correct || status == Status::correctness)) {
     measured_.insert_or_assign(pending.identity, result);
   }
 }

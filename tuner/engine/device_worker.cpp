@@ -4,6 +4,7 @@
 #include "tuner/core/definition.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/comparison_check.h"
+#include "tuner/engine/early_loss.h"
 #include "tuner/engine/fitted_tolerances.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/output_classes.h"
@@ -55,6 +56,17 @@ struct DrawingTime {
   double of_ms = 0;
 };
 
+// Launches of a sample that decides whether a configuration is given up: as many as its fastest
+// rival's samples have, but no more than this, as it may be far slower.
+constexpr int kMostLaunchesToLose = 16;
+
+/// The fastest of several configurations that compete.
+struct Fastest {
+  Check check;
+  int launches = 1;  ///< Of each of the samples of `time`.
+  PresentTime time;
+};
+
 /// Holds the launcher, and the data and kernels that are prepared and loaded on it.
 class DeviceWorker {
  public:
@@ -98,8 +110,9 @@ class DeviceWorker {
     const bool lost = reply.failure && reply.failure->context_lost;
     if (lost) return reply;  // Nothing can be unloaded any more.
     const bool keep = request.keep_as >= 0 && !reply.failure;
+    const bool leads = !keep && is_fastest(request, reply);
     for (std::size_t i = 0; i < loaded.size(); ++i) {
-      if (keep && i == 0) continue;
+      if ((keep || leads) && i == 0) continue;
       unload(loaded[i].handle);
     }
     if (keep) {
@@ -107,6 +120,7 @@ class DeviceWorker {
       if (kept != kept_.end()) unload(kept->second.handle);
       kept_[request.keep_as] = checks->front();
     }
+    if (leads) lead(request.rivals, checks->front(), reply);
     return reply;
   }
 
@@ -149,6 +163,8 @@ class DeviceWorker {
   void release_all() {
     for (const auto& [slot, check] : kept_) unload(check.handle);
     kept_.clear();
+    for (const auto& [rivals, fastest] : fastest_) unload(fastest.check.handle);
+    fastest_.clear();
     for (const LoadedKernel& loaded : reference_handles_) unload(loaded.handle);
     reference_handles_.clear();
   }
@@ -295,16 +311,17 @@ class DeviceWorker {
     return checks;
   }
 
-  /// A configuration that cannot win is known after the first check, on the timed workload.
+  /// A configuration that cannot win is known after its first launch, whose output is compared.
   std::optional<Failure> measure(const EvaluateRequest& request, std::span<const Check> checks,
                                  EvaluateReply& reply) {
     const Check& timed = checks.front();
     if (request.look_s > 0) return look(timed, request.look_s, reply);
-    if (request.verify) {
-      if (auto failure = verify(checks.first(1), reply)) return failure;
-      if (auto failure = look_for_loss(request.loss, timed, reply)) return failure;
+    if (request.rivals >= 0) {
+      if (auto failure = race_fastest(request, timed, reply)) return failure;
       if (reply.lost) return std::nullopt;
-      if (auto failure = verify(checks.subspan(1), reply)) return failure;
+    }
+    if (request.verify) {
+      if (auto failure = verify(checks, reply)) return failure;
     }
     if (request.screen_samples > 0) {
       const TimeRequest screening = {.samples = request.screen_samples,
@@ -359,16 +376,74 @@ class DeviceWorker {
     return std::nullopt;
   }
 
-  std::optional<Failure> look_for_loss(const LossLimits& limits, const Check& timed,
-                                       EvaluateReply& reply) {
-    const auto is_beyond = [&](double limit_ms) {
-      return limit_ms > 0 && reply.first_launch_ms > limit_ms;
+  /// Takes one sample, or two in doubt. Notes whether it has lost to its fastest rival.
+  std::optional<Failure> race_fastest(const EvaluateRequest& request, const Check& timed,
+                                      EvaluateReply& reply) {
+    // A device that watches accesses does so in a checked run, which is to be the first.
+    if (launcher_.device().kind == DeviceKind::cpu) {
+      if (auto failure = verify(std::span(&timed, 1), reply)) return failure;
+    }
+    const auto rival = fastest_.find(request.rivals);
+    const int launches = rival == fastest_.end() ? 0 : rival->second.launches;
+    if (auto failure = sample_once(timed, launches, reply)) {
+      if (failure->context_lost) return failure;
+      // A fault of any launch is not one of timed launches.
+      auto shown = verify(std::span(&timed, 1), reply);
+      return shown ? shown : failure;
+    }
+    reply.first_launch_ms = reply.time.samples_ms.front();
+    const std::optional<double> fastest_ms = present_ms(request.rivals);
+    if (!fastest_ms) return std::nullopt;
+    reply.fastest_ms = *fastest_ms;
+    const auto is_beyond = [&](double times) {
+      return times > 0 && reply.time.samples_ms.front() > times * *fastest_ms;
     };
-    reply.lost = is_beyond(limits.lost_above_ms);
-    if (reply.lost || !is_beyond(limits.sampled_above_ms)) return std::nullopt;
-    auto failure = sample(timed, {.samples = 1}, reply);
-    reply.lost = !failure && reply.time.samples_ms.front() > limits.sample_ms;
-    return failure;
+    reply.lost = is_beyond(request.loss.lost_above);
+    if (reply.lost || !is_beyond(request.loss.doubtful_above)) return std::nullopt;
+    if (auto failure = sample_once(timed, launches, reply)) return failure;
+    reply.lost = is_beyond(request.loss.doubtful_above);
+    reply.time.samples_ms.insert(reply.time.samples_ms.begin(), reply.first_launch_ms);
+    return std::nullopt;
+  }
+
+  std::optional<Failure> sample_once(const Check& check, int launches, EvaluateReply& reply) {
+    return sample(check, {.samples = 1, .launches_per_sample = launches}, reply);
+  }
+
+  /// Returns what the fastest rival takes now; nullopt if there is none.
+  std::optional<double> present_ms(std::int32_t rivals) {
+    const auto found = fastest_.find(rivals);
+    if (found == fastest_.end()) return std::nullopt;
+    PresentTime& time = found->second.time;
+    if (time.is_due()) {
+      EvaluateReply now;
+      if (const auto failure = sample_once(found->second.check, found->second.launches, now)) {
+        // It was right before, so the configuration that was requested is not to blame.
+        if (failure->context_lost) end_with_lost_context();
+        unload(found->second.check.handle);
+        fastest_.erase(found);
+        return std::nullopt;
+      }
+      time.add(now.time.samples_ms.front());
+    }
+    return time.ms();
+  }
+
+  /// Whether a configuration that was measured in full is faster than its rivals, by first samples.
+  bool is_fastest(const EvaluateRequest& request, const EvaluateReply& reply) const {
+    if (request.rivals < 0 || reply.failure || reply.lost) return false;
+    const auto found = fastest_.find(request.rivals);
+    return found == fastest_.end() || reply.first_launch_ms < found->second.time.ms();
+  }
+
+  void lead(std::int32_t rivals, const Check& check, const EvaluateReply& reply) {
+    const auto found = fastest_.find(rivals);
+    if (found != fastest_.end()) unload(found->second.check.handle);
+    Fastest& fastest = fastest_[rivals];
+    fastest = {.check = check,
+               .launches = std::min(reply.time.launches_per_sample, kMostLaunchesToLose),
+               .time = {}};
+    fastest.time.add(reply.first_launch_ms);
   }
 
   std::optional<Failure> sample(const Check& timed, const TimeRequest& request,
@@ -532,6 +607,7 @@ class DeviceWorker {
   std::map<std::string, std::map<std::string, Tolerance>> fitted_;
   std::vector<LoadedKernel> reference_handles_;
   std::map<std::int32_t, Check> kept_;
+  std::map<std::int32_t, Fastest> fastest_;  ///< By EvaluateRequest::rivals.
   Check reference_;
   std::map<std::string, double> largest_values_;  ///< Of the outputs that `reference_` writes.
   bool draws_ = false;                            ///< True if data for timed launches can be drawn.

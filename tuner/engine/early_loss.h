@@ -7,31 +7,43 @@
 
 namespace smemtune {
 
-/// Learns how a kernel's first launch relates to the time that would be measured, so that a
-/// configuration which is clearly behind is given up without a second set of data and without
-/// further samples. Sets no limits until it has seen enough, and never for short kernels, whose
-/// launches cost next to nothing.
+/// Learns how much the time of a configuration's first launch differs from its median, so that a
+/// configuration which is behind by more than that is given up. Sets no limits until it has seen
+/// enough.
 class EarlyLoss {
  public:
-  /// `keep_within_percent`: configurations at most this much slower than the best are to be raced.
-  explicit EarlyLoss(double keep_within_percent) : keep_within_percent_(keep_within_percent) {}
-
-  /// Records a configuration that was launched and sampled.
+  /// Records a configuration that was launched once and then sampled.
   void tell(double first_launch_ms, double time_ms);
 
-  /// Records a configuration that was given up after its first launch alone.
+  /// Records a configuration that was given up after a single launch.
   void tell_unsampled() { ++unsampled_; }
 
-  /// Returns the present limits. `best_ms`: the least median of the kernel.
-  LossLimits limits(double best_ms) const;
+  /// Returns the present limits.
+  LossLimits limits() const;
 
  private:
   /// Returns this quantile of the ratios' logarithms.
   double quantile_of_ratios(double share) const;
 
-  double keep_within_percent_;
   std::vector<double> log_ratios_;  ///< Logarithms of first launch over measured time, ascending.
   std::size_t unsampled_ = 0;
+};
+
+/// The time that one launch of the fastest configuration so far takes at present. Devices drift, so
+/// that it is taken again now and then.
+class PresentTime {
+ public:
+  /// Returns true if another time is wanted before ms() is compared with again. Counts the calls.
+  bool is_due();
+
+  void add(double ms);
+
+  /// Returns the median of the latest times. REQUIRES: a time was added.
+  double ms() const;
+
+ private:
+  std::vector<double> latest_ms_;
+  int compared_ = 0;  ///< Since the latest time was added.
 };
 
 }  // namespace smemtune

@@ -5,6 +5,7 @@
 #include "tuner/core/text.h"
 #include "tuner/source/kept_variables.h"
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 
@@ -14,14 +15,13 @@ namespace {
 
 std::string ms_text(double ms) { return significant(ms, 4) + " ms"; }
 
-std::string loss_text(const EvaluateReply& reply, const LossLimits& limits) {
-  const bool was_sampled = !reply.time.samples_ms.empty();
-  const double limit_ms = was_sampled ? limits.sampled_above_ms : limits.lost_above_ms;
-  return "its first launch took " + ms_text(reply.first_launch_ms) +
-         (was_sampled ? " and a sample " + ms_text(reply.time.samples_ms.front()) : "") +
-         "; above " + ms_text(limit_ms) +
-         " it cannot win, so it was verified on the first set of data only and not timed further "
-         "(--no-early-loss does both in full)";
+std::string loss_text(const EvaluateReply& reply) {
+  const std::vector<double>& launches_ms = reply.time.samples_ms;
+  return "timed and compared " + std::string(launches_ms.size() > 1 ? "twice" : "once") +
+         " only: it took " + ms_text(launches_ms.front()) +
+         (launches_ms.size() > 1 ? " and " + ms_text(launches_ms.back()) : "") +
+         " where its kernel's fastest so far took " + ms_text(reply.fastest_ms) +
+         " (--no-early-loss verifies and times it in full)";
 }
 
 }  // namespace
@@ -70,14 +70,11 @@ void take_screening(const EvaluateReply& reply, const EvaluateRequest& asked, Re
     set_failure(result, *reply.failure);
     return;
   }
-  if (reply.lost) {
-    set_failure(result, failure(kBehind, loss_text(reply, asked.loss)));
-    return;
-  }
   const TimeReport& time = reply.time;
-  result.max_absolute_error = reply.max_absolute_error;
-  result.max_relative_error = reply.max_relative_error;
+  result.max_absolute_error = reply.lost ? std::nan("") : reply.max_absolute_error;
+  result.max_relative_error = reply.lost ? std::nan("") : reply.max_relative_error;
   result.stage = Stage::screen;
+  result.given_up = reply.lost;
   result.measurement = summarize(time.samples_ms, time.launches_per_sample);
   result.measurement.discarded = time.discarded;
   result.measurement.sm_clock_mhz = time.sm_clock_mhz;
@@ -85,6 +82,10 @@ void take_screening(const EvaluateReply& reply, const EvaluateRequest& asked, Re
   take_launch_times(reply, result);
   const std::string differences = cross_check(result, reply.loaded);
   if (!differences.empty()) result.detail = "compiler and driver differ: " + differences;
+  if (reply.lost) {
+    result.detail += std::string(result.detail.empty() ? "" : "; ") + loss_text(reply);
+    return;
+  }
   const bool is_short = time.samples_ms.size() < static_cast<std::size_t>(asked.screen_samples);
   if (is_short && asked.stop_above_ms > 0 && time.samples_ms.back() > asked.stop_above_ms) {
     result.detail += std::string(result.detail.empty() ? "" : "; ") +

@@ -2,6 +2,7 @@
 
 #include "tuner/backend/element_codec.h"
 #include "tuner/backend/tolerances.h"
+#include "tuner/core/hash.h"
 #include "tuner/core/measurement.h"
 #include "tuner/core/text.h"
 
@@ -14,8 +15,10 @@ namespace smemtune {
 namespace {
 
 constexpr std::int64_t kMostFitted = std::int64_t{1} << 24;  // 128 MB as doubles.
+constexpr std::size_t kMostSizes = std::size_t{1} << 18;
 
-/// Returns the absolute values of the elements (or of their sum) that are not 0.
+/// Returns the absolute values, those of 0 left out, of the sum of the elements, or of the elements
+/// themselves: of one from each of kMostSizes equal parts if there are more.
 std::vector<double> sizes_of(const Argument& argument, const std::vector<double>& elements) {
   std::vector<double> sizes;
   const auto add = [&](double value) {
@@ -24,7 +27,12 @@ std::vector<double> sizes_of(const Argument& argument, const std::vector<double>
   if (argument.compares_sum) {
     add(sum_of(elements));
   } else {
-    std::ranges::for_each(elements, add);
+    const std::size_t parts = std::min(elements.size(), kMostSizes);
+    for (std::size_t i = 0; i < parts; ++i) {
+      const std::size_t begin = i * elements.size() / parts;
+      const std::size_t end = (i + 1) * elements.size() / parts;
+      add(elements[begin + random_bits(parts, i) % (end - begin)]);
+    }
   }
   return sizes;
 }

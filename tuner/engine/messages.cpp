@@ -121,8 +121,9 @@ void check(const CompileReply& reply, const CompileBatch& batch) {
 void check(const EvaluateReply& reply, const EvaluateRequest& request) {
   require(std::isfinite(reply.verify_ms) && reply.verify_ms >= 0,
           "a time of verification that is not a number");
-  require(std::isfinite(reply.first_launch_ms) && reply.first_launch_ms >= 0,
-          "a time of a launch that is not a number");
+  for (const double ms : {reply.first_launch_ms, reply.fastest_ms}) {
+    require(std::isfinite(ms) && ms >= 0, "a time of a launch that is not a number");
+  }
   if (reply.failure) return;
   require(!reply.time.mismatch, "times of launches whose output was wrong");
   require(!request.job.parts.empty() &&
@@ -142,13 +143,12 @@ void check(const EvaluateReply& reply, const EvaluateRequest& request) {
           "an impossible number of blocks that were looked at");
   if (request.screen_samples == 0) return;
   if (reply.lost) {
-    const bool was_asked = request.loss.lost_above_ms > 0 || request.loss.sampled_above_ms > 0;
-    require(was_asked && reply.first_launch_ms > 0 && reply.time.samples_ms.size() <= 1,
+    const bool was_asked = request.loss.lost_above > 0 || request.loss.doubtful_above > 0;
+    require(was_asked && reply.first_launch_ms > 0 && is_time(reply.fastest_ms),
             "a loss that was not asked for");
-    if (reply.time.samples_ms.empty()) return;
   }
-  require(!reply.time.samples_ms.empty() &&
-              reply.time.samples_ms.size() <= static_cast<std::size_t>(request.screen_samples),
+  const auto most = static_cast<std::size_t>(reply.lost ? 2 : request.screen_samples);
+  require(!reply.time.samples_ms.empty() && reply.time.samples_ms.size() <= most,
           "the wrong number of samples");
   for (const double sample : reply.time.samples_ms)
     require(is_time(sample), "a sample that is not a time");

@@ -187,14 +187,13 @@ struct PrepareReply {
   bool operator==(const PrepareReply&) const = default;
 };
 
-/// Limits beyond which a configuration cannot win after one verified launch. 0: no limit.
+/// Limits beyond which a configuration is lost, as multiples of what the fastest one so far takes at
+/// present. 0: no limit.
 struct LossLimits {
-  /// A configuration is lost if its first launch takes longer than this,
-  double lost_above_ms = 0;
-  /// or if it takes longer than this and a sample that follows at once takes longer than
-  /// `sample_ms`.
-  double sampled_above_ms = 0;
-  double sample_ms = 0;
+  /// A configuration is lost if its first sample takes longer than this,
+  double lost_above = 0;
+  /// or if its first sample and a second one take longer than this.
+  double doubtful_above = 0;
 
   bool operator==(const LossLimits&) const = default;
 };
@@ -209,6 +208,9 @@ struct EvaluateRequest {
   double enough_ms = 0;
   /// Samples of each launch by itself where there are several; 0: none.
   std::int32_t launch_samples = 0;
+  /// Number of those that compete with each other, such as the configurations of one kernel: before
+  /// anything else a sample of it is compared with one of the fastest of them. Negative: it is not.
+  std::int32_t rivals = -1;
   LossLimits loss = {};
   /// Report the output class if the outputs differ from the reference's.
   bool classify = false;
@@ -225,8 +227,9 @@ struct EvaluateReply {
   double max_absolute_error = 0;
   double max_relative_error = 0;
   double verify_ms = 0;
-  double first_launch_ms = 0;      ///< 0 if it was not verified.
-  bool lost = false;               ///< True if it cannot win; there is at most one sample.
+  double first_launch_ms = 0;      ///< Of its first sample or, without rivals, checked launch.
+  double fastest_ms = 0;           ///< Time of the rival that it is compared with; 0: there is none.
+  bool lost = false;               ///< True if it cannot win; there are one or two samples.
   std::int32_t output_class = -1;  ///< Result of OutputClasses::classify.
   TimeReport time;
   LookReport look;
@@ -392,16 +395,16 @@ void fields(auto& archive, Is<PrepareReply> auto& v) {
   archive(v.failure, v.notes, v.transfers, v.derived, v.compared, v.outputs);
 }
 void fields(auto& archive, Is<LossLimits> auto& v) {
-  archive(v.lost_above_ms, v.sampled_above_ms, v.sample_ms);
+  archive(v.lost_above, v.doubtful_above);
 }
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
-  archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.launch_samples, v.loss,
-          v.classify, v.look_s, v.keep_as);
+  archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.launch_samples, v.rivals,
+          v.loss, v.classify, v.look_s, v.keep_as);
 }
 void fields(auto& archive, Is<LookReport> auto& v) { archive(v.blocks, v.blocks_total); }
 void fields(auto& archive, Is<EvaluateReply> auto& v) {
   archive(v.failure, v.loaded, v.max_absolute_error, v.max_relative_error, v.verify_ms,
-          v.first_launch_ms, v.lost, v.output_class, v.time, v.look);
+          v.first_launch_ms, v.fastest_ms, v.lost, v.output_class, v.time, v.look);
 }
 void fields(auto& archive, Is<RoundEntry> auto& v) { archive(v.slot, v.launches_per_sample); }
 void fields(auto& archive, Is<SampleRoundRequest> auto& v) { archive(v.entries); }

@@ -171,9 +171,9 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
 namespace {
 
 /// Adds for each output of a part what it was compared with: the reference's output, or what that
-/// was itself compared with (`held`).
+/// was itself compared with (`held`); nothing if it was not run on the problem.
 void add_outputs(const ProblemState& state, const KernelOnProblems& kernel, std::size_t problem,
-                 const Part& part, std::span<const ComparedOutput> held,
+                 const Part& part, std::span<const ComparedOutput> held, bool was_run,
                  std::vector<ComparedOutput>& compared) {
   const KernelOnProblems& answers = state.witness && problem > 0 ? *state.witness : state.reference;
   const bool is_itself = answers.kernel().name == kernel.kernel().name;
@@ -190,6 +190,7 @@ void add_outputs(const ProblemState& state, const KernelOnProblems& kernel, std:
       return other.output == one.output && other.problem == one.problem;
     });
     compared.push_back(known == held.end() ? one : *known);
+    if (!was_run) compared.back().compared = 0;
   }
 }
 
@@ -205,7 +206,8 @@ void set_compared(Result& result, const ProblemState& state, const KernelOnProbl
   }
   for (std::size_t i = 0; i < state.set.problems.size(); ++i) {
     const auto part = std::ranges::find(parts, state.set.workloads(i), &Part::workloads);
-    if (part != parts.end()) add_outputs(state, kernel, i, *part, held, result.compared);
+    if (part != parts.end()) add_outputs(state, kernel, i, *part, held, i == 0 || !result.given_up,
+                  result.compared);
   }
   result.compared_with = result.coverage().with;
 }

@@ -19,11 +19,11 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// A device whose clock drifts while it measures: two sinusoids and a ramp while it warms up, 1.2 %
-/// noise in every sample, and 2 % of the samples disturbed by 10 to 70 %.
+/// noise in every sample, and 2 % of the samples disturbed by 10 to 70 %; all of these times `unrest`.
 class DriftingDevice {
  public:
-  DriftingDevice(std::vector<double> true_ms, std::uint64_t seed)
-      : true_ms_(std::move(true_ms)), random_(seed) {
+  DriftingDevice(std::vector<double> true_ms, std::uint64_t seed, double unrest = 1)
+      : true_ms_(std::move(true_ms)), random_(seed), unrest_(unrest) {
     slow_period_ = 3000 + 5000 * uniform();
     fast_period_ = 400 + 800 * uniform();
     slow_phase_ = uniform();
@@ -32,12 +32,12 @@ class DriftingDevice {
   }
 
   double measure(std::size_t variant) {
-    constexpr double kAmplitude = 0.05;
+    const double amplitude = 0.05 * unrest_;
     const auto now = static_cast<double>(samples_++);
     const double drift = 0.6 * wave(now / slow_period_ + slow_phase_) +
                          0.4 * wave(now / fast_period_ + fast_phase_) + std::exp(-now / warm_up_);
-    double time_ms = true_ms_[variant] * (1 + kAmplitude * drift) * (1 + 0.012 * normal());
-    if (uniform() < 0.02) time_ms *= 1.1 + 0.6 * uniform();
+    double time_ms = true_ms_[variant] * (1 + amplitude * drift) * (1 + 0.012 * unrest_ * normal());
+    if (uniform() < 0.02 * unrest_) time_ms *= 1.1 + 0.6 * uniform();
     return time_ms;
   }
 
@@ -74,6 +74,7 @@ class DriftingDevice {
 
   std::vector<double> true_ms_;
   std::mt19937_64 random_;
+  double unrest_;
   double slow_period_ = 0;
   double fast_period_ = 0;
   double slow_phase_ = 0;
@@ -116,38 +117,49 @@ TEST(Race, LosesAtMostAThirdOfAPercentInNinetyNineOfAHundredWorlds) {
   EXPECT_LE(samples_per_variant, 5);
 }
 
-/// Screens as the search does: a first launch, which may show that a variant is behind, a launch on
-/// another set of data, and three samples. NaN: given up.
+/// Screens as the search does: a launch that is compared with those of the fastest so far, then
+/// launches on two sets of data and three samples. NaN: given up.
 std::vector<double> screen_with_early_loss(DriftingDevice& device, std::size_t variants) {
-  EarlyLoss loss(race_options({}).keep_within_percent);
+  EarlyLoss loss;
+  std::optional<std::size_t> fastest;
+  PresentTime time;
+  const auto is_beyond = [&](double ms, double times) { return times > 0 && ms > times * time.ms(); };
   std::vector<double> medians;
-  double best_ms = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < variants; ++i) {
     medians.push_back(kNaN);
     const double first_ms = device.measure(i);
-    const LossLimits limits = loss.limits(best_ms);
-    if (limits.lost_above_ms > 0 && first_ms > limits.lost_above_ms) {
-      loss.tell_unsampled();
-      continue;
-    }
-    if (limits.sampled_above_ms > 0 && first_ms > limits.sampled_above_ms) {
-      const double sample_ms = device.measure(i);
-      if (sample_ms > limits.sample_ms) {
-        loss.tell(first_ms, sample_ms);
+    if (fastest) {
+      if (time.is_due()) time.add(device.measure(*fastest));
+      const LossLimits limits = loss.limits();
+      if (is_beyond(first_ms, limits.lost_above)) {
+        loss.tell_unsampled();
         continue;
       }
+      if (is_beyond(first_ms, limits.doubtful_above)) {
+        const double second_ms = device.measure(i);
+        if (is_beyond(second_ms, limits.doubtful_above)) {
+          loss.tell(first_ms, second_ms);
+          continue;
+        }
+      }
     }
+    device.measure(i);
     device.measure(i);
     std::vector<double> samples = {device.measure(i), device.measure(i), device.measure(i)};
     std::sort(samples.begin(), samples.end());
     medians.back() = samples[1];
     loss.tell(first_ms, samples[1]);
-    best_ms = std::min(best_ms, samples[1]);
+    if (!fastest || first_ms < time.ms()) {
+      fastest = i;
+      time = PresentTime();
+      time.add(first_ms);
+    }
   }
   return medians;
 }
 
-// The same promise, at less than half of the five launches of each variant.
+// The same promise, at two of the six launches of each variant, although devices that drift so much
+// need two launches of most.
 TEST(Race, LosesNoMoreWhereWhatIsBehindIsGivenUpAtItsFirstLaunch) {
   constexpr int kWorlds = repetitions(200);
   const TuningOptions options;
@@ -162,7 +174,34 @@ TEST(Race, LosesNoMoreWhereWhatIsBehindIsGivenUpAtItsFirstLaunch) {
     if (device.regret_percent(race.standings().at(0).variant) > 0.3) ++lost;
   }
   EXPECT_LE(lost, kWorlds / 100);
-  EXPECT_LE(launches, std::size_t{kWorlds} * 2000 * 5 / 2);
+  EXPECT_LE(launches, std::size_t{kWorlds} * 2000 * 2);
+}
+
+/// Returns 2000 variants in random order, nearly all of them within 12 % of the best.
+std::vector<double> flat_field(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto uniform = [&random] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+  std::vector<double> true_ms = {1};
+  while (true_ms.size() < 2000) true_ms.push_back(1.003 + 0.12 * uniform());
+  std::shuffle(true_ms.begin(), true_ms.end(), random);
+  return true_ms;
+}
+
+TEST(Race, CostsALaunchOfWhatIsBehindByMoreThanTheNoise) {
+  constexpr int kWorlds = repetitions(100);
+  const TuningOptions options;
+  int lost = 0;
+  double launches = 0;
+  for (std::uint64_t seed = 1; seed <= kWorlds; ++seed) {
+    DriftingDevice device(flat_field(seed), seed, 0.15);
+    Race race(screen_with_early_loss(device, 2000), {}, race_options(options), seed);
+    launches += static_cast<double>(device.samples()) / 2000 / kWorlds;
+    race.set_final_rounds(final_rounds(options, 9e-3));
+    device.run(race);
+    if (device.regret_percent(race.standings().at(0).variant) > 0.3) ++lost;
+  }
+  EXPECT_LE(lost, kWorlds / 100);
+  EXPECT_LE(launches, 1.7) << "of six";
 }
 
 TEST(Race, HasAsManyFinalRoundsAsFitIntoTheTime) {

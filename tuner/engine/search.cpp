@@ -142,8 +142,7 @@ class Search {
         budget_(budget),
         begin_s_(tuning.elapsed_s()),
         begin_device_s_(device_s(tuning, state)),
-        times_(state.kernels.size(),
-               SeenTimes(race_options(options(), state.devices.size() > 1).keep_within_percent)),
+        times_(state.kernels.size()),
         feed_(tuning, state, times_) {}
 
   void run() {
@@ -202,7 +201,7 @@ class Search {
     pending.never_pruned = kernel.kernel().expect || pending.result.is_default ||
                            !options().early_loss || !tuning_.request.only.empty();
     std::optional<Result> known = find(kernel, pending.result);
-    if (known && !(known->behind() && pending.never_pruned)) {
+    if (known && !(known->lost_early() && pending.never_pruned)) {
       pending.result = std::move(*known);
       pending.origin = Entry::Origin::log;
       pending.state = InFlight::State::saved;
@@ -250,7 +249,7 @@ class Search {
   /// Evaluates in full those that were given up early and may win after all.
   bool begin_again() {
     const auto may_win = [&](const Entry& entry) {
-      return times_[entry.candidate.kernel].may_win(entry.result, options().cut_factor);
+      return times_[entry.candidate.kernel].may_win(entry.result);
     };
     if (std::ranges::none_of(state_.entries, may_win) || ended()) return false;
     std::vector<Entry> again;

@@ -14,9 +14,6 @@ namespace smemtune {
 /// measured as well as the others.
 class SeenTimes {
  public:
-  /// `keep_within_percent`: see EarlyLoss.
-  explicit SeenTimes(double keep_within_percent) : loss_(keep_within_percent) {}
-
   /// Records a result, whether or not the strategy has been told it.
   void see(const Result& result);
 
@@ -33,18 +30,18 @@ class SeenTimes {
   StaticLimits static_limits() const { return static_reject_.limits(); }
 
   /// Returns the limits beyond which the next configuration may be given up.
-  LossLimits loss_limits() const { return loss_.limits(least_ms_); }
+  LossLimits loss_limits() const { return loss_.limits(); }
 
   /// The least median seen; HUGE_VAL when nothing was timed.
   double least_ms() const { return least_ms_; }
 
-  /// Whether a configuration that was given up early may win after all, judged by what was told
-  /// since: the best that it lost to may be gone, or first launches turned out to say less.
-  bool may_win(const Result& result, double cut_factor) const;
+  /// Whether a configuration that was given up early may win after all, because what it lost to
+  /// turned out not to stand: it is as fast as the best that was told.
+  bool may_win(const Result& result) const;
 
  private:
   double least_ms_ = HUGE_VAL;
-  double least_told_ms_ = HUGE_VAL;
+  double least_full_ms_ = HUGE_VAL;  ///< Of those told that were not given up.
   StaticReject static_reject_;
   EarlyLoss loss_;
 };

@@ -900,6 +900,7 @@ TEST(TuningLoop, SaysOnlyOfWhatHasFewerSamplesThatItWasCut) {
   fake.sources["tiled"].files.front().text =
       "kernel tiled(TILE, ITEMS)\ntime_ns select(TILE <= 8, 195000, 100000)\nnoise_percent 5\n";
   FakeRun run(fake);
+  run.request.options.early_loss = false;
   run.run();
   std::size_t cut = 0;
   std::size_t whole = 0;

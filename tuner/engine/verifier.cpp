@@ -59,19 +59,19 @@ std::uint64_t bits_of_double(double value, ScalarType type) {
   return to_bits(encode(value, type), type).front();
 }
 
-/// Returns a host array of `argument` with the elements that were downloaded.
-HostArray host_array(const Argument& argument,
-                     const std::map<std::string, std::vector<double>>& from,
-                     const std::map<std::string, std::vector<std::uint64_t>>& bits) {
+/// Returns a host array of `argument` with the elements that were downloaded, which it takes.
+HostArray take_array(const Argument& argument, std::map<std::string, std::vector<double>>& from,
+                     std::map<std::string, std::vector<std::uint64_t>>& bits) {
   const auto found = from.find(argument.name);
   HostArray array = {.shape = argument.shape, .elements = {}, .type = argument.type};
-  if (found != from.end()) array.elements = found->second;
+  if (found != from.end()) array.elements = std::move(found->second);
   if (array.elements.size() != static_cast<std::size_t>(argument.elements())) {
     throw UnavailableError("the device returned " + std::to_string(array.elements.size()) +
                            " elements of " + argument.name + ", which has " +
                            std::to_string(argument.elements()));
   }
-  if (const auto exact = bits.find(argument.name); exact != bits.end()) array.bits = exact->second;
+  const auto exact = bits.find(argument.name);
+  if (exact != bits.end()) array.bits = std::move(exact->second);
   return array;
 }
 
@@ -251,8 +251,7 @@ struct DefinitionRun {
   std::vector<Definition> definitions;
   std::map<std::string, HostArray> before;
   std::map<std::string, double> scalars;
-  std::map<std::string, std::vector<double>> after;
-  std::map<std::string, std::vector<std::uint64_t>> bits_after;
+  std::map<std::string, HostArray> after;  ///< Outputs.
 };
 
 /// Compiles the definitions, without running the reference.
@@ -279,44 +278,55 @@ DefinitionRun compile_definitions(const NumberedWorkload& workload,
   return run;
 }
 
-std::vector<const Argument*> needed_arguments(const DefinitionRun& run,
-                                              const NumberedWorkload& workload) {
-  std::vector<const Argument*> needed;
+/// The arguments that definitions read, and those that they define.
+struct NeededArguments {
+  std::vector<const Argument*> read = {};
+  std::vector<const Argument*> defined = {};
+};
+
+NeededArguments needed_arguments(const DefinitionRun& run, const NumberedWorkload& workload) {
+  NeededArguments needed;
   for (const Argument& argument : workload.workload.arguments) {
-    const bool is_needed = std::ranges::any_of(run.definitions, [&](const Definition& definition) {
-      return definition.output() == argument.name ||
-             std::ranges::find(definition.arrays(), argument.name) != definition.arrays().end();
-    });
-    if (argument.role != Role::scratch && is_needed) needed.push_back(&argument);
+    if (argument.role == Role::scratch) continue;
+    const auto reads = [&](const Definition& definition) {
+      return std::ranges::find(definition.arrays(), argument.name) != definition.arrays().end();
+    };
+    const auto defines = [&](const Definition& definition) {
+      return definition.output() == argument.name;
+    };
+    if (std::ranges::any_of(run.definitions, reads)) needed.read.push_back(&argument);
+    if (std::ranges::any_of(run.definitions, defines)) needed.defined.push_back(&argument);
   }
   return needed;
 }
 
-/// Returns the bytes that run_for() needs on the host: doubles, before and after.
+/// Returns the bytes that run_for() needs on the host for doubles.
 std::uint64_t host_bytes(const DefinitionRun& run, const NumberedWorkload& workload) {
+  const NeededArguments needed = needed_arguments(run, workload);
   std::uint64_t elements = 0;
-  for (const Argument* argument : needed_arguments(run, workload)) {
-    elements += static_cast<std::uint64_t>(argument->elements());
+  for (const std::vector<const Argument*>* some : {&needed.read, &needed.defined}) {
+    for (const Argument* one : *some) elements += static_cast<std::uint64_t>(one->elements());
   }
-  return 2 * sizeof(double) * elements;
+  return sizeof(double) * elements;
 }
 
 /// Runs the reference.
 std::optional<Failure> run_for(DefinitionRun& run, Launcher& launcher, const Check& reference,
                                const NumberedWorkload& workload) {
   RunRequest request = reference_run(reference);
-  const std::vector<const Argument*> needed = needed_arguments(run, workload);
-  for (const Argument* argument : needed) request.download.push_back(argument->name);
+  const NeededArguments needed = needed_arguments(run, workload);
+  for (const Argument* one : needed.read) request.download_before.push_back(one->name);
+  for (const Argument* one : needed.defined) request.download.push_back(one->name);
   Outcome<RunReport> report = launcher.run(reference.handle, request);
   if (!report) return on(reference.label, report.failure());
   if (report->mismatch) return failure_of_reference(*report->mismatch, reference.label);
-  for (const Argument* argument : needed) {
-    if (!report->before.contains(argument->name)) continue;
-    run.before[argument->name] = host_array(*argument, report->before, report->bits_before);
-    report->before.erase(argument->name);
+  for (const Argument* one : needed.defined) {
+    run.before[one->name] = {.shape = one->shape, .elements = {}, .type = one->type};
+    run.after[one->name] = take_array(*one, report->after, report->bits_after);
   }
-  run.after = std::move(report->after);
-  run.bits_after = std::move(report->bits_after);
+  for (const Argument* one : needed.read) {
+    run.before[one->name] = take_array(*one, report->before, report->bits_before);
+  }
   return std::nullopt;
 }
 
@@ -364,7 +374,7 @@ std::optional<Failure> check_definition(const DefinitionRun& run, std::size_t nu
     comparisons.notes.push_back(not_compared(argument.name, reference, error.what()));
     return std::nullopt;
   }
-  const HostArray all = host_array(argument, run.after, run.bits_after);
+  const HostArray& all = run.after.at(argument.name);
   HostArray actual = {.shape = argument.shape, .elements = {}, .type = argument.type};
   for (std::size_t i = 0; i < expected.values.size(); ++i) {
     const auto at = static_cast<std::size_t>(expected.element(i));
@@ -398,7 +408,7 @@ Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Che
         {.output = output,
          .definition = definitions[i].text,
          .expected = run.definitions[i].evaluate(run.before, run.scalars),
-         .actual = host_array(argument_of(workload, output), run.after, run.bits_after)});
+         .actual = std::move(run.after.at(output))});
   }
   return outputs;
 }
@@ -444,7 +454,7 @@ Outcome<Comparisons> check_expected(Launcher& launcher, const Check& reference,
     want = {argument.shape, to_doubles(bytes, argument.type), argument.type};
     if (!is_floating(argument.type)) want.bits = to_bits(bytes, argument.type);
   }
-  const Outcome<RunReport> report = launcher.run(reference.handle, request);
+  Outcome<RunReport> report = launcher.run(reference.handle, request);
   if (!report) return on(reference.label, report.failure());
   if (report->mismatch) return failure_of_reference(*report->mismatch, reference.label);
   Comparisons comparisons;
@@ -453,7 +463,7 @@ Outcome<Comparisons> check_expected(Launcher& launcher, const Check& reference,
     if (want == wanted.end()) continue;
     const std::string file = expected.at(argument.name).path.filename().string();
     if (auto failure =
-            compare(argument, want->second, host_array(argument, report->after, report->bits_after),
+            compare(argument, want->second, take_array(argument, report->after, report->bits_after),
                     reference, file)) {
       failure->reason = "expected";
       return *failure;

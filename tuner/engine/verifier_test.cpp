@@ -167,7 +167,7 @@ TEST_F(Verifier, HoldsTheReferenceAgainstItsDefinition) {
 
 TEST_F(Verifier, SaysWhatTheHostHasNoMemoryToHoldAgainstADefinition) {
   const Check check = checks(load("computes out[i] = in[i] * 2"))[0];
-  DefinitionBudget budget = {.host_bytes = 63};
+  DefinitionBudget budget = {.host_bytes = 31};
   const auto held =
       check_definitions(launcher_, check, workload(0), {{"out[i] = 3", "/verify"}}, budget);
   ASSERT_TRUE(held);

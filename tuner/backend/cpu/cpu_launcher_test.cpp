@@ -738,7 +738,7 @@ __global__ void step(const float* a, float* b, int last) {
     const auto loaded = launcher.load(0, *compiled, {launch}, arguments);
     RunRequest request;
     request.as_reference = as_reference;
-    request.download = {"a"};
+    request.download = request.download_before = {"a"};
     return launcher.run(loaded->handle, request);
   };
   const auto right = run("right", true);

@@ -90,6 +90,7 @@ inline Outcome<RunReport> run_once(CpuLauncher& launcher, const CompiledKernel& 
   for (const Argument& argument : arguments) {
     if (argument.is_buffer()) request.download.push_back(argument.name);
   }
+  request.download_before = request.download;
   return launcher.run(loaded->handle, request);
 }
 

@@ -165,6 +165,7 @@ class TemplatesOnTheCpu : public testing::TestWithParam<std::string> {
     for (const Argument& argument : instance.arguments) {
       if (argument.is_buffer()) request.download.push_back(argument.name);
     }
+    request.download_before = request.download;
     const auto report = launcher.run(0, request);
     ASSERT_TRUE(report) << label << ": " << report.failure().reason << ", "
                         << report.failure().detail;

@@ -141,7 +141,7 @@ class CudaGpu : public testing::Test {
     RunRequest request;
     request.as_reference = as_reference;
     request.tolerance = tolerance;
-    request.download = std::move(downloads);
+    request.download = request.download_before = std::move(downloads);
     const auto report = launcher_->run(handle, request);
     if (!report) throw Error(report.failure().reason + ": " + report.failure().detail);
     return *report;

@@ -40,9 +40,11 @@ std::optional<Failure> misfit(const RunRequest& request, const BoundKernel& boun
   if (!request.as_reference && std::ranges::none_of(bound.buffers(), is_compared)) {
     return argument_failure("the kernel has none of the outputs that the reference produced");
   }
-  for (const std::string& name : request.download) {
-    if (!workload.buffers.contains(name) && !workload.constants.contains(name)) {
-      return argument_failure("the problem has no " + name);
+  for (const std::vector<std::string>* names : {&request.download_before, &request.download}) {
+    for (const std::string& name : *names) {
+      if (!workload.buffers.contains(name) && !workload.constants.contains(name)) {
+        return argument_failure("the problem has no " + name);
+      }
     }
   }
   return std::nullopt;
@@ -60,10 +62,10 @@ struct Downloads {
 };
 
 // `bound`: the kernel whose launches have swapped buffers; null before the launches.
-Downloads downloads(const RunRequest& request, const PreparedWorkload& workload,
+Downloads downloads(const std::vector<std::string>& names, const PreparedWorkload& workload,
                     const BoundKernel* bound, CUstream stream) {
   Downloads all;
-  for (const std::string& name : request.download) {
+  for (const std::string& name : names) {
     if (const auto constant = workload.constants.find(name); constant != workload.constants.end()) {
       all.add(constant->second.argument, constant->second.contents);
       continue;
@@ -149,6 +151,10 @@ Outcome<LoadedKernel> CudaLauncher::load(KernelHandle handle, const CompiledKern
     LoadedKernel described = describe(driver_, **loaded);
     if (handle < 0) handle = kernels_.empty() ? 0 : kernels_.rbegin()->first + 1;
     described.handle = handle;
+    (*loaded)->is_settled =
+        std::ranges::all_of(described.launches, [](const LoadedKernel::Launch& launch) {
+          return launch.resources.stack_bytes == 0;
+        });
     kernels_[handle] = std::move(*loaded);
     return described;
   });
@@ -179,9 +185,9 @@ Outcome<RunReport> CudaLauncher::run(KernelHandle handle, const RunRequest& requ
 
     RunReport report;
     prepare_buffers(*refiller_, prepared, *bound);
-    Downloads before = downloads(request, prepared, nullptr, stream);
+    Downloads before = downloads(request.download_before, prepared, nullptr, stream);
     if (auto failed = launch(launched, *bound, report)) return *failed;
-    Downloads after = downloads(request, prepared, &*bound, stream);
+    Downloads after = downloads(request.download, prepared, &*bound, stream);
     report.before = std::move(before.elements);
     report.bits_before = std::move(before.bits);
     report.after = std::move(after.elements);
@@ -241,7 +247,7 @@ std::optional<Failure> CudaLauncher::launch(CudaKernel& kernel, const BoundKerne
   }
   check(cudaEventRecord(stop.get(), stream), "cudaEventRecord");
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize after the launch");
-  kernel.was_launched = true;
+  kernel.is_settled = true;
   float elapsed_ms = 0;
   check(cudaEventElapsedTime(&elapsed_ms, start.get(), stop.get()), "cudaEventElapsedTime");
   report.elapsed_ms = kernel.run_ms = elapsed_ms;

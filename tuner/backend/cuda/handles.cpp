@@ -1,5 +1,7 @@
 #include "tuner/backend/cuda/handles.h"
 
+#include "tuner/backend/large_vector.h"
+
 #include "tuner/backend/cuda/faults.h"
 
 #include <cstdio>
@@ -81,7 +83,7 @@ void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, CU
 void synchronize(CUstream stream) { check(cudaStreamSynchronize(stream), "cudaStreamSynchronize"); }
 
 std::vector<std::uint8_t> download(CUdeviceptr from, std::int64_t bytes, CUstream stream) {
-  std::vector<std::uint8_t> host(static_cast<std::size_t>(bytes));
+  auto host = large_vector<std::uint8_t>(static_cast<std::size_t>(bytes));
   copy(host.data(), as_pointer(from), host.size(), cudaMemcpyDeviceToHost, stream);
   synchronize(stream);
   return host;

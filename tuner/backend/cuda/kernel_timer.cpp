@@ -250,14 +250,14 @@ double KernelTimer::expected_clock_mhz(const CudaKernel& kernel) const {
   return kernel.clock_mhz > 0 ? kernel.clock_mhz : reference_clock_mhz_;
 }
 
-/// Launches a kernel once that was never launched: this may allocate local memory, which waits for
-/// the stream, so it must not happen while the stream is held.
+/// Launches a kernel once whose first launch may allocate local memory: that waits for the stream,
+/// so it must not happen while the stream is held.
 std::optional<Failure> KernelTimer::settle(CudaKernel& kernel, const BoundKernel& bound) {
-  if (kernel.was_launched) return std::nullopt;
+  if (kernel.is_settled) return std::nullopt;
   refill(bound, {}, std::nullopt);
   if (auto failure = bound.enqueue(driver_, 0, stream_)) return failure;
   check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize after the launch");
-  kernel.was_launched = true;
+  kernel.is_settled = true;
   return std::nullopt;
 }
 

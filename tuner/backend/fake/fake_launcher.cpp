@@ -186,7 +186,7 @@ Outcome<LookReport> FakeLauncher::look(KernelHandle handle, WorkloadId id, doubl
 
 void FakeLauncher::compute(const Loaded& kernel, const Workload& workload,
                            const RunRequest& request, RunReport& report) const {
-  if (request.download.empty()) return;
+  if (request.download.empty() && request.download_before.empty()) return;
   std::map<std::string, HostArray> arrays;
   std::map<std::string, std::size_t> dimensions;
   std::map<std::string, double> scalars;
@@ -203,10 +203,10 @@ void FakeLauncher::compute(const Loaded& kernel, const Workload& workload,
           is_floating(argument.type) ? argument.number : static_cast<double>(argument.integer);
     }
   }
-  for (const std::string& name : request.download) {
+  for (const std::string& name : request.download_before) {
     report.before[name] = arrays.at(name).elements;
-    report.after[name] = arrays.at(name).elements;
   }
+  for (const std::string& name : request.download) report.after[name] = arrays.at(name).elements;
   for (const std::string& text : kernel.script.definitions) {
     const Definition definition =
         Definition::compile(text, kernel.bindings, dimensions, scalar_names);
