@@ -13,6 +13,7 @@
 #include "tuner/init/host_function.h"
 #include "tuner/init/host_reader.h"
 #include "tuner/init/macro_expansion.h"
+#include "tuner/init/run_arguments.h"
 #include "tuner/init/space_draft.h"
 #include "tuner/init/space_names.h"
 #include "tuner/source/kernel_file.h"
@@ -128,7 +129,10 @@ Files files_of(const InitOptions& options, bool needs_copy) {
   std::error_code error;
   const fs::path folder = fs::canonical(parent, error);
   if (error) throw InputError(files.space.string() + ": there is no such folder");
-  if (needs_copy) {
+  const fs::path source_folder = fs::canonical(options.source).parent_path();
+  const fs::path beneath = source_folder.lexically_relative(folder);
+  // Sources are looked for in the space file's folder and beneath it.
+  if (needs_copy || beneath.empty() || *beneath.begin() == "..") {
     files.kernels =
         fs::path(files.space).replace_filename(files.space.stem().string() + "_kernel.cu");
     files.source = files.kernels.filename().string();
@@ -137,14 +141,6 @@ Files files_of(const InitOptions& options, bool needs_copy) {
     }
     refuse_to_overwrite(files.kernels, options.force);
   } else {
-    const fs::path source_folder = fs::canonical(options.source).parent_path();
-    const fs::path beneath = source_folder.lexically_relative(folder);
-    if (beneath.empty() || *beneath.begin() == "..") {
-      throw InputError(
-          "--output: sources are looked for in the space file's folder and beneath it, "
-          "so it must lie in " +
-          source_folder.string() + " or above");
-    }
     files.source = (beneath / options.source.filename()).lexically_normal().generic_string();
   }
   refuse_to_overwrite(files.space, options.force);
@@ -242,8 +238,12 @@ int run_init(const InitOptions& options) {
   const std::string as_written = source.text;
   source = with_kernel_macros_expanded(std::move(source));
   const bool is_expanded = source.text != as_written;
+  const RunArguments arguments = run_arguments_beside(options.source);
+  source = with_run_arguments(std::move(source), arguments);
   KernelFile all = read_kernel_file(source);
-  all.launches = read_launches(source);
+  HostPart host = read_host(source);
+  all.launches = std::move(host.launches);
+  all.function_macros.merge(host.functions);
   const auto [kernels, together] = chosen_kernels(source, all, options);
   std::set<std::string> only(kernels.begin(), kernels.end());
   std::optional<HostFunction> witness;
@@ -254,6 +254,7 @@ int run_init(const InitOptions& options) {
   }
   KernelFile file = read_kernel_file(source, {}, only);
   file.launches = all.launches;
+  file.function_macros = all.function_macros;
 
   std::set<std::string> guard;
   for (const auto& numbers : {tunable_numbers(file), problem_numbers(file)}) {
@@ -261,9 +262,10 @@ int run_init(const InitOptions& options) {
       if (!number.is_guarded) guard.insert(number.name);
     }
   }
-  const bool needs_copy = witness || is_expanded || !guard.empty() ||
-                          std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
-  const Files files = files_of(options, needs_copy);
+  const bool needs_parts = witness || is_expanded || !guard.empty() ||
+                           std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
+  const Files files = files_of(options, needs_parts);
+  const bool needs_copy = !files.kernels.empty();
   const DraftRequest request = {.name = space_name(files.space),
                                 .written_from = options.source.filename().string(),
                                 .source = files.source,
@@ -282,6 +284,10 @@ int run_init(const InitOptions& options) {
   if (needs_copy) say_left_out(source, file, options);
   if (needs_copy)
     write_out("wrote " + files.kernels.string() + ", the kernels without host code\n");
+  if (!arguments.values.empty()) {
+    write_out("the program's arguments are those of " + arguments.file + ", line " +
+              std::to_string(arguments.line) + ": " + joined(arguments.values, " ") + "\n");
+  }
   const std::vector<std::string> faults = check_space(files.space, share);
   write_out("wrote " + files.space.string() + (faults.empty() ? ":\n" : ", to be completed:\n"));
   say_draft(draft);

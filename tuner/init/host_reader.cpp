@@ -4,6 +4,7 @@
 #include "tuner/init/host_state.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/parsed_source.h"
+#include "tuner/init/space_names.h"
 
 #include <algorithm>
 #include <array>
@@ -83,6 +84,19 @@ class HostReader {
       sites.push_back(std::move(launch.site));
     }
     return sites;
+  }
+
+  FunctionMacros functions() const {
+    FunctionMacros found;
+    for (const Function& function : functions_) {
+      const std::vector<CXCursor> body = ParsedSource::children(function.body);
+      if (body.size() != 1 || ParsedSource::kind(body[0]) != CXCursor_ReturnStmt) continue;
+      const TokenRange range = source_.range(body[0]);
+      if (range.end < range.first + 2 || function.parameters.empty()) continue;
+      found[function.name] = {.parameters = function.parameters,
+                              .text = joined(tokens_, {range.first + 1, range.end})};
+    }
+    return found;
   }
 
  private:
@@ -282,6 +296,10 @@ class HostReader {
       }
     }
     if (branches.empty()) return false;
+    if (const auto known = constant_value(condition)) {
+      const std::size_t taken = *known != 0 ? 0 : 1;
+      return taken < branches.size() && statement(branches[taken], state);
+    }
     const std::size_t launched = launches_.size();
     const Enclosed enclosed(*this, source_.line(cursor), condition, state);
     state.set_condition(condition);
@@ -611,7 +629,8 @@ class HostReader {
     if (is_member && kAxes.find(tokens_[left.first + 2].text) != std::string_view::npos) {
       state.set_extent(std::string(tokens_[left.first].text),
                        kAxes.find(tokens_[left.first + 2].text), joined(tokens_, right));
-    } else if (is_member) {
+    } else if (is_member || (kind == CXCursor_ArraySubscriptExpr && left.end == left.first + 4 &&
+                             number_of(tokens_[left.first + 2].text))) {
       state.set_text(without_blanks(name), joined(tokens_, right));
     } else if (tokens_[left.first].is("*") && left.end == left.first + 2 && function_ != nullptr) {
       if (const auto number = parameter(tokens_[left.first + 1].text)) {
@@ -1036,8 +1055,9 @@ class HostReader {
 
 }  // namespace
 
-std::vector<LaunchSite> read_launches(const FlatSource& source) {
-  return HostReader(source).launches();
+HostPart read_host(const FlatSource& source) {
+  HostReader reader(source);
+  return {.launches = reader.launches(), .functions = reader.functions()};
 }
 
 }  // namespace smemtune

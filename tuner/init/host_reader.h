@@ -2,13 +2,20 @@
 
 #include "tuner/source/flat_source.h"
 #include "tuner/source/launch_site.h"
+#include "tuner/source/missing_names.h"
 
 #include <vector>
 
 namespace smemtune {
 
-/// Returns every launch of a source in its order, with what the host does on the way to it. Throws
-/// InputError if there is no libclang.
-std::vector<LaunchSite> read_launches(const FlatSource& source);
+/// The host part of a source.
+struct HostPart {
+  std::vector<LaunchSite> launches;  ///< In its order, with what the host does on the way to each.
+  /// Functions that only return an expression: `int blocks(int n) { return (n + 255) / 256; }`.
+  FunctionMacros functions;
+};
+
+/// Throws InputError if there is no libclang.
+HostPart read_host(const FlatSource& source);
 
 }  // namespace smemtune

@@ -34,7 +34,9 @@ class Drafted {
     folder_.write("share/kernel_templates/none", "");
     const FlatSource flat = with_kernel_macros_expanded(FlatSource(source));
     KernelFile file = read_kernel_file(flat);
-    file.launches = read_launches(flat);
+    HostPart host = read_host(flat);
+    file.launches = std::move(host.launches);
+    file.function_macros.merge(host.functions);
     request_ = {.name = "mine",
                 .written_from = "mine.cu",
                 .source = "mine.cu",
@@ -988,7 +990,7 @@ void run(float* d, float* s, float* e) {
 }
 )cu");
   KernelFile file = read_kernel_file(source);
-  file.launches = read_launches(source);
+  file.launches = read_host(source).launches;
   EXPECT_THAT(
       left_out_around(source, file, {"sum"}),
       ElementsAre("line 7: for (int step = 0; step < 100; ++step) also launches scale: what "
@@ -1275,6 +1277,37 @@ int main() {
   const Json json = draft.json();
   EXPECT_EQ(json["arguments"][0]["shape"], Json({"4096 + 6"}));
   EXPECT_EQ(json["kernels"][0]["grid"], Json({"4096 / TILE"}));
+}
+
+TEST(DraftSpace, CalculatesWhatTheHostsShortFunctionsReturn) {
+  const Json json = Drafted(R"cu(
+__global__ void ones(float* out, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = 1; }
+inline int blocks_for(const int n, int each) { return n % each == 0 ? n / each : n / each + 1; }
+int main(int argc, char** argv) {
+  const int n = atoi(argv[1]);
+  size_t work[2]; work[0] = 2 * n;
+  float* d_out;
+  cudaMalloc(&d_out, work[0] * sizeof(float));
+  dim3 block(64);
+  ones<<<blocks_for(n, block.x), block>>>(d_out, n);
+})cu")
+                        .json();
+  EXPECT_EQ(json["arguments"][0]["shape"], Json({"2 * N"}));
+  EXPECT_EQ(json["kernels"][0]["grid"][0], "N % THREADS == 0 ? N / THREADS : N / THREADS + 1");
+}
+
+TEST(DraftSpace, KnowsBranchesThatNothingLeadsInto) {
+  const Json json = Drafted(R"cu(
+__global__ void ones(float* out, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = 1; }
+int main() {
+  int n = 1000;
+  if (2 > 1) n = 500; else n = 7;
+  if (3 == 4) n = 8;
+  float* d_out; cudaMalloc(&d_out, n * sizeof(float));
+  ones<<<(n + 63) / 64, 64>>>(d_out, n);
+})cu")
+                        .json();
+  EXPECT_EQ(json["problems"][0], Json({{"N", 500}}));
 }
 
 TEST(DraftSpace, AsksAboutAPointerThatIsPassedWithAnOffset) {

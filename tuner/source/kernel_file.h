@@ -52,7 +52,7 @@ struct KernelFile {
   FunctionMacros function_macros;
   std::vector<Enumeration> enumerations;
   std::vector<Structure> structures;
-  std::vector<LaunchSite> launches;    ///< Of the host part; init's read_launches() fills it.
+  std::vector<LaunchSite> launches;    ///< Of the host part; init's read_host() fills it.
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
   /// For each of these constants, the names of what the host copies to it by cudaMemcpyToSymbol(),
   /// and of the other places that it copies the same data to.
