@@ -241,9 +241,8 @@ int run_init(const InitOptions& options) {
   const RunArguments arguments = run_arguments_beside(options.source);
   source = with_run_arguments(std::move(source), arguments);
   KernelFile all = read_kernel_file(source);
-  HostPart host = read_host(source);
-  all.launches = std::move(host.launches);
-  all.function_macros.merge(host.functions);
+  const HostPart host = read_host(source);
+  add_host(host, all);
   const auto [kernels, together] = chosen_kernels(source, all, options);
   std::set<std::string> only(kernels.begin(), kernels.end());
   std::optional<HostFunction> witness;
@@ -253,8 +252,7 @@ int run_init(const InitOptions& options) {
     only.insert(witness->kernel_name);
   }
   KernelFile file = read_kernel_file(source, {}, only);
-  file.launches = all.launches;
-  file.function_macros = all.function_macros;
+  add_host(host, file);
 
   std::set<std::string> guard;
   for (const auto& numbers : {tunable_numbers(file), problem_numbers(file)}) {

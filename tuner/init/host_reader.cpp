@@ -5,6 +5,7 @@
 #include "tuner/init/host_terms.h"
 #include "tuner/init/parsed_source.h"
 #include "tuner/init/space_names.h"
+#include "tuner/init/type_layouts.h"
 
 #include <algorithm>
 #include <array>
@@ -85,6 +86,8 @@ class HostReader {
     }
     return sites;
   }
+
+  const ParsedSource& source() const { return source_; }
 
   FunctionMacros functions() const {
     FunctionMacros found;
@@ -1057,7 +1060,17 @@ class HostReader {
 
 HostPart read_host(const FlatSource& source) {
   HostReader reader(source);
-  return {.launches = reader.launches(), .functions = reader.functions()};
+  return {.launches = reader.launches(),
+          .functions = reader.functions(),
+          .layouts = type_layouts(reader.source()),
+          .enumerators = enumerators(reader.source())};
+}
+
+void add_host(const HostPart& host, KernelFile& file) {
+  file.launches = host.launches;
+  file.function_macros.insert(host.functions.begin(), host.functions.end());
+  file.layouts = host.layouts;
+  file.meanings.insert(host.enumerators.begin(), host.enumerators.end());
 }
 
 }  // namespace smemtune

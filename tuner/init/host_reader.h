@@ -1,8 +1,7 @@
 #pragma once
 
 #include "tuner/source/flat_source.h"
-#include "tuner/source/launch_site.h"
-#include "tuner/source/missing_names.h"
+#include "tuner/source/kernel_file.h"
 
 #include <vector>
 
@@ -13,9 +12,14 @@ struct HostPart {
   std::vector<LaunchSite> launches;  ///< In its order, with what the host does on the way to each.
   /// Functions that only return an expression: `int blocks(int n) { return (n + 255) / 256; }`.
   FunctionMacros functions;
+  TypeLayouts layouts;
+  Meanings enumerators;  ///< The numbers that the names in enumerations stand for.
 };
 
 /// Throws InputError if there is no libclang.
 HostPart read_host(const FlatSource& source);
+
+/// Adds the host part to what the kernels tell.
+void add_host(const HostPart& host, KernelFile& file);
 
 }  // namespace smemtune

@@ -34,9 +34,7 @@ class Drafted {
     folder_.write("share/kernel_templates/none", "");
     const FlatSource flat = with_kernel_macros_expanded(FlatSource(source));
     KernelFile file = read_kernel_file(flat);
-    HostPart host = read_host(flat);
-    file.launches = std::move(host.launches);
-    file.function_macros.merge(host.functions);
+    add_host(read_host(flat), file);
     request_ = {.name = "mine",
                 .written_from = "mine.cu",
                 .source = "mine.cu",
@@ -735,12 +733,23 @@ TEST(DraftSpace, KnowsWhatStructsAreMadeOf) {
   EXPECT_EQ(arguments[0]["type"], "float");
   EXPECT_EQ(arguments[0]["shape"][1], 4);
   EXPECT_EQ(arguments[1]["type"], "bytes(16)");
-  EXPECT_THAT(arguments[2]["type"].get<std::string>(), testing::StartsWith("TODO"));
+  EXPECT_EQ(arguments[2]["shape"][1], 4) << "a function is no member";
   EXPECT_EQ(arguments[3]["type"], "bytes(16)");
+  const Json others = Drafted(
+                          "enum Mode { plain, fast };\nstruct Base { float4 a; };\n"
+                          "struct Node : Base { int next; }; struct Linked { Node* p; };\n"
+                          "__global__ void k(Node* a, Linked* b, Mode m, Base c) { a[0] = a[1]; }\n"
+                          "void run(Node* a, Linked* b, Base c) { k<<<1, 64>>>(a, b, fast, c); }\n")
+                          .json()["arguments"];
+  EXPECT_EQ(others[0]["type"], "bytes(32)");
+  EXPECT_THAT(others[1]["type"].get<std::string>(), testing::StartsWith("TODO"));
+  EXPECT_EQ(others[2]["type"], "int");
+  EXPECT_EQ(others[2]["value"], 1);
+  EXPECT_EQ(others[3]["type"], "bytes(16)");
 }
 
 TEST(DraftSpace, OfAStructAsksForItsSize) {
-  Drafted draft("struct P { int a; void f(); };\n__global__ void f(P* p, P q) { p[0] = q; }\n");
+  Drafted draft("union P { int a; float b; };\n__global__ void f(P* p, P q) { p[0] = q; }\n");
   EXPECT_THAT(draft.faults(), ElementsAre(HasSubstr("/problems/0/N: TODO: N of the problem"),
                                           HasSubstr("/arguments/0/type: TODO: bytes(SIZE)"),
                                           HasSubstr("/arguments/0/shape/0: TODO"),

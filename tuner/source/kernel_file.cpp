@@ -368,9 +368,6 @@ class FileReader {
         file_.constants.push_back(std::move(array));
       }
       if (tokens_[item.first].is("enum")) read_enumeration(item);
-      if (auto structure = structure_of(tokens_, item)) {
-        file_.structures.push_back(std::move(*structure));
-      }
       const bool is_texture = tokens_[item.first].is("texture") && !item.declares.empty();
       if (is_texture) file_.texture_references.push_back(item.declares.back());
     }
