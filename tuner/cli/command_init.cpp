@@ -245,8 +245,13 @@ int run_init(const InitOptions& options) {
   add_host(host, all);
   const auto [kernels, together] = chosen_kernels(source, all, options);
   std::set<std::string> only(kernels.begin(), kernels.end());
-  std::optional<HostFunction> witness;
-  if (!together) witness = host_function_for(source.text, kernel_named(all, kernels.front()));
+  DraftRequest request = {.name = {},
+                          .written_from = options.source.filename().string(),
+                          .source = {},
+                          .kernels = kernels,
+                          .together = together};
+  const KernelFunction launched = as_launched(all, request);
+  const std::optional<HostFunction> witness = host_function_for(source.text, launched);
   if (witness) {
     source.text = witness->source;
     only.insert(witness->kernel_name);
@@ -264,13 +269,14 @@ int run_init(const InitOptions& options) {
                            std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
   const Files files = files_of(options, needs_parts);
   const bool needs_copy = !files.kernels.empty();
-  const DraftRequest request = {.name = space_name(files.space),
-                                .written_from = options.source.filename().string(),
-                                .source = files.source,
-                                .kernels = kernels,
-                                .together = together,
-                                .witness = witness ? witness->kernel_name : "",
-                                .witness_of = witness ? witness->name : ""};
+  request.name = space_name(files.space);
+  request.source = files.source;
+  if (witness) {
+    request.witness = witness->kernel_name;
+    request.witness_of = witness->name;
+    const bool takes_all = witness->arguments.size() == launched.parameters.size();
+    if (!takes_all) request.witness_takes = witness->arguments;
+  }
   const SpaceDraft draft = draft_space(source, file, request);
   if (needs_copy) {
     const KernelFile guarded = read_kernel_file(source, guard, only);

@@ -1516,6 +1516,26 @@ TEST(HostFunction, NeedsNoNameWhereItComputesFromAllThatTheKernelReads) {
             "twiceOnHost");
 }
 
+TEST(HostFunction, MayBeATemplateAndRepeatAndLeaveArgumentsOut) {
+  const std::string source =
+      "template <class T, class U>\nvoid smoothCPUReference(int repeat, T* out, const U* in, int "
+      "n) {}\n"
+      "__global__ void k(const float* in, double* out, int n, int step) { out[n] = in[0] * step; "
+      "}\n";
+  const auto found =
+      host_function_for(source, read_kernel_file(FlatSource(source)).kernels.front());
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->arguments, ElementsAre("in", "out", "n"));
+  EXPECT_THAT(found->source, HasSubstr("template <class T, class U>\n__host__ __device__ void"));
+  EXPECT_THAT(found->source, HasSubstr("_by_one_thread(const float* in, double* out, int n) {\n"
+                                       "  smoothCPUReference(1, (double*)out, (float*)in, n);"));
+  const std::string twice =
+      "template <class T> void f_cpu(T* a, T* b, int n) {}\n"
+      "__global__ void k(const float* in, double* out, int n) { out[n] = in[0]; }\n";
+  EXPECT_FALSE(host_function_for(twice, read_kernel_file(FlatSource(twice)).kernels.front()))
+      << "T would be two types";
+}
+
 TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   const auto none = [](const std::string& function) {
     const std::string source =
