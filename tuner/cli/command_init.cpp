@@ -13,6 +13,7 @@
 #include "tuner/init/host_function.h"
 #include "tuner/init/host_reader.h"
 #include "tuner/init/macro_expansion.h"
+#include "tuner/init/program_sources.h"
 #include "tuner/init/run_arguments.h"
 #include "tuner/init/space_draft.h"
 #include "tuner/init/space_names.h"
@@ -206,6 +207,16 @@ void say_draft(const SpaceDraft& draft) {
   for (const std::string& launch : draft.launches) write_out("  " + launch + "\n");
 }
 
+/// Returns the surroundings that are asked for; with the other sources of the program where no
+/// further files are named.
+SourceSurroundings surroundings_of(const InitOptions& options) {
+  SourceSurroundings with = options.with;
+  if (with.further.empty() && fs::exists(options.source)) {
+    with.further = program_sources(options.source);
+  }
+  return with;
+}
+
 }  // namespace
 
 void add_init_options(CLI::App& app, InitOptions& options) {
@@ -234,7 +245,8 @@ void add_init_options(CLI::App& app, InitOptions& options) {
 
 int run_init(const InitOptions& options) {
   const fs::path share = share_folder();  // If it is missing, nothing is written.
-  FlatSource source = read_flat_source(options.source, options.with);
+  const SourceSurroundings with = surroundings_of(options);
+  FlatSource source = read_flat_source(options.source, with);
   const std::string as_written = source.text;
   source = with_kernel_macros_expanded(std::move(source));
   const bool is_expanded = source.text != as_written;
@@ -285,6 +297,12 @@ int run_init(const InitOptions& options) {
   write_whole_file(files.space, draft.text);
 
   say_kernels(source, file, options, kernels, together);
+  if (options.with.further.empty() && !with.further.empty()) {
+    write_out(
+        "of the same program, and read as well: " +
+        joined(with.further, ", ", [](const fs::path& one) { return one.filename().string(); }) +
+        "\n");
+  }
   if (needs_copy) say_left_out(source, file, options);
   if (needs_copy)
     write_out("wrote " + files.kernels.string() + ", the kernels without host code\n");

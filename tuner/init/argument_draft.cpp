@@ -221,6 +221,7 @@ class ArgumentDrafter {
         parameter.access == Access::written || parameter.access == Access::added;
     if (!parameter.is_const && begins_empty) return "zero";
     if (!elements.type.empty() && uses_.indices.contains(parameter.name)) {
+      if (const std::string filled = filled_by_host(parameter); !filled.empty()) return filled;
       return "TODO: they choose elements of other arrays, so give values that are in range: "
              "permutation, iota, uniform(0, 99), " +
              SpaceNames::argument_name(parameter.name) + "[i] = i % 100, file(\"NAME.npy\")";
@@ -232,6 +233,31 @@ class ArgumentDrafter {
       return scalar_bytes_of(elements.type) == 1 ? "uniform(0, 127)" : "uniform(0, 100)";
     }
     return first_.needs_positive_numbers ? "uniform(0.1, 1)" : "uniform(-1, 1)";
+  }
+
+  /// Returns the contents that the host gives an array, `rand() % n`; empty if it does otherwise.
+  std::string filled_by_host(const KernelParameter& parameter) const {
+    if (site() == nullptr) return "";
+    const HostTerms terms = names_.terms_of(*site());
+    for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
+      for (const std::string_view name : identifiers(terms.passed(number_of(parameter), frame))) {
+        const auto fill = file_.fills.find(std::string(name));
+        if (fill == file_.fills.end()) continue;
+        const std::string text = without_parentheses(without_casts(fill->second));
+        const CppTokens tokens = cpp_tokens(text);
+        const bool is_remainder = tokens.size() > 4 && tokens[0].is("rand") && tokens[3].is("%");
+        if (!is_remainder) continue;
+        const std::string most =
+            names_.expanded(joined(tokens, {4, tokens.size()}), Json::object());
+        const auto ours = terms.in_our_names(most, names_.scope(Json::object()), frame);
+        if (!ours) continue;
+        if (const auto number = constant_value(*ours)) {
+          return "uniform(0, " + std::to_string(*number - 1) + ")";
+        }
+        return SpaceNames::argument_name(parameter.name) + "[i] = i % (" + *ours + ")";
+      }
+    }
+    return "";
   }
 
   /// Returns true if the elements may have any value of the type. Elements that decide how often a

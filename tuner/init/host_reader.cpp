@@ -89,6 +89,15 @@ class HostReader {
 
   const ParsedSource& source() const { return source_; }
 
+  std::map<std::string, std::string> fills() const {
+    std::map<std::string, std::string> fills = filled_;
+    for (const auto& [to, from] : copied_from_) {
+      const auto filled = filled_.find(from);
+      if (filled != filled_.end()) fills.emplace(to, filled->second);
+    }
+    return fills;
+  }
+
   FunctionMacros functions() const {
     FunctionMacros found;
     for (const Function& function : functions_) {
@@ -627,6 +636,9 @@ class HostReader {
     const CXCursorKind kind = ParsedSource::kind(target);
     const std::string name = joined(tokens_, left);
     if (kind == CXCursor_DeclRefExpr) return give(name, right, state, false);
+    if (kind == CXCursor_ArraySubscriptExpr && !loops_.empty()) {
+      filled_.emplace(tokens_[left.first].text, joined(tokens_, right));
+    }
     static constexpr std::string_view kAxes = "xyz";
     const bool is_member = left.end == left.first + 3 && tokens_[left.first + 1].is(".");
     if (is_member && kAxes.find(tokens_[left.first + 2].text) != std::string_view::npos) {
@@ -789,6 +801,9 @@ class HostReader {
     const bool copies =
         call.name == "cudaMemcpy" || call.name == "cudaMemcpyAsync" || call.name == "cudaMemset";
     if (call.name == "cudaMemcpy") previous_ = kNoToken;
+    if (copies && parts.size() > 2 && call.name != "cudaMemset") {
+      copied_from_.emplace(pointer_in(parts[0]), pointer_in(parts[1]));
+    }
     if (copies && parts.size() > 2) {
       copied_.emplace(pointer_in(parts[0]), parts[2]);
       if (call.name != "cudaMemset") copied_.emplace(pointer_in(parts[1]), parts[2]);
@@ -1054,6 +1069,8 @@ class HostReader {
   std::map<std::string, std::string> allocated_elsewhere_;
   std::map<std::string, std::string> copied_;
   std::map<std::string, std::string> of_host_;
+  std::map<std::string, std::string> filled_;       ///< What is stored in loops, by array.
+  std::map<std::string, std::string> copied_from_;  ///< Where a pointer's data come from.
 };
 
 }  // namespace
@@ -1063,14 +1080,16 @@ HostPart read_host(const FlatSource& source) {
   return {.launches = reader.launches(),
           .functions = reader.functions(),
           .layouts = type_layouts(reader.source()),
-          .enumerators = enumerators(reader.source())};
+          .enumerators = enumerators(reader.source()),
+          .fills = reader.fills()};
 }
 
 void add_host(const HostPart& host, KernelFile& file) {
   file.launches = host.launches;
   file.function_macros.insert(host.functions.begin(), host.functions.end());
   file.layouts = host.layouts;
-  file.meanings.insert(host.enumerators.begin(), host.enumerators.end());
+  file.enumerators = host.enumerators;
+  file.fills = host.fills;
 }
 
 }  // namespace smemtune

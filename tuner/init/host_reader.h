@@ -3,6 +3,8 @@
 #include "tuner/source/flat_source.h"
 #include "tuner/source/kernel_file.h"
 
+#include <map>
+#include <string>
 #include <vector>
 
 namespace smemtune {
@@ -13,7 +15,8 @@ struct HostPart {
   /// Functions that only return an expression: `int blocks(int n) { return (n + 255) / 256; }`.
   FunctionMacros functions;
   TypeLayouts layouts;
-  Meanings enumerators;  ///< The numbers that the names in enumerations stand for.
+  std::map<std::string, std::string> enumerators;  ///< See KernelFile.
+  std::map<std::string, std::string> fills;        ///< Likewise.
 };
 
 /// Throws InputError if there is no libclang.

@@ -1072,9 +1072,9 @@ int main() { real* a; cudaMalloc(&a, 256 * sizeof(real)); fill<<<1, 256>>>(a, 25
 
 TEST(DraftSpace, AsksWhereItCannotSayHowOftenTheHostRepeats) {
   for (const auto& [body, said] : std::map<std::string, std::string>{
-           {"for (int k = 2; k <= n; k *= 2)\n  for (int j = k / 2; j > 0; j /= 2)\n"
+           {"for (int k = 2; k <= n; k *= 2)\n  for (int j = next(k); j > 0; j /= 2)\n"
             "    merge<<<n / 64, 64>>>(d, n, j, k);",
-            "for (int k = 2; k <= n; k *= 2) around for (int j = k / 2; j > 0; j /= 2)"},
+            "for (int k = 2; k <= n; k *= 2) around for (int j = next(k); j > 0; j /= 2)"},
            {"while (is_changed(d)) merge<<<n / 64, 64>>>(d, n, 0, 0);", "while (is_changed(d))"},
            {"for (int k = 0; k < 9; ++k) { if (k % 2) merge<<<n / 64, 64>>>(d, n, 0, 0); }",
             "if (k % 2)"}}) {
@@ -1083,6 +1083,43 @@ TEST(DraftSpace, AsksWhereItCannotSayHowOftenTheHostRepeats) {
                 testing::Contains(AllOf(HasSubstr("repeat: TODO"), HasSubstr(said))));
     EXPECT_EQ(draft.json()["problems"][0].dump(), R"({"N":4096})") << "a counter is no size";
   }
+}
+
+TEST(DraftSpace, RepeatsLoopsInLoopsAsOne) {
+  const Drafted even(
+      merging("for (int a = 0; a < 5; ++a) for (int b = 1; b < n; b *= 2) "
+              "merge<<<n / 64, 64>>>(d, n, a, b);"));
+  Json json = even.json();
+  EXPECT_THAT(even.faults(), IsEmpty());
+  EXPECT_EQ(json["kernels"][0]["launches"][0]["repeat"], "turn < 5 * (log2(2 * N - 1))");
+  EXPECT_EQ(json["arguments"][2]["value"], "turn / (log2(2 * N - 1))");
+  EXPECT_EQ(json["arguments"][3]["value"], "pow2((turn % (log2(2 * N - 1))))");
+  const Drafted uneven(
+      merging("for (int k = 2; k <= n; k *= 2) for (int j = k / 2; j > 0; j /= 2) "
+              "merge<<<n / 64, 64>>>(d, n, j, k);"));
+  json = uneven.json();
+  EXPECT_THAT(uneven.faults(), IsEmpty());
+  const std::string repeat = json["kernels"][0]["launches"][0]["repeat"];
+  EXPECT_EQ(repeat, "turn < (log2(N / 2) + 1) * (log2((2 * pow2((log2(N / 2) + 1 - 1))) / 2) + 1)");
+  EXPECT_THAT(json["kernels"][0]["launches"][0]["launches"][0]["grid"][0].get<std::string>(),
+              AllOf(HasSubstr("turn % (log2("), HasSubstr(": 0")));
+}
+
+TEST(DraftSpace, TakesIndicesAsTheHostFillsThem) {
+  const Json json = Drafted(R"cu(
+__global__ void count(int* bins, const int* at, const int* of, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) atomicAdd(&bins[at[i] + of[i]], 1);
+}
+int main() {
+  int n = 4096; int *h = new int[n], *g = new int[n]; int *d_at, *d_of, *bins;
+  for (int i = 0; i < n; ++i) { h[i] = rand() % 16; g[i] = (int)(rand() % n); }
+  cudaMalloc(&d_at, n * 4); cudaMemcpy(d_at, h, n * 4, cudaMemcpyHostToDevice);
+  cudaMemcpy(d_of, g, n * 4, cudaMemcpyHostToDevice);
+  count<<<(n + 63) / 64, 64>>>(bins, d_at, d_of, n);
+})cu")
+                        .json();
+  EXPECT_EQ(json["arguments"][1]["init"], "uniform(0, 15)");
+  EXPECT_EQ(json["arguments"][2]["init"], "of[i] = i % (N)");
 }
 
 TEST(DraftSpace, KeepsWhatReassignedVariablesWere) {

@@ -248,6 +248,7 @@ void SpaceNames::add_problem(const std::string& name, const Json& value, const J
 Json SpaceNames::small_problem() const {
   constexpr std::int64_t kMost = 64;
   constexpr std::int64_t kMostOfOne = 4096;
+  constexpr std::int64_t kLeast = 16;
   std::size_t sizes = 0;
   for (const auto& [name, value] : problem_.items()) {
     if (value.is_number_integer() && value.get<std::int64_t>() > kMost) ++sizes;
@@ -258,6 +259,12 @@ Json SpaceNames::small_problem() const {
     value = std::min(value.get<std::int64_t>(), sizes == 1   ? kMostOfOne
                                                 : sizes == 2 ? 4 * kMost
                                                              : kMost);
+  }
+  if (small != problem_ && small != cpu_problem_) return small;
+  for (auto& [name, value] : small.items()) {  // It is to be another problem.
+    if (value.is_number_integer() && value.get<std::int64_t>() > kLeast) {
+      value = value.get<std::int64_t>() / 2;
+    }
   }
   return small;
 }
@@ -296,6 +303,7 @@ std::vector<std::int64_t> SpaceNames::dispatched_values(const KernelFunction& ke
 
 HostTerms SpaceNames::terms_of(const LaunchSite& site) const {
   HostTerms terms(site);
+  for (const auto& [name, number] : file_.enumerators) terms.add_everywhere(name, number);
   for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
     for (const auto& [argument, size] : sizes_) {
       if (argument == first_.parameters[i].name) terms.add_argument(i, size);

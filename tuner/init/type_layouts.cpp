@@ -75,26 +75,25 @@ void add_layouts(CXCursor parent, TypeLayouts& layouts) {
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the source's namespaces.
-void add_enumerators(CXCursor parent, Meanings& meanings) {
+void add_enumerators(CXCursor parent, std::map<std::string, std::string>& numbers) {
   for (const CXCursor child : ParsedSource::children(parent)) {
     if (!ParsedSource::is_own(child)) continue;
     const CXCursorKind kind = ParsedSource::kind(child);
     if (kind == CXCursor_EnumConstantDecl) {
-      meanings[ParsedSource::name(child)] = {
-          std::to_string(clang().getEnumConstantDeclValue(child))};
+      numbers[ParsedSource::name(child)] = std::to_string(clang().getEnumConstantDeclValue(child));
     }
     const bool is_open = kind == CXCursor_Namespace || kind == CXCursor_LinkageSpec ||
                          (kind == CXCursor_EnumDecl && clang().EnumDecl_isScoped(child) == 0);
-    if (is_open) add_enumerators(child, meanings);
+    if (is_open) add_enumerators(child, numbers);
   }
 }
 
 }  // namespace
 
-Meanings enumerators(const ParsedSource& source) {
-  Meanings meanings;
-  add_enumerators(source.root(), meanings);
-  return meanings;
+std::map<std::string, std::string> enumerators(const ParsedSource& source) {
+  std::map<std::string, std::string> numbers;
+  add_enumerators(source.root(), numbers);
+  return numbers;
 }
 
 TypeLayouts type_layouts(const ParsedSource& source) {

@@ -62,6 +62,11 @@ struct KernelFile {
   FunctionMacros function_macros;
   std::vector<Enumeration> enumerations;
   TypeLayouts layouts;  ///< Of the types that the source defines; init's read_host() fills it.
+  /// The numbers that the names in enumerations stand for, likewise.
+  std::map<std::string, std::string> enumerators;
+  /// What the host's loops store to the elements of an array, or to those of the array that it
+  /// copies there, by the array's name; likewise.
+  std::map<std::string, std::string> fills;
   std::vector<LaunchSite> launches;    ///< Of the host part; init's read_host() fills it.
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
   /// For each of these constants, the names of what the host copies to it by cudaMemcpyToSymbol(),
