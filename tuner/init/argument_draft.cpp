@@ -185,13 +185,19 @@ class ArgumentDrafter {
     json["description"] = upper(role.substr(0, 1)) + role.substr(1) + ", because " + why + ".";
   }
 
-  /// Returns a note that the host passes a pointer with an offset; empty if it does not.
+  /// Returns a note that the host passes a pointer with an offset, in the launch or to the function
+  /// that launches; empty if it does not.
   std::string offset_of(const KernelParameter& parameter) const {
-    const std::string* const text = passed_text(parameter);
-    if (text == nullptr) return "";
-    const CppTokens tokens = cpp_tokens(*text);
-    const bool is_offset = tokens.size() > 2 && tokens[0].is_word() && tokens[1].is("+");
-    return is_offset ? source_.place(site()->line) + " passes " + *text : "";
+    const HostTerms terms = names_.terms_of(*site());
+    for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
+      std::string text = terms.passed(number_of(parameter), frame);
+      const auto made_of = terms.variables(frame).find(text);
+      if (made_of != terms.variables(frame).end()) text = made_of->second;
+      const CppTokens tokens = cpp_tokens(text);
+      const bool is_offset = tokens.size() > 2 && tokens[0].is_word() && tokens[1].is("+");
+      if (is_offset) return source_.place(site()->frames[frame].line) + " passes " + text;
+    }
+    return "";
   }
 
   /// Returns the role and the reason for it.

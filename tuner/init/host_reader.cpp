@@ -3,6 +3,7 @@
 #include "tuner/init/host_loops.h"
 #include "tuner/init/host_state.h"
 #include "tuner/init/host_terms.h"
+#include "tuner/init/kernel_asserts.h"
 #include "tuner/init/parsed_source.h"
 #include "tuner/init/space_names.h"
 #include "tuner/init/type_layouts.h"
@@ -413,6 +414,8 @@ class HostReader {
     HostLoop loop = read_host_loop(source_, cursor, body);
     loop.changes = assigned_in(source_, cursor);
     enter(cursor, loop, state);
+    if (ParsedSource::kind(cursor) == CXCursor_CXXForRangeStmt)
+      enter_list({whole.first, source_.range(body).first}, state);
     repeat(loop, body, state);
     for (const std::string& name : loop.changes) {
       if (name == loop.counter) {
@@ -432,6 +435,21 @@ class HostReader {
     if (is_while && !loop.counter.empty()) loop.first = state.keep_former(loop.counter);
     for (const std::string& name : loop.changes) state.assign(name, std::nullopt);
     if (!loop.counter.empty()) enter_counting(cursor, loop, state);
+  }
+
+  /// Reads `for (int n : {32, 64})` and `for (int n : list)`.
+  void enter_list(TokenRange head, HostState& state) {
+    std::size_t colon = head.first;
+    while (colon < head.end && !tokens_[colon].is(":")) ++colon;
+    if (colon + 1 >= head.end) return;
+    const std::string name(tokens_[colon - 1].text);
+    std::string list(tokens_[colon + 1].text);
+    if (tokens_[colon + 1].is("{")) {
+      const std::size_t close = closing(tokens_, colon + 1);
+      list = name + "__list";
+      state.set_list(list, texts(tokens_, split(tokens_, {colon + 2, close})));
+    }
+    if (!state.list(list).empty()) state.assign(name, list + "[" + name + "__turn]");
   }
 
   void repeat(const HostLoop& loop, CXCursor body, HostState& state) {
@@ -1081,7 +1099,8 @@ HostPart read_host(const FlatSource& source) {
           .functions = reader.functions(),
           .layouts = type_layouts(reader.source()),
           .enumerators = enumerators(reader.source()),
-          .fills = reader.fills()};
+          .fills = reader.fills(),
+          .asserts = kernel_asserts(reader.source())};
 }
 
 void add_host(const HostPart& host, KernelFile& file) {
@@ -1090,6 +1109,7 @@ void add_host(const HostPart& host, KernelFile& file) {
   file.layouts = host.layouts;
   file.enumerators = host.enumerators;
   file.fills = host.fills;
+  file.asserts = host.asserts;
 }
 
 }  // namespace smemtune

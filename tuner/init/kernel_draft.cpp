@@ -32,9 +32,7 @@ class Drafter {
     const Json constraints = constraints_of(launch["block"]);
     if (!constraints.empty()) {
       json["constraints"] = constraints;
-      json["description"] = json["description"].get<std::string>() +
-                            " Constraints as asserted before " + of_.source.place(of_.site->line) +
-                            ".";
+      json["description"] = json["description"].get<std::string>() + " Constraints as asserted.";
     }
     add_dynamic_shared(json);
     return {.kernel = json, .launches = {launch_text(launch["block"], launch["grid"])}};
@@ -79,18 +77,32 @@ class Drafter {
     if (!chosen_.guessed.empty()) json["default_is_a_guess"] = true;
   }
 
-  /// Returns the conditions on parameters that the host asserts before it launches.
+  /// Returns the conditions on parameters that the kernel asserts, or the host before it launches.
   Json constraints_of(const Json& block) const {
     Json constraints = Json::array();
-    if (of_.site == nullptr) return constraints;
-    for (const std::string& text : of_.site->asserted) {
-      const auto ours = shape_.in_our_names(of_.names.expanded(text, chosen_.values), block);
+    const auto add = [&](const std::optional<std::string>& ours) {
       const bool says = ours && std::ranges::any_of(identifiers(*ours), [&](std::string_view name) {
                           return chosen_.values.contains(std::string(name));
                         });
       if (says) constraints.push_back(*ours);
+    };
+    const auto asserts = of_.file.asserts.find(last_name(of_.kernel.name));
+    if (asserts != of_.file.asserts.end()) {
+      for (const std::string& text : asserts->second) add(in_parameters(text));
+    }
+    if (of_.site == nullptr) return constraints;
+    for (const std::string& text : of_.site->asserted) {
+      add(shape_.in_our_names(of_.names.expanded(text, chosen_.values), block));
     }
     return constraints;
+  }
+
+  /// Returns a text of the kernel in our names; nullopt if it has other names.
+  std::optional<std::string> in_parameters(const std::string& text) const {
+    LaunchSite none;
+    none.frames.emplace_back();
+    return HostTerms(none).in_our_names(of_.names.expanded(text, chosen_.values),
+                                        of_.names.scope(chosen_.values));
   }
 
   /// The array may belong to a function that the kernel calls, so the launch decides.

@@ -180,8 +180,10 @@ void add_witness(const DraftRequest& request, const KernelFunction& witness, con
   kernels.push_back(std::move(kernel));
 }
 
-/// Returns true for `WARP_SIZE` and masks of lanes, which no one chooses.
+/// Returns true for `WARP_SIZE` and masks of lanes or bits, which no one chooses.
 bool is_of_the_hardware(const NamedNumber& number) {
+  constexpr std::int64_t kLargest = 0x7fffffff;
+  if (number.value > kLargest) return true;
   constexpr std::int64_t kWarpSize = 32;
   constexpr std::int64_t kAllLanes = 0xffffffff;
   const std::string name = lower_case(number.name);
@@ -198,6 +200,17 @@ Json problem_to_complete(const SpaceNames& names) {
     value = "TODO: " + name + " of the problem, such as " + example + ": the source does not say";
   }
   return problem;
+}
+
+/// Returns the largest number that a kernel has as a default.
+std::int64_t largest_default(const Json& kernels) {
+  std::int64_t largest = 0;
+  for (const Json& kernel : kernels) {
+    for (const auto& [name, value] : kernel.value("default", Json::object()).items()) {
+      if (value.is_number_integer()) largest = std::max(largest, value.get<std::int64_t>());
+    }
+  }
+  return largest;
 }
 
 void add_problem_rows(const SpaceNames& names, SpaceDraft& draft) {
@@ -352,8 +365,8 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);
   if (!request.witness.empty()) {
-    add_witness(request, kernel_named(file, request.witness), names.small_problem(), root["verify"],
-                kernels);
+    add_witness(request, kernel_named(file, request.witness),
+                names.small_problem(largest_default(kernels)), root["verify"], kernels);
   }
   if (!sequence) {
     const auto definition = definition_of(source.text, names.first(), names, root["arguments"]);

@@ -201,6 +201,20 @@ TEST(DraftSpace, TakesFromTheHostWhatItPassesAndAsserts) {
             R"json(["BLOCK_X * STEPS >= (RADIUS + 1)","WIDTH % (STEPS * BLOCK_X) == 0"])json");
 }
 
+TEST(DraftSpace, TakesWhatTheKernelAsserts) {
+  const Json kernel = Drafted(R"cu(
+template <int BM, int THREADS> __global__ void k(float* p, int n) {
+  constexpr int kEach = BM / 4;
+  static_assert(THREADS % kEach == 0, "whole rows");
+  static_assert(sizeof(float) == 4);
+  p[blockIdx.x * THREADS + threadIdx.x] = n;
+}
+void run(float* p, int n) { k<64, 128><<<n / 128, 128>>>(p, n); }
+)cu")
+                          .json()["kernels"][0];
+  EXPECT_EQ(kernel["constraints"].dump(), R"(["THREADS % (BM / 4) == 0"])");
+}
+
 TEST(DraftSpace, TakesTheValuesThatIfTellsApart) {
   Drafted draft(
       "#ifndef sh_power\n#define sh_power 0\n#endif\n"
@@ -1372,6 +1386,29 @@ void run(float* h, int n) {
   EXPECT_THAT(arguments[0]["shape"][0].get<std::string>(),
               AllOf(HasSubstr("TODO: N + 2 elements"), HasSubstr("passes d_in + 1")));
   EXPECT_EQ(arguments[1]["shape"], Json({"N"}));
+}
+
+TEST(DraftSpace, KnowsOffsetsOfVariablesAndValuesOfRangesOfLists) {
+  const Json json = Drafted(R"(
+__global__ void twice(float* out, const float* in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = 2 * in[i];
+}
+void run(float* both, const float* in, int n, int threads) {
+  float* second = both + n;
+  twice<<<(n + threads - 1) / threads, threads>>>(second, in, n);
+}
+int main() {
+  float *d_both, *d_in; int n = 4096;
+  cudaMalloc(&d_both, 2 * n * sizeof(float));
+  cudaMalloc(&d_in, n * sizeof(float));
+  int sizes[] = {64, 128, 512};
+  for (int size : sizes) run(d_both, d_in, n, size);
+})")
+                        .json();
+  EXPECT_THAT(json["arguments"][0]["shape"][0].get<std::string>(),
+              HasSubstr("passes both + n, but a space cannot pass an offset"));
+  EXPECT_EQ(json["kernels"][0]["parameters"]["THREADS"], Json({64, 128, 512}));
 }
 
 TEST(DraftSpace, KeepsAnArgumentApartFromAConstantOfItsName) {

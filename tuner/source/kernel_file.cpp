@@ -196,7 +196,7 @@ class FileReader {
   /// Returns true for a header of the device; one that takes long to read must have its namespace
   /// used.
   static bool is_of_use(const std::string& name, const std::set<std::string>& reached) {
-    if (!is_device_include(name)) return false;
+    if (!is_device_include(name) || name == "<time.h>" || name == "<ctime>") return false;
     const auto is_used = [&](const char* space) { return reached.contains(space); };
     if (name.starts_with("<cooperative_groups")) return is_used("cooperative_groups");
     if (name.starts_with("<cub/")) return is_used("cub");

@@ -67,6 +67,8 @@ struct KernelFile {
   /// What the host's loops store to the elements of an array, or to those of the array that it
   /// copies there, by the array's name; likewise.
   std::map<std::string, std::string> fills;
+  /// Conditions of static_assert() in each kernel, by its name without namespaces; likewise.
+  std::map<std::string, std::vector<std::string>> asserts;
   std::vector<LaunchSite> launches;    ///< Of the host part; init's read_host() fills it.
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
   /// For each of these constants, the names of what the host copies to it by cudaMemcpyToSymbol(),
