@@ -206,7 +206,8 @@ Json problem_to_complete(const SpaceNames& names) {
 std::int64_t largest_default(const Json& kernels) {
   std::int64_t largest = 0;
   for (const Json& kernel : kernels) {
-    for (const auto& [name, value] : kernel.value("default", Json::object()).items()) {
+    const Json defaults = kernel.value("default", Json::object());
+    for (const auto& [name, value] : defaults.items()) {
       if (value.is_number_integer()) largest = std::max(largest, value.get<std::int64_t>());
     }
   }

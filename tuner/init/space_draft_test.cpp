@@ -1590,6 +1590,32 @@ TEST(HostFunction, NeedsNoNameWhereItComputesFromAllThatTheKernelReads) {
             "twiceOnHost");
 }
 
+TEST(HostFunction, AnswersForASmallProblemThatTilesFit) {
+  const std::string source = R"cu(
+void twice_cpu(float* out, const float* in, int n) { for (int i = 0; i < n; ++i) out[i] = 2 * in[i]; }
+template <typename T, int TILE> __global__ void k(T* out, const T* in, int n, int m) {
+  out[blockIdx.x * TILE + threadIdx.x] = 2 * in[blockIdx.x * TILE + threadIdx.x] + 0 * m;
+}
+void run(float* out, const float* in) { k<float, 128><<<4096 / 128, 128>>>(out, in, 4096, 512); }
+)cu";
+  KernelFile file = read_kernel_file(FlatSource(source));
+  add_host(read_host(FlatSource(source)), file);
+  DraftRequest request = {
+      .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}};
+  const auto found = host_function_for(source, as_launched(file, request));
+  ASSERT_TRUE(found);
+  request.witness = found->kernel_name;
+  request.witness_of = found->name;
+  request.witness_takes = found->arguments;
+  const FlatSource both(found->source);
+  KernelFile with = read_kernel_file(both);
+  add_host(read_host(both), with);
+  const Json json = parse_json(draft_space(both, with, request).text, "mine.json");
+  EXPECT_EQ(json["verify"]["also_reference"], "twice_cpu_by_one_thread");
+  EXPECT_EQ(json["verify"]["also"].dump(), R"([{"T":"float","N":512,"M":512}])");
+  EXPECT_EQ(json["kernels"][1]["arguments"].dump(), R"(["out","in","n"])");
+}
+
 TEST(HostFunction, MayBeATemplateAndRepeatAndLeaveArgumentsOut) {
   const std::string source =
       "template <class T, class U>\nvoid smoothCPUReference(int repeat, T* out, const U* in, int "
