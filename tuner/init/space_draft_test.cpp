@@ -1647,6 +1647,7 @@ TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   EXPECT_TRUE(none("void f_cpu(const float* in, int n) {}\n"));
   EXPECT_TRUE(none("void f_cpu(double* in, float* out, int n) {}\n"));
   EXPECT_TRUE(none("void f_cpu(float* in, float* out, int n) { malloc(4); }\n"));
+  EXPECT_TRUE(none("void baseline(float* in, float* out, int n) { k<<<1, n>>>(in, out, n); }\n"));
   EXPECT_TRUE(none("template <class T> void f_cpu(float* in, float* out, int n) {}\n"));
 }
 
