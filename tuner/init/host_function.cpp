@@ -82,8 +82,8 @@ bool is_plain(const CppTokens& tokens, const SourceItem& item, const std::set<st
     const bool is_call = i > item.body && i + 1 < item.end && tokens[i + 1].is("(");
     if (is_call && hosts.contains(std::string(tokens[i].text))) return false;
     if (tokens[i].text.starts_with("cuda") || tokens[i].text.starts_with("omp_")) return false;
-    const bool launches = i + 2 < item.end && tokens[i].is("<") && tokens[i + 1].is("<") &&
-                          tokens[i + 2].is("<");
+    const bool launches =
+        i + 2 < item.end && tokens[i].is("<") && tokens[i + 1].is("<") && tokens[i + 2].is("<");
     if (launches) return false;
   }
   return true;

@@ -201,6 +201,25 @@ TEST(DraftSpace, TakesFromTheHostWhatItPassesAndAsserts) {
             R"json(["BLOCK_X * STEPS >= (RADIUS + 1)","WIDTH % (STEPS * BLOCK_X) == 0"])json");
 }
 
+TEST(DraftSpace, LeavesOutTilesThatDoNotDivideWhatTheGridRoundsDown) {
+  const auto constraints = [](const std::string& grid, const std::string& n) {
+    return Drafted(
+               "template <int TILE> __global__ void k(float* p, int n) {\n"
+               "  p[blockIdx.x * TILE + threadIdx.x] = n;\n}\n"
+               "int main() { int n = " +
+               n +
+               "; float* p; cudaMalloc(&p, n * 4);\n"
+               "  k<64><<<" +
+               grid + ", 64>>>(p, n); }\n")
+        .json()["kernels"][0]
+        .value("constraints", Json::array())
+        .dump();
+  };
+  EXPECT_EQ(constraints("n / 64", "4096"), R"(["N % TILE == 0"])");
+  EXPECT_EQ(constraints("(n + 63) / 64", "4096"), "[]");
+  EXPECT_EQ(constraints("n / 64", "1000"), "[]") << "the host leaves a rest";
+}
+
 TEST(DraftSpace, TakesWhatTheKernelAsserts) {
   const Json kernel = Drafted(R"cu(
 template <int BM, int THREADS> __global__ void k(float* p, int n) {
@@ -209,7 +228,7 @@ template <int BM, int THREADS> __global__ void k(float* p, int n) {
   static_assert(sizeof(float) == 4);
   p[blockIdx.x * THREADS + threadIdx.x] = n;
 }
-void run(float* p, int n) { k<64, 128><<<n / 128, 128>>>(p, n); }
+void run(float* p, int n) { k<64, 128><<<(n + 127) / 128, 128>>>(p, n); }
 )cu")
                           .json()["kernels"][0];
   EXPECT_EQ(kernel["constraints"].dump(), R"(["THREADS % (BM / 4) == 0"])");
