@@ -34,7 +34,11 @@ class Drafter {
     if (!constraints.empty()) {
       json["description"] = json["description"].get<std::string>() + " Constraints as asserted.";
     }
-    for (const Json& extent : launch["grid"]) add_remainder(extent, constraints);
+    for (std::size_t i = 0; i < launch["grid"].size(); ++i) {
+      // A kernel that compares its index may be given a grid that covers the rest.
+      const bool is_bare = i >= of_.kernel.extents.size() || of_.kernel.extents[i].empty();
+      if (is_bare) add_remainder(launch["grid"][i], constraints);
+    }
     if (!constraints.empty()) json["constraints"] = constraints;
     add_dynamic_shared(json);
     return {.kernel = json, .launches = {launch_text(launch["block"], launch["grid"])}};
@@ -99,7 +103,7 @@ class Drafter {
     return constraints;
   }
 
-  /// Adds `N % TILE == 0` for a grid of `N / TILE` blocks, which leaves the rest out.
+  /// Adds `N % TILE == 0` for a grid of `N / TILE` blocks, which leaves a rest out.
   void add_remainder(const Json& extent, Json& constraints) const {
     const std::string text = extent_text(extent);
     const CppTokens tokens = cpp_tokens(text);
