@@ -13,6 +13,8 @@
 #include "tuner/init/host_function.h"
 #include "tuner/init/host_reader.h"
 #include "tuner/init/macro_expansion.h"
+#include "tuner/init/program_sources.h"
+#include "tuner/init/run_arguments.h"
 #include "tuner/init/space_draft.h"
 #include "tuner/init/space_names.h"
 #include "tuner/source/kernel_file.h"
@@ -128,7 +130,10 @@ Files files_of(const InitOptions& options, bool needs_copy) {
   std::error_code error;
   const fs::path folder = fs::canonical(parent, error);
   if (error) throw InputError(files.space.string() + ": there is no such folder");
-  if (needs_copy) {
+  const fs::path source_folder = fs::canonical(options.source).parent_path();
+  const fs::path beneath = source_folder.lexically_relative(folder);
+  // Sources are looked for in the space file's folder and beneath it.
+  if (needs_copy || beneath.empty() || *beneath.begin() == "..") {
     files.kernels =
         fs::path(files.space).replace_filename(files.space.stem().string() + "_kernel.cu");
     files.source = files.kernels.filename().string();
@@ -137,14 +142,6 @@ Files files_of(const InitOptions& options, bool needs_copy) {
     }
     refuse_to_overwrite(files.kernels, options.force);
   } else {
-    const fs::path source_folder = fs::canonical(options.source).parent_path();
-    const fs::path beneath = source_folder.lexically_relative(folder);
-    if (beneath.empty() || *beneath.begin() == "..") {
-      throw InputError(
-          "--output: sources are looked for in the space file's folder and beneath it, "
-          "so it must lie in " +
-          source_folder.string() + " or above");
-    }
     files.source = (beneath / options.source.filename()).lexically_normal().generic_string();
   }
   refuse_to_overwrite(files.space, options.force);
@@ -210,6 +207,16 @@ void say_draft(const SpaceDraft& draft) {
   for (const std::string& launch : draft.launches) write_out("  " + launch + "\n");
 }
 
+/// Returns the surroundings that are asked for; with the other sources of the program where no
+/// further files are named.
+SourceSurroundings surroundings_of(const InitOptions& options) {
+  SourceSurroundings with = options.with;
+  if (with.further.empty() && fs::exists(options.source)) {
+    with.further = program_sources(options.source);
+  }
+  return with;
+}
+
 }  // namespace
 
 void add_init_options(CLI::App& app, InitOptions& options) {
@@ -238,22 +245,31 @@ void add_init_options(CLI::App& app, InitOptions& options) {
 
 int run_init(const InitOptions& options) {
   const fs::path share = share_folder();  // If it is missing, nothing is written.
-  FlatSource source = read_flat_source(options.source, options.with);
+  const SourceSurroundings with = surroundings_of(options);
+  FlatSource source = read_flat_source(options.source, with);
   const std::string as_written = source.text;
   source = with_kernel_macros_expanded(std::move(source));
   const bool is_expanded = source.text != as_written;
+  const RunArguments arguments = run_arguments_beside(options.source);
+  source = with_run_arguments(std::move(source), arguments);
   KernelFile all = read_kernel_file(source);
-  all.launches = read_launches(source);
+  const HostPart host = read_host(source);
+  add_host(host, all);
   const auto [kernels, together] = chosen_kernels(source, all, options);
   std::set<std::string> only(kernels.begin(), kernels.end());
-  std::optional<HostFunction> witness;
-  if (!together) witness = host_function_for(source.text, kernel_named(all, kernels.front()));
+  DraftRequest request = {.name = {},
+                          .written_from = options.source.filename().string(),
+                          .source = {},
+                          .kernels = kernels,
+                          .together = together};
+  const KernelFunction launched = as_launched(all, request);
+  const std::optional<HostFunction> witness = host_function_for(source.text, launched);
   if (witness) {
     source.text = witness->source;
     only.insert(witness->kernel_name);
   }
   KernelFile file = read_kernel_file(source, {}, only);
-  file.launches = all.launches;
+  add_host(host, file);
 
   std::set<std::string> guard;
   for (const auto& numbers : {tunable_numbers(file), problem_numbers(file)}) {
@@ -261,16 +277,18 @@ int run_init(const InitOptions& options) {
       if (!number.is_guarded) guard.insert(number.name);
     }
   }
-  const bool needs_copy = witness || is_expanded || !guard.empty() ||
-                          std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
-  const Files files = files_of(options, needs_copy);
-  const DraftRequest request = {.name = space_name(files.space),
-                                .written_from = options.source.filename().string(),
-                                .source = files.source,
-                                .kernels = kernels,
-                                .together = together,
-                                .witness = witness ? witness->kernel_name : "",
-                                .witness_of = witness ? witness->name : ""};
+  const bool needs_parts = witness || is_expanded || !guard.empty() ||
+                           std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
+  const Files files = files_of(options, needs_parts);
+  const bool needs_copy = !files.kernels.empty();
+  request.name = space_name(files.space);
+  request.source = files.source;
+  if (witness) {
+    request.witness = witness->kernel_name;
+    request.witness_of = witness->name;
+    const bool takes_all = witness->arguments.size() == launched.parameters.size();
+    if (!takes_all) request.witness_takes = witness->arguments;
+  }
   const SpaceDraft draft = draft_space(source, file, request);
   if (needs_copy) {
     const KernelFile guarded = read_kernel_file(source, guard, only);
@@ -279,9 +297,19 @@ int run_init(const InitOptions& options) {
   write_whole_file(files.space, draft.text);
 
   say_kernels(source, file, options, kernels, together);
+  if (options.with.further.empty() && !with.further.empty()) {
+    write_out(
+        "of the same program, and read as well: " +
+        joined(with.further, ", ", [](const fs::path& one) { return one.filename().string(); }) +
+        "\n");
+  }
   if (needs_copy) say_left_out(source, file, options);
   if (needs_copy)
     write_out("wrote " + files.kernels.string() + ", the kernels without host code\n");
+  if (!arguments.values.empty()) {
+    write_out("the program's arguments are those of " + arguments.file + ", line " +
+              std::to_string(arguments.line) + ": " + joined(arguments.values, " ") + "\n");
+  }
   const std::vector<std::string> faults = check_space(files.space, share);
   write_out("wrote " + files.space.string() + (faults.empty() ? ":\n" : ", to be completed:\n"));
   say_draft(draft);

@@ -111,10 +111,10 @@ class ArgumentDrafter {
         [&](const TemplateParameter& t) { return t.is_type() && t.name == parameter.type; });
     Elements elements =
         resolved_elements(is_template ? instantiated(parameter.type) : parameter.type);
-    const bool is_passed_whole = parameter.pointers == 0 && structure_named(parameter.type);
-    if (is_passed_whole) elements = {};
+    const TypeLayout* const layout = layout_of(parameter.type);
+    if (parameter.pointers == 0 && layout != nullptr && layout->is_record) elements = {};
     const std::size_t bytes =
-        elements.type.empty() && parameter.pointers <= 1 ? structure_bytes(parameter.type) : 0;
+        elements.type.empty() && parameter.pointers <= 1 && layout != nullptr ? layout->bytes : 0;
     const std::string type =
         is_template ? parameter.type
         : bytes > 0 ? "bytes(" + std::to_string(bytes) + ")"
@@ -142,7 +142,8 @@ class ArgumentDrafter {
   Elements resolved_elements(const std::string& type, int depth = 0) const {
     constexpr int kMaxDepth = 4;
     Elements known = elements_of(type);
-    if (known.type.empty()) known = elements_of_structure(type, depth);
+    const TypeLayout* const layout = known.type.empty() ? layout_of(type) : nullptr;
+    if (layout != nullptr && !layout->is_mixed) return {layout->type, layout->count};
     const auto found = file_.meanings.find(type);
     if (!known.type.empty() || found == file_.meanings.end() || depth == kMaxDepth) return known;
     Elements all;
@@ -154,63 +155,9 @@ class ArgumentDrafter {
     return all;
   }
 
-  /// Returns 2 of float for `struct { float x, y; }`.
-  Elements elements_of_structure(const std::string& type, int depth) const {
-    const Structure* const structure = structure_named(type);
-    constexpr int kMaxDepth = 4;
-    if (structure == nullptr || depth == kMaxDepth) return {};
-    Elements all = {.type = {}, .count = 0};
-    for (const Structure::Member& member : structure->members) {
-      const Elements one =
-          member.is_pointer ? Elements() : resolved_elements(member.type, depth + 1);
-      if (one.type.empty() || (!all.type.empty() && all.type != one.type)) return {};
-      const auto count = count_of(member);
-      if (!count) return {};
-      all = {one.type, all.count + one.count * static_cast<int>(*count)};
-    }
-    return all;
-  }
-
-  const Structure* structure_named(const std::string& type) const {
-    const std::string name = type.starts_with("struct ") ? type.substr(7) : type;
-    const auto found = std::ranges::find(file_.structures, name, &Structure::name);
-    return found == file_.structures.end() ? nullptr : &*found;
-  }
-
-  /// Returns the number of elements of a member; nullopt if it is not known or too large to look
-  /// through.
-  std::optional<std::int64_t> count_of(const Structure::Member& member) const {
-    constexpr std::int64_t kMost = 4096;
-    std::int64_t count = 1;
-    for (const std::string& extent : member.extents) {
-      const auto one = constant_value(names_.expanded(extent, Json::object()));
-      if (!one || *one < 1 || *one > kMost || count > kMost / *one) return std::nullopt;
-      count *= *one;
-    }
-    return count;
-  }
-
-  /// Returns the bytes of a structure of scalars as the GPU lays it out; 0 when not known.
-  std::size_t structure_bytes(const std::string& type) const {
-    const Structure* const structure = structure_named(type);
-    if (structure == nullptr) return 0;
-    std::size_t bytes = 0;
-    std::size_t alignment = 1;
-    const auto add = [&](std::size_t size, std::size_t align, std::size_t count) {
-      bytes = (bytes + align - 1) / align * align + size * count;
-      alignment = std::max(alignment, align);
-    };
-    for (const Structure::Member& member : structure->members) {
-      const Elements one = resolved_elements(member.type);
-      const std::size_t scalar = scalar_bytes_of(one.type);
-      const auto count = count_of(member);
-      const bool is_vector = one.count > 1 && elements_of(member.type).count > 1;
-      if (!count || member.is_pointer || scalar == 0) return 0;
-      const auto elements = static_cast<std::size_t>(one.count);
-      const std::size_t align = is_vector && one.count != 3 ? scalar * elements : scalar;
-      add(scalar * elements, align, static_cast<std::size_t>(*count));
-    }
-    return (bytes + alignment - 1) / alignment * alignment;
+  const TypeLayout* layout_of(const std::string& type) const {
+    const auto found = file_.layouts.find(type.starts_with("struct ") ? type.substr(7) : type);
+    return found == file_.layouts.end() ? nullptr : &found->second;
   }
 
   void add_buffer(Json& json, const KernelParameter& parameter, const Elements& elements,
@@ -238,13 +185,19 @@ class ArgumentDrafter {
     json["description"] = upper(role.substr(0, 1)) + role.substr(1) + ", because " + why + ".";
   }
 
-  /// Returns a note that the host passes a pointer with an offset; empty if it does not.
+  /// Returns a note that the host passes a pointer with an offset, in the launch or to the function
+  /// that launches; empty if it does not.
   std::string offset_of(const KernelParameter& parameter) const {
-    const std::string* const text = passed_text(parameter);
-    if (text == nullptr) return "";
-    const CppTokens tokens = cpp_tokens(*text);
-    const bool is_offset = tokens.size() > 2 && tokens[0].is_word() && tokens[1].is("+");
-    return is_offset ? source_.place(site()->line) + " passes " + *text : "";
+    const HostTerms terms = names_.terms_of(*site());
+    for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
+      std::string text = terms.passed(number_of(parameter), frame);
+      const auto made_of = terms.variables(frame).find(text);
+      if (made_of != terms.variables(frame).end()) text = made_of->second;
+      const CppTokens tokens = cpp_tokens(text);
+      const bool is_offset = tokens.size() > 2 && tokens[0].is_word() && tokens[1].is("+");
+      if (is_offset) return source_.place(site()->frames[frame].line) + " passes " + text;
+    }
+    return "";
   }
 
   /// Returns the role and the reason for it.
@@ -274,6 +227,7 @@ class ArgumentDrafter {
         parameter.access == Access::written || parameter.access == Access::added;
     if (!parameter.is_const && begins_empty) return "zero";
     if (!elements.type.empty() && uses_.indices.contains(parameter.name)) {
+      if (const std::string filled = filled_by_host(parameter); !filled.empty()) return filled;
       return "TODO: they choose elements of other arrays, so give values that are in range: "
              "permutation, iota, uniform(0, 99), " +
              SpaceNames::argument_name(parameter.name) + "[i] = i % 100, file(\"NAME.npy\")";
@@ -285,6 +239,31 @@ class ArgumentDrafter {
       return scalar_bytes_of(elements.type) == 1 ? "uniform(0, 127)" : "uniform(0, 100)";
     }
     return first_.needs_positive_numbers ? "uniform(0.1, 1)" : "uniform(-1, 1)";
+  }
+
+  /// Returns the contents that the host gives an array, `rand() % n`; empty if it does otherwise.
+  std::string filled_by_host(const KernelParameter& parameter) const {
+    if (site() == nullptr) return "";
+    const HostTerms terms = names_.terms_of(*site());
+    for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
+      for (const std::string_view name : identifiers(terms.passed(number_of(parameter), frame))) {
+        const auto fill = file_.fills.find(std::string(name));
+        if (fill == file_.fills.end()) continue;
+        const std::string text = without_parentheses(without_casts(fill->second));
+        const CppTokens tokens = cpp_tokens(text);
+        const bool is_remainder = tokens.size() > 4 && tokens[0].is("rand") && tokens[3].is("%");
+        if (!is_remainder) continue;
+        const std::string most =
+            names_.expanded(joined(tokens, {4, tokens.size()}), Json::object());
+        const auto ours = terms.in_our_names(most, names_.scope(Json::object()), frame);
+        if (!ours) continue;
+        if (const auto number = constant_value(*ours)) {
+          return "uniform(0, " + std::to_string(*number - 1) + ")";
+        }
+        return SpaceNames::argument_name(parameter.name) + "[i] = i % (" + *ours + ")";
+      }
+    }
+    return "";
   }
 
   /// Returns true if the elements may have any value of the type. Elements that decide how often a

@@ -24,6 +24,11 @@ namespace smemtune {
   USE(getPointeeType)                 \
   USE(getTypeDeclaration)             \
   USE(getTypeSpelling)                \
+  USE(Type_getSizeOf)                 \
+  USE(getArrayElementType)            \
+  USE(getArraySize)                   \
+  USE(EnumDecl_isScoped)              \
+  USE(getEnumConstantDeclValue)       \
   USE(isConstQualifiedType)           \
   USE(Location_isFromMainFile)        \
   USE(getRangeStart)                  \

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -15,12 +16,14 @@
 namespace smemtune {
 namespace {
 
-/// Returns the words of a name in lower case: `sum`, `on`, `host` of `sumOnHost`.
+/// Returns the words of a name in lower case: `sum`, `on`, `host` of `sumOnHost`, `cpu`, `sum` of
+/// `CPUSum`.
 std::vector<std::string> words_of(const std::string& name) {
   const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
   std::vector<std::string> words(1);
   for (std::size_t i = 0; i < name.size(); ++i) {
-    const bool begins = i > 0 && is_upper(name[i]) && !is_upper(name[i - 1]);
+    const bool ends_capitals = i + 1 < name.size() && name[i + 1] >= 'a' && name[i + 1] <= 'z';
+    const bool begins = i > 0 && is_upper(name[i]) && (!is_upper(name[i - 1]) || ends_capitals);
     if (name[i] == '_' || begins) words.emplace_back();
     if (name[i] != '_') words.back() += name[i];
   }
@@ -79,6 +82,9 @@ bool is_plain(const CppTokens& tokens, const SourceItem& item, const std::set<st
     const bool is_call = i > item.body && i + 1 < item.end && tokens[i + 1].is("(");
     if (is_call && hosts.contains(std::string(tokens[i].text))) return false;
     if (tokens[i].text.starts_with("cuda") || tokens[i].text.starts_with("omp_")) return false;
+    const bool launches =
+        i + 2 < item.end && tokens[i].is("<") && tokens[i + 1].is("<") && tokens[i + 2].is("<");
+    if (launches) return false;
   }
   return true;
 }
@@ -99,43 +105,73 @@ std::string bare_name(const std::string& name) {
   return bare;
 }
 
-bool is_alike(const KernelParameter& a, const KernelParameter& b) {
-  return a.type == b.type && a.pointers == b.pointers;
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+/// A function of the host that may compute what a kernel does.
+struct Candidate {
+  std::vector<KernelParameter> parameters;
+  std::set<std::string> types;  ///< Template parameters that are types.
+
+  /// Returns true if the parameter of the function may stand for the kernel's.
+  bool takes(const KernelParameter& own, const KernelParameter& of_kernel) const {
+    return own.pointers == of_kernel.pointers &&
+           (own.type == of_kernel.type || types.contains(own.type));
+  }
+};
+
+/// Returns true for a parameter that says how often all is repeated, as for a measurement.
+bool is_repeat(const KernelParameter& parameter) {
+  static constexpr std::array<std::string_view, 4> kNames = {"repeat", "iterations", "n_iter",
+                                                             "num_iter"};
+  return parameter.pointers == 0 && holds_any(parameter.name, kNames);
+}
+
+/// Returns true if each template parameter stands for one type.
+bool is_consistent(const Candidate& function, const std::vector<KernelParameter>& kernel,
+                   const std::vector<std::size_t>& matches) {
+  std::map<std::string, std::string> types;
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    const std::string& own = function.parameters[i].type;
+    if (matches[i] == kNone || !function.types.contains(own)) continue;
+    if (types.emplace(own, kernel[matches[i]].type).first->second != kernel[matches[i]].type) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /// Returns the kernel's parameter for each of the function's: the one of the same name, else the
-/// first one of its type that is left.
-std::optional<std::vector<std::size_t>> matched(const std::vector<KernelParameter>& function,
+/// first one of its type that is left; kNone for a number of repetitions.
+std::optional<std::vector<std::size_t>> matched(const Candidate& candidate,
                                                 const std::vector<KernelParameter>& kernel) {
-  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  const std::vector<KernelParameter>& function = candidate.parameters;
   std::vector<std::size_t> matches(function.size(), kNone);
   std::vector<bool> used(kernel.size());
   for (std::size_t i = 0; i < function.size(); ++i) {
     for (std::size_t j = 0; j < kernel.size() && matches[i] == kNone; ++j) {
       const bool is_same = bare_name(function[i].name) == bare_name(kernel[j].name);
-      if (used[j] || !is_same || !is_alike(function[i], kernel[j])) continue;
+      if (used[j] || !is_same || !candidate.takes(function[i], kernel[j])) continue;
       matches[i] = j;
       used[j] = true;
     }
   }
   for (std::size_t i = 0; i < function.size(); ++i) {
-    if (matches[i] != kNone) continue;
-    std::size_t ours = 0;
-    std::size_t theirs = 0;
-    for (std::size_t k = 0; k < function.size(); ++k) {
-      if (matches[k] == kNone && is_alike(function[k], function[i])) ++ours;
-    }
-    std::size_t first = kNone;
-    for (std::size_t j = 0; j < kernel.size(); ++j) {
-      if (used[j] || !is_alike(kernel[j], function[i])) continue;
-      if (first == kNone) first = j;
+    if (matches[i] != kNone || is_repeat(function[i])) continue;
+    const auto ours = std::ranges::count_if(function, [&](const KernelParameter& other) {
+      const auto k = static_cast<std::size_t>(&other - function.data());
+      return matches[k] == kNone && !is_repeat(other) && other.type == function[i].type &&
+             other.pointers == function[i].pointers;
+    });
+    std::ptrdiff_t theirs = 0;
+    for (std::size_t j = kernel.size(); j-- > 0;) {
+      if (used[j] || !candidate.takes(function[i], kernel[j])) continue;
+      matches[i] = j;
       ++theirs;
     }
-    if (ours != theirs) return std::nullopt;
-    matches[i] = first;
-    used[first] = true;
+    if (theirs == 0 || ours != theirs) return std::nullopt;
+    used[matches[i]] = true;
   }
-  return matches;
+  return is_consistent(candidate, kernel, matches) ? std::optional(matches) : std::nullopt;
 }
 
 /// Returns true if the function is passed everything that the kernel writes.
@@ -170,6 +206,7 @@ std::set<std::string> results_of(const std::vector<KernelParameter>& function,
                                  const KernelFunction& kernel) {
   std::set<std::string> results;
   for (std::size_t i = 0; i < matches.size(); ++i) {
+    if (matches[i] == kNone) continue;
     const KernelParameter& parameter = kernel.parameters[matches[i]];
     const bool is_written =
         parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
@@ -183,10 +220,13 @@ std::string declared(const KernelParameter& parameter) {
          std::string(static_cast<std::size_t>(parameter.pointers), '*') + " " + parameter.name;
 }
 
+/// Returns a kernel that passes `taken` of another kernel's parameters to the function.
 std::string text_of(const std::string& name, const std::string& function,
-                    const KernelFunction& kernel, const std::vector<std::size_t>& matches) {
-  const std::string list = joined(kernel.parameters, ", ", declared);
-  const std::string given = joined(matches, ", ", [&](std::size_t match) {
+                    const KernelFunction& kernel, const std::vector<std::size_t>& matches,
+                    const std::vector<KernelParameter>& taken) {
+  const std::string list = joined(taken, ", ", declared);
+  const std::string given = joined(matches, ", ", [&](std::size_t match) -> std::string {
+    if (match == kNone) return "1";
     const KernelParameter& parameter = kernel.parameters[match];
     if (parameter.pointers <= 0) return parameter.name;
     const std::string stars(static_cast<std::size_t>(parameter.pointers), '*');
@@ -196,16 +236,43 @@ std::string text_of(const std::string& name, const std::string& function,
          ") {\n  " + function + "(" + given + ");\n}\n";
 }
 
-/// Returns the parameters of a function; none if one of them cannot be passed by a kernel.
-std::vector<KernelParameter> parameters_of(const CppTokens& tokens, const SourceItem& item) {
-  std::vector<KernelParameter> parameters;
+/// Returns a function of the host; without parameters if a kernel cannot pass one of them.
+Candidate candidate_of(const CppTokens& tokens, const SourceItem& item) {
+  Candidate candidate;
+  for (const TemplateParameter& parameter : template_parameters(tokens, item)) {
+    if (!parameter.is_type()) return {};
+    candidate.types.insert(parameter.name);
+  }
   const std::size_t close = std::min(closing(tokens, item.list), item.end);
   for (const TokenRange& part : split(tokens, {item.list + 1, close})) {
     const auto parameter = kernel_parameter(tokens, part);
     if (!parameter || parameter->name.empty() || parameter->pointers > 1) return {};
-    parameters.push_back(*parameter);
+    candidate.parameters.push_back(*parameter);
   }
-  return parameters;
+  // Others could not be deduced from what is passed.
+  const bool is_deduced = std::ranges::all_of(candidate.types, [&](const std::string& type) {
+    return std::ranges::find(candidate.parameters, type, &KernelParameter::type) !=
+           candidate.parameters.end();
+  });
+  return is_deduced ? candidate : Candidate();
+}
+
+/// Returns the source with the function for the device as well, and a kernel that calls it.
+HostFunction wrapped(const std::string& source, const CppTokens& tokens, const SourceItem& item,
+                     const KernelFunction& kernel, const std::vector<std::size_t>& matches) {
+  HostFunction found = {
+      .name = item.declares.front(), .kernel_name = {}, .arguments = {}, .source = source};
+  found.kernel_name = found.name + "_by_one_thread";
+  std::vector<KernelParameter> taken;
+  for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
+    if (std::ranges::find(matches, j) != matches.end()) taken.push_back(kernel.parameters[j]);
+  }
+  for (const KernelParameter& parameter : taken) found.arguments.push_back(parameter.name);
+  const bool is_template = tokens[item.first].is("template");
+  const std::size_t first = is_template ? closing(tokens, item.first + 1) + 1 : item.first;
+  found.source.insert(tokens[first].begin, "__host__ __device__ ");
+  found.source += text_of(found.kernel_name, found.name, kernel, matches, taken);
+  return found;
 }
 
 bool has_kernel(const std::string& source, const std::string& name) {
@@ -220,9 +287,11 @@ bool has_kernel(const std::string& source, const std::string& name) {
 
 std::optional<HostFunction> host_function_for(const std::string& source,
                                               const KernelFunction& kernel) {
-  const bool is_template =
-      std::ranges::any_of(kernel.template_parameters, &TemplateParameter::is_type);
-  if (is_template || kernel.name.find("::") != std::string::npos) return std::nullopt;
+  const bool is_open = std::ranges::any_of(kernel.template_parameters, [&](const auto& type) {
+    return type.is_type() && std::ranges::find(kernel.parameters, type.name,
+                                               &KernelParameter::type) != kernel.parameters.end();
+  });
+  if (is_open || kernel.name.find("::") != std::string::npos) return std::nullopt;
   const CppTokens tokens = cpp_tokens(source);
   const SourceItems read = read_items(tokens);
   std::set<std::string> hosts;
@@ -236,23 +305,21 @@ std::optional<HostFunction> host_function_for(const std::string& source,
     for (const SourceItem& item : read.items) {
       const bool is_function = item.body != kNoToken && item.list != kNoToken && !item.is_kernel &&
                                item.declares.size() == 1 && item.name_space.empty();
-      if (!is_function || tokens[item.first].is("template")) continue;
+      if (!is_function) continue;
       const std::string& name = item.declares.front();
       if (by_name != is_for_comparison(name) || !is_plain(tokens, item, hosts)) continue;
-      const std::vector<KernelParameter> parameters = parameters_of(tokens, item);
-      if (parameters.empty()) continue;
-      const auto matches = matched(parameters, kernel.parameters);
+      const Candidate candidate = candidate_of(tokens, item);
+      if (candidate.parameters.empty()) continue;
+      const auto matches = matched(candidate, kernel.parameters);
       if (!matches || !gets_results(*matches, kernel)) continue;
       const bool is_certain =
           by_name || (!is_for_data(name) && gets_all(*matches, kernel) &&
-                      computes(tokens, item, results_of(parameters, *matches, kernel)));
+                      computes(tokens, item, results_of(candidate.parameters, *matches, kernel)));
       if (!is_certain) continue;
-      const std::string own = name + "_by_one_thread";
-      std::string marked = source;
-      marked.insert(tokens[item.first].begin, "__host__ __device__ ");
-      marked += text_of(own, name, kernel, *matches);
-      if (!has_kernel(marked, own)) return std::nullopt;  // A brace before it does not close.
-      return HostFunction{.name = name, .kernel_name = own, .source = std::move(marked)};
+      HostFunction found = wrapped(source, tokens, item, kernel, *matches);
+      // A brace before it may not close.
+      return has_kernel(found.source, found.kernel_name) ? std::optional(std::move(found))
+                                                         : std::nullopt;
     }
   }
   return std::nullopt;

@@ -3,7 +3,10 @@
 #include "tuner/init/host_loops.h"
 #include "tuner/init/host_state.h"
 #include "tuner/init/host_terms.h"
+#include "tuner/init/kernel_asserts.h"
 #include "tuner/init/parsed_source.h"
+#include "tuner/init/space_names.h"
+#include "tuner/init/type_layouts.h"
 
 #include <algorithm>
 #include <array>
@@ -83,6 +86,30 @@ class HostReader {
       sites.push_back(std::move(launch.site));
     }
     return sites;
+  }
+
+  const ParsedSource& source() const { return source_; }
+
+  std::map<std::string, std::string> fills() const {
+    std::map<std::string, std::string> fills = filled_;
+    for (const auto& [to, from] : copied_from_) {
+      const auto filled = filled_.find(from);
+      if (filled != filled_.end()) fills.emplace(to, filled->second);
+    }
+    return fills;
+  }
+
+  FunctionMacros functions() const {
+    FunctionMacros found;
+    for (const Function& function : functions_) {
+      const std::vector<CXCursor> body = ParsedSource::children(function.body);
+      if (body.size() != 1 || ParsedSource::kind(body[0]) != CXCursor_ReturnStmt) continue;
+      const TokenRange range = source_.range(body[0]);
+      if (range.end < range.first + 2 || function.parameters.empty()) continue;
+      found[function.name] = {.parameters = function.parameters,
+                              .text = joined(tokens_, {range.first + 1, range.end})};
+    }
+    return found;
   }
 
  private:
@@ -282,6 +309,10 @@ class HostReader {
       }
     }
     if (branches.empty()) return false;
+    if (const auto known = constant_value(condition)) {
+      const std::size_t taken = *known != 0 ? 0 : 1;
+      return taken < branches.size() && statement(branches[taken], state);
+    }
     const std::size_t launched = launches_.size();
     const Enclosed enclosed(*this, source_.line(cursor), condition, state);
     state.set_condition(condition);
@@ -383,6 +414,8 @@ class HostReader {
     HostLoop loop = read_host_loop(source_, cursor, body);
     loop.changes = assigned_in(source_, cursor);
     enter(cursor, loop, state);
+    if (ParsedSource::kind(cursor) == CXCursor_CXXForRangeStmt)
+      enter_list({whole.first, source_.range(body).first}, state);
     repeat(loop, body, state);
     for (const std::string& name : loop.changes) {
       if (name == loop.counter) {
@@ -402,6 +435,21 @@ class HostReader {
     if (is_while && !loop.counter.empty()) loop.first = state.keep_former(loop.counter);
     for (const std::string& name : loop.changes) state.assign(name, std::nullopt);
     if (!loop.counter.empty()) enter_counting(cursor, loop, state);
+  }
+
+  /// Reads `for (int n : {32, 64})` and `for (int n : list)`.
+  void enter_list(TokenRange head, HostState& state) {
+    std::size_t colon = head.first;
+    while (colon < head.end && !tokens_[colon].is(":")) ++colon;
+    if (colon + 1 >= head.end) return;
+    const std::string name(tokens_[colon - 1].text);
+    std::string list(tokens_[colon + 1].text);
+    if (tokens_[colon + 1].is("{")) {
+      const std::size_t close = closing(tokens_, colon + 1);
+      list = name + "__list";
+      state.set_list(list, texts(tokens_, split(tokens_, {colon + 2, close})));
+    }
+    if (!state.list(list).empty()) state.assign(name, list + "[" + name + "__turn]");
   }
 
   void repeat(const HostLoop& loop, CXCursor body, HostState& state) {
@@ -606,12 +654,16 @@ class HostReader {
     const CXCursorKind kind = ParsedSource::kind(target);
     const std::string name = joined(tokens_, left);
     if (kind == CXCursor_DeclRefExpr) return give(name, right, state, false);
+    if (kind == CXCursor_ArraySubscriptExpr && !loops_.empty()) {
+      filled_.emplace(tokens_[left.first].text, joined(tokens_, right));
+    }
     static constexpr std::string_view kAxes = "xyz";
     const bool is_member = left.end == left.first + 3 && tokens_[left.first + 1].is(".");
     if (is_member && kAxes.find(tokens_[left.first + 2].text) != std::string_view::npos) {
       state.set_extent(std::string(tokens_[left.first].text),
                        kAxes.find(tokens_[left.first + 2].text), joined(tokens_, right));
-    } else if (is_member) {
+    } else if (is_member || (kind == CXCursor_ArraySubscriptExpr && left.end == left.first + 4 &&
+                             number_of(tokens_[left.first + 2].text))) {
       state.set_text(without_blanks(name), joined(tokens_, right));
     } else if (tokens_[left.first].is("*") && left.end == left.first + 2 && function_ != nullptr) {
       if (const auto number = parameter(tokens_[left.first + 1].text)) {
@@ -767,6 +819,9 @@ class HostReader {
     const bool copies =
         call.name == "cudaMemcpy" || call.name == "cudaMemcpyAsync" || call.name == "cudaMemset";
     if (call.name == "cudaMemcpy") previous_ = kNoToken;
+    if (copies && parts.size() > 2 && call.name != "cudaMemset") {
+      copied_from_.emplace(pointer_in(parts[0]), pointer_in(parts[1]));
+    }
     if (copies && parts.size() > 2) {
       copied_.emplace(pointer_in(parts[0]), parts[2]);
       if (call.name != "cudaMemset") copied_.emplace(pointer_in(parts[1]), parts[2]);
@@ -1032,12 +1087,29 @@ class HostReader {
   std::map<std::string, std::string> allocated_elsewhere_;
   std::map<std::string, std::string> copied_;
   std::map<std::string, std::string> of_host_;
+  std::map<std::string, std::string> filled_;       ///< What is stored in loops, by array.
+  std::map<std::string, std::string> copied_from_;  ///< Where a pointer's data come from.
 };
 
 }  // namespace
 
-std::vector<LaunchSite> read_launches(const FlatSource& source) {
-  return HostReader(source).launches();
+HostPart read_host(const FlatSource& source) {
+  HostReader reader(source);
+  return {.launches = reader.launches(),
+          .functions = reader.functions(),
+          .layouts = type_layouts(reader.source()),
+          .enumerators = enumerators(reader.source()),
+          .fills = reader.fills(),
+          .asserts = kernel_asserts(reader.source())};
+}
+
+void add_host(const HostPart& host, KernelFile& file) {
+  file.launches = host.launches;
+  file.function_macros.insert(host.functions.begin(), host.functions.end());
+  file.layouts = host.layouts;
+  file.enumerators = host.enumerators;
+  file.fills = host.fills;
+  file.asserts = host.asserts;
 }
 
 }  // namespace smemtune

@@ -1,14 +1,29 @@
 #pragma once
 
 #include "tuner/source/flat_source.h"
-#include "tuner/source/launch_site.h"
+#include "tuner/source/kernel_file.h"
 
+#include <map>
+#include <string>
 #include <vector>
 
 namespace smemtune {
 
-/// Returns every launch of a source in its order, with what the host does on the way to it. Throws
-/// InputError if there is no libclang.
-std::vector<LaunchSite> read_launches(const FlatSource& source);
+/// The host part of a source.
+struct HostPart {
+  std::vector<LaunchSite> launches;  ///< In its order, with what the host does on the way to each.
+  /// Functions that only return an expression: `int blocks(int n) { return (n + 255) / 256; }`.
+  FunctionMacros functions;
+  TypeLayouts layouts;
+  std::map<std::string, std::string> enumerators;           ///< See KernelFile.
+  std::map<std::string, std::string> fills;                 ///< Likewise.
+  std::map<std::string, std::vector<std::string>> asserts;  ///< Likewise.
+};
+
+/// Throws InputError if there is no libclang.
+HostPart read_host(const FlatSource& source);
+
+/// Adds the host part to what the kernels tell.
+void add_host(const HostPart& host, KernelFile& file);
 
 }  // namespace smemtune

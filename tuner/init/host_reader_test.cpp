@@ -26,7 +26,7 @@ using testing::SizeIs;
 constexpr const char* kKernel = "__global__ void k(float* out, int n) {}\n";
 
 std::vector<LaunchSite> launches_of(const std::string& text) {
-  return read_launches(with_kernel_macros_expanded(FlatSource(text)));
+  return read_host(with_kernel_macros_expanded(FlatSource(text))).launches;
 }
 
 /// Returns the only launch of a function with this body.
@@ -202,7 +202,8 @@ TEST(HostReader, ReadsAlikeWhetherThereIsAToolkitOrNot) {
   folder.write("k.cu",
                "#include <cuda_runtime.h>\n#include \"cuda_runtime.h\"\n"
                "__global__ void k(int n) {}\nvoid f(int n) { dim3 b(8, 4); k<<<n, b>>>(n); }\n");
-  const std::vector<LaunchSite> sites = read_launches(read_flat_source(folder.path() / "k.cu"));
+  const std::vector<LaunchSite> sites =
+      read_host(read_flat_source(folder.path() / "k.cu")).launches;
   ASSERT_THAT(sites, SizeIs(1));
   EXPECT_THAT(sites[0].block, ElementsAre("8", "4"));
 }
@@ -240,7 +241,7 @@ TEST(HostReader, KnowsWhichFileALaunchStandsIn) {
   const FlatSource source = read_flat_source(
       folder.path() / "k.cu",
       {.folders = {}, .macros = {"ROWS=8"}, .further = {folder.path() / "run.cu"}});
-  const std::vector<LaunchSite> sites = read_launches(source);
+  const std::vector<LaunchSite> sites = read_host(source).launches;
   ASSERT_THAT(sites, SizeIs(1));
   EXPECT_EQ(source.place(sites.front().line), "run.cu:1");
 }

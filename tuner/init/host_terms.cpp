@@ -216,8 +216,9 @@ std::optional<double> HostTerms::number(
     const std::function<std::string(std::string)>& expanded) const {
   constexpr int kMost = 20;
   const std::vector<std::pair<std::string, std::string>> functions = {
-      {"sqrtf", "sqrt"}, {"expf", "exp"}, {"logf", "log"},  {"fabs", "abs"},
-      {"fabsf", "abs"},  {"fmax", "max"}, {"fmaxf", "max"}, {"fminf", "min"}};
+      {"sqrtf", "sqrt"}, {"expf", "exp"},  {"logf", "log"},
+      {"fabs", "abs"},   {"fabsf", "abs"}, {"fmax", "max"},
+      {"fmaxf", "max"},  {"fminf", "min"}, {"M_PI", "3.14159265358979323846"}};
   std::string ours = text;
   for (int step = 0; step < kMost && frame < terms_.size(); ++step) {
     ours =

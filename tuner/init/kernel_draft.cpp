@@ -7,6 +7,7 @@
 #include "tuner/init/names.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -29,13 +30,16 @@ class Drafter {
     json["block"] = launch["block"];
     json["grid"] = launch["grid"];
     if (launch.contains("cooperative")) json["cooperative"] = true;
-    const Json constraints = constraints_of(launch["block"]);
+    Json constraints = constraints_of(launch["block"]);
     if (!constraints.empty()) {
-      json["constraints"] = constraints;
-      json["description"] = json["description"].get<std::string>() +
-                            " Constraints as asserted before " + of_.source.place(of_.site->line) +
-                            ".";
+      json["description"] = json["description"].get<std::string>() + " Constraints as asserted.";
     }
+    for (std::size_t i = 0; i < launch["grid"].size(); ++i) {
+      // A kernel that compares its index may be given a grid that covers the rest.
+      const bool is_bare = i >= of_.kernel.extents.size() || of_.kernel.extents[i].empty();
+      if (is_bare) add_remainder(launch["grid"][i], constraints);
+    }
+    if (!constraints.empty()) json["constraints"] = constraints;
     add_dynamic_shared(json);
     return {.kernel = json, .launches = {launch_text(launch["block"], launch["grid"])}};
   }
@@ -79,18 +83,76 @@ class Drafter {
     if (!chosen_.guessed.empty()) json["default_is_a_guess"] = true;
   }
 
-  /// Returns the conditions on parameters that the host asserts before it launches.
+  /// Returns the conditions on parameters that the kernel asserts, or the host before it launches.
   Json constraints_of(const Json& block) const {
     Json constraints = Json::array();
-    if (of_.site == nullptr) return constraints;
-    for (const std::string& text : of_.site->asserted) {
-      const auto ours = shape_.in_our_names(of_.names.expanded(text, chosen_.values), block);
+    const auto add = [&](const std::optional<std::string>& ours) {
       const bool says = ours && std::ranges::any_of(identifiers(*ours), [&](std::string_view name) {
                           return chosen_.values.contains(std::string(name));
                         });
       if (says) constraints.push_back(*ours);
+    };
+    const auto asserts = of_.file.asserts.find(last_name(of_.kernel.name));
+    if (asserts != of_.file.asserts.end()) {
+      for (const std::string& text : asserts->second) add(in_parameters(text));
+    }
+    if (of_.site == nullptr) return constraints;
+    for (const std::string& text : of_.site->asserted) {
+      add(shape_.in_our_names(of_.names.expanded(text, chosen_.values), block));
     }
     return constraints;
+  }
+
+  /// Adds `N % TILE == 0` for a grid of `N / TILE` blocks, which leaves a rest out.
+  void add_remainder(const Json& extent, Json& constraints) const {
+    const std::string text = extent_text(extent);
+    const CppTokens tokens = cpp_tokens(text);
+    const bool is_quotient = tokens.size() > 2 && tokens[1].is("/") &&
+                             of_.names.problem().contains(std::string(tokens[0].text));
+    if (!is_quotient || of_.kernel.reached.contains("gridDim")) return;
+    const std::string by = joined(tokens, {2, tokens.size()});
+    const std::vector<std::string_view> words = identifiers(by);
+    const bool is_one =
+        tokens.size() == 3 || (tokens[2].is("(") && closing(tokens, 2) + 1 == tokens.size());
+    const bool has_parameter = std::ranges::any_of(
+        words, [&](std::string_view word) { return chosen_.values.contains(std::string(word)); });
+    const std::string constraint = std::string(tokens[0].text) + " % " + by + " == 0";
+    const bool is_new = std::ranges::find(constraints, Json(constraint)) == constraints.end();
+    if (is_one && is_new && has_parameter && holds_by_default(constraint)) {
+      constraints.push_back(constraint);
+    }
+  }
+
+  /// Returns true if a condition holds for the default on every problem of the draft.
+  bool holds_by_default(const std::string& condition) const {
+    std::int64_t largest = 0;
+    for (const auto& [name, value] : chosen_.defaults.items()) {
+      if (value.is_number_integer()) largest = std::max(largest, value.get<std::int64_t>());
+    }
+    const std::array<Json, 3> problems = {of_.names.problem(), of_.names.cpu_problem(),
+                                          of_.names.small_problem(largest)};
+    return std::ranges::all_of(problems, [&](const Json& problem) {
+      Scope scope;
+      for (const Json* const numbers : {&problem, &chosen_.defaults}) {
+        for (const auto& [name, value] : numbers->items()) {
+          const bool is_new = value.is_number_integer() && !scope.contains(name);
+          if (is_new) scope.add_constant(name, Value(value.get<std::int64_t>()));
+        }
+      }
+      try {
+        return Expression::compile(condition, scope).evaluate() != 0;
+      } catch (const ExpressionError&) {
+        return false;
+      }
+    });
+  }
+
+  /// Returns a text of the kernel in our names; nullopt if it has other names.
+  std::optional<std::string> in_parameters(const std::string& text) const {
+    LaunchSite none;
+    none.frames.emplace_back();
+    return HostTerms(none).in_our_names(of_.names.expanded(text, chosen_.values),
+                                        of_.names.scope(chosen_.values));
   }
 
   /// The array may belong to a function that the kernel calls, so the launch decides.

@@ -171,26 +171,91 @@ class SequenceReader {
     known_.emplace_back(loop, site);
     if (loop) enter(*loop);
     for (const auto& [counter, value] : counters_) replace(site, counter, value);
+    const auto nest = loop ? nests_.find(loop->place) : nests_.end();
+    if (nest != nests_.end() && !nest->second.holds.empty() && !site.grid.empty()) {
+      site.grid[0] = nest->second.holds + " ? " + in_parentheses(site.grid[0]) + " : 0";
+    }
     sequence_.sites.push_back(std::move(site));
     if (loop) sequence_.loops.back().end = sequence_.sites.size();
   }
 
   /// Returns the innermost loop that the launch, or another launch in the loop, uses. Where another
   /// such loop is around it, or a condition in it, nothing tells how often it is launched.
-  std::optional<HostLoop> loop_around(const LaunchSite& site) const {
+  std::optional<HostLoop> loop_around(const LaunchSite& site) {
     std::optional<HostLoop> loop;
     std::string around;
+    std::vector<HostLoop> nest;
     for (const HostLoop& one : site.loops) {
       if (!used_.contains(one.place)) continue;
+      nest.push_back(one);
       loop = one;
       around += (around.empty() ? "" : " around ") + one.header;
     }
     for (const auto& [line, condition] : site.conditions) around += ", if (" + condition + ")";
+    const bool is_only =
+        sequence_.loops.empty() || (!nest.empty() && nests_.contains(nest.back().place));
+    const bool is_nest =
+        is_only && nest.size() == 2 && site.conditions.empty() && add_nest(nest[0], nest[1], site);
     if (loop && around != loop->header) {
       loop->header = around;
-      loop->counter.clear();
+      if (!is_nest) loop->counter.clear();
     }
     return loop;
+  }
+
+  /// Two loops of which the inner one has all launches, as one loop with as many turns for each turn
+  /// of the outer one as the inner one has at most.
+  struct Nest {
+    HostLoop outer;
+    std::string most;   ///< Turns of the inner loop.
+    std::string holds;  ///< True in a turn that the inner loop has; empty if it has them all.
+  };
+
+  /// Returns false if the two loops cannot be said as one.
+  bool add_nest(const HostLoop& outer, const HostLoop& inner, const LaunchSite& site) {
+    const auto has = [](const LaunchSite& one, const HostLoop& loop) {
+      return std::ranges::find(one.loops, loop.place, &HostLoop::place) != one.loops.end();
+    };
+    const bool is_filled = std::ranges::all_of(
+        file_.launches, [&](const LaunchSite& one) { return !has(one, outer) || has(one, inner); });
+    const std::string turns = times_of(outer);
+    const std::string inner_turns = times_of(inner);
+    if (!is_filled || turns.empty() || inner_turns.empty() || !outer.swaps.empty() ||
+        !inner.swaps.empty()) {
+      return false;
+    }
+    const auto in_turn = [&](const std::string& turn) {
+      return in_parentheses(substituted(inner_turns, {{outer.counter, value_of(outer, turn)}}));
+    };
+    Nest nest = {.outer = outer, .most = in_parentheses(inner_turns), .holds = {}};
+    if (uses(inner_turns, outer.counter, site)) {
+      // It may use the counter only through other variables.
+      if (substituted(inner_turns, {{outer.counter, "0"}}) == inner_turns) return false;
+      // Its number of turns rises or falls from one turn of the outer loop to the next.
+      const std::string last = in_turn("(" + turns + " - 1)");
+      const bool begins_with_one = constant_value(in_turn("0")).value_or(2) <= 1;
+      nest.most = begins_with_one ? last : "max(" + in_turn("0") + ", " + last + ")";
+      nest.holds = "turn % " + nest.most + " < " + in_turn("(turn / " + nest.most + ")");
+    }
+    nests_.insert_or_assign(inner.place, nest);
+    return true;
+  }
+
+  /// Goes on in the turns of two loops.
+  void enter_nest(const Nest& nest, const HostLoop& loop) {
+    const std::string before = value_of(nest.outer, "(turn / " + nest.most + ")");
+    HostLoop inner = loop;
+    for (std::string* const text : {&inner.first, &inner.bound, &inner.step}) {
+      *text = substituted(*text, {{nest.outer.counter, before}});
+    }
+    sequence_.loops.push_back({.counter = "turn",
+                               .times = in_parentheses(times_of(nest.outer)) + " * " + nest.most,
+                               .header = loop.header,
+                               .line = loop.line,
+                               .first = sequence_.sites.size(),
+                               .end = sequence_.sites.size()});
+    counters_[nest.outer.counter] = before;
+    counters_[loop.counter] = value_of(inner, "(turn % " + nest.most + ")");
   }
 
   /// Leaves out launches that share no buffer with the wanted kernel, not even through other
@@ -263,6 +328,8 @@ class SequenceReader {
       return;
     }
     current_ = loop;
+    const auto nest = nests_.find(loop.place);
+    if (nest != nests_.end() && sequence_.loops.empty()) return enter_nest(nest->second, loop);
     const bool counts_alike =
         !loop.counter.empty() && loop.first == "0" && loop.step == "1" && loop.operation == '+';
     const std::string number =
@@ -431,6 +498,7 @@ class SequenceReader {
   /// Counters of the host, and what they are in the space.
   std::map<std::string, std::string> counters_;
   std::optional<HostLoop> current_;
+  std::map<std::size_t, Nest> nests_;          ///< By HostLoop::place of the inner loop.
   std::map<std::string, std::size_t> places_;  ///< Places of arguments, by the text that is passed.
 };
 

@@ -37,7 +37,8 @@ struct dim3 {
       : x(a), y(b), z(c) {}
 };
 #define SMEMTUNE_VECTORS(T, N) \
-  struct N##1 { T x; }; struct N##2 { T x, y; }; struct N##4 { T x, y, z, w; };
+  struct N##1 { T x; }; struct __attribute__((aligned(2 * sizeof(T)))) N##2 { T x, y; }; \
+  struct __attribute__((aligned(sizeof(T) > 4 ? 16 : 4 * sizeof(T)))) N##4 { T x, y, z, w; };
 #define SMEMTUNE_ALL_VECTORS(T, N) SMEMTUNE_VECTORS(T, N) struct N##3 { T x, y, z; };
 SMEMTUNE_ALL_VECTORS(signed char, char) SMEMTUNE_ALL_VECTORS(unsigned char, uchar)
 SMEMTUNE_ALL_VECTORS(short, short) SMEMTUNE_ALL_VECTORS(unsigned short, ushort)

@@ -4,6 +4,7 @@
 #include "tuner/core/text.h"
 #include "tuner/init/argument_draft.h"
 #include "tuner/init/definition_draft.h"
+#include "tuner/init/elements.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/json_layout.h"
 #include "tuner/init/kernel_draft.h"
@@ -154,7 +155,7 @@ void add_witness(const DraftRequest& request, const KernelFunction& witness, con
       "On the problems of \"also\" every configuration is compared with " + request.witness_of +
       "() of the source, which one thread runs. Worth adding there: a size that "
       "no tile divides, where the kernels allow for such.";
-  verify["reference"] = reference_of(request);
+  verify["reference"] = request.together ? request.name : reference_of(request);
   verify["also"] = Json::array({problem});
   verify["also_reference"] = request.witness;
   Json kernel = {{"name", request.witness},
@@ -163,6 +164,12 @@ void add_witness(const DraftRequest& request, const KernelFunction& witness, con
                  {"entry", request.witness},
                  {"block", Json::array({1})},
                  {"grid", Json::array({1})}};
+  if (!request.witness_takes.empty()) {
+    kernel["arguments"] = Json::array();
+    for (const std::string& name : request.witness_takes) {
+      kernel["arguments"].push_back(SpaceNames::argument_name(name));
+    }
+  }
   if (kernels.front().contains("pass")) kernel["pass"] = kernels.front()["pass"];
   // The kernel needs values for the macros that it has in the source.
   if (kernels.front().value("pass", "") == "define" && kernels.front().contains("default")) {
@@ -173,8 +180,10 @@ void add_witness(const DraftRequest& request, const KernelFunction& witness, con
   kernels.push_back(std::move(kernel));
 }
 
-/// Returns true for `WARP_SIZE` and masks of lanes, which no one chooses.
+/// Returns true for `WARP_SIZE` and masks of lanes or bits, which no one chooses.
 bool is_of_the_hardware(const NamedNumber& number) {
+  constexpr std::int64_t kLargest = 0x7fffffff;
+  if (number.value > kLargest) return true;
   constexpr std::int64_t kWarpSize = 32;
   constexpr std::int64_t kAllLanes = 0xffffffff;
   const std::string name = lower_case(number.name);
@@ -191,6 +200,18 @@ Json problem_to_complete(const SpaceNames& names) {
     value = "TODO: " + name + " of the problem, such as " + example + ": the source does not say";
   }
   return problem;
+}
+
+/// Returns the largest number that a kernel has as a default.
+std::int64_t largest_default(const Json& kernels) {
+  std::int64_t largest = 0;
+  for (const Json& kernel : kernels) {
+    const Json defaults = kernel.value("default", Json::object());
+    for (const auto& [name, value] : defaults.items()) {
+      if (value.is_number_integer()) largest = std::max(largest, value.get<std::int64_t>());
+    }
+  }
+  return largest;
 }
 
 void add_problem_rows(const SpaceNames& names, SpaceDraft& draft) {
@@ -250,6 +271,25 @@ std::vector<std::string> kernels_launched_with(const KernelFile& file, const std
     }
   }
   return names;
+}
+
+KernelFunction as_launched(const KernelFile& file, const DraftRequest& request) {
+  const auto sequence =
+      request.together ? sequence_of(file, request.kernels.front()) : std::nullopt;
+  KernelFunction kernel = sequence ? sequence->whole : kernel_named(file, request.kernels.front());
+  const SpaceNames names(
+      file, {.name = {}, .written_from = {}, .source = {}, .kernels = {request.kernels.front()}});
+  const KernelFunction& first = names.first();
+  for (std::size_t i = 0; i < first.template_parameters.size(); ++i) {
+    const std::string type = names.template_type(first, i);
+    if (!first.template_parameters[i].is_type() || elements_of(type).count != 1 ||
+        elements_of(type).type.empty())
+      continue;
+    for (KernelParameter& parameter : kernel.parameters) {
+      if (parameter.type == first.template_parameters[i].name) parameter.type = type;
+    }
+  }
+  return kernel;
 }
 
 std::vector<std::string> left_out_around(const FlatSource& source, const KernelFile& file,
@@ -326,8 +366,8 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);
   if (!request.witness.empty()) {
-    add_witness(request, kernel_named(file, request.witness), names.small_problem(), root["verify"],
-                kernels);
+    add_witness(request, kernel_named(file, request.witness),
+                names.small_problem(largest_default(kernels)), root["verify"], kernels);
   }
   if (!sequence) {
     const auto definition = definition_of(source.text, names.first(), names, root["arguments"]);

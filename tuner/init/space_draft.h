@@ -19,6 +19,7 @@ struct DraftRequest {
   /// that it calls. Empty if there is none.
   std::string witness = {};
   std::string witness_of = {};
+  std::vector<std::string> witness_takes = {};  ///< Arguments of the kernel's that it takes.
 };
 
 /// The draft of an argument, or of a name of the problem, for people.
@@ -51,6 +52,10 @@ std::vector<std::string> kernels_like(const KernelFile& file, const std::string&
 /// Returns the kernels that the host launches together with `kernel`, itself included, in the order
 /// of their launches; empty if it is launched by itself.
 std::vector<std::string> kernels_launched_with(const KernelFile& file, const std::string& kernel);
+
+/// Returns a kernel that takes what the first of these kernels takes, or all of them if they are
+/// launched together, with the types that the host passes in place of template parameters.
+KernelFunction as_launched(const KernelFile& file, const DraftRequest& request);
 
 /// Returns what the host does around the launches of these kernels and a draft of them leaves out: a
 /// loop that also launches others on the same buffers. Each is a line for people.

@@ -34,7 +34,7 @@ class Drafted {
     folder_.write("share/kernel_templates/none", "");
     const FlatSource flat = with_kernel_macros_expanded(FlatSource(source));
     KernelFile file = read_kernel_file(flat);
-    file.launches = read_launches(flat);
+    add_host(read_host(flat), file);
     request_ = {.name = "mine",
                 .written_from = "mine.cu",
                 .source = "mine.cu",
@@ -199,6 +199,39 @@ TEST(DraftSpace, TakesFromTheHostWhatItPassesAndAsserts) {
   EXPECT_EQ(kernel["dynamic_shared_bytes"], "BLOCK_X * sizeof(float)");
   EXPECT_EQ(kernel["constraints"].dump(),
             R"json(["BLOCK_X * STEPS >= (RADIUS + 1)","WIDTH % (STEPS * BLOCK_X) == 0"])json");
+}
+
+TEST(DraftSpace, LeavesOutTilesThatDoNotDivideWhatTheGridRoundsDown) {
+  const auto constraints = [](const std::string& grid, const std::string& n) {
+    return Drafted(
+               "template <int TILE> __global__ void k(float* p, int n) {\n"
+               "  p[blockIdx.x * TILE + threadIdx.x] = n;\n}\n"
+               "int main() { int n = " +
+               n +
+               "; float* p; cudaMalloc(&p, n * 4);\n"
+               "  k<64><<<" +
+               grid + ", 64>>>(p, n); }\n")
+        .json()["kernels"][0]
+        .value("constraints", Json::array())
+        .dump();
+  };
+  EXPECT_EQ(constraints("n / 64", "4096"), R"(["N % TILE == 0"])");
+  EXPECT_EQ(constraints("(n + 63) / 64", "4096"), "[]");
+  EXPECT_EQ(constraints("n / 64", "1000"), "[]") << "the host leaves a rest";
+}
+
+TEST(DraftSpace, TakesWhatTheKernelAsserts) {
+  const Json kernel = Drafted(R"cu(
+template <int BM, int THREADS> __global__ void k(float* p, int n) {
+  constexpr int kEach = BM / 4;
+  static_assert(THREADS % kEach == 0, "whole rows");
+  static_assert(sizeof(float) == 4);
+  p[blockIdx.x * THREADS + threadIdx.x] = n;
+}
+void run(float* p, int n) { k<64, 128><<<(n + 127) / 128, 128>>>(p, n); }
+)cu")
+                          .json()["kernels"][0];
+  EXPECT_EQ(kernel["constraints"].dump(), R"(["THREADS % (BM / 4) == 0"])");
 }
 
 TEST(DraftSpace, TakesTheValuesThatIfTellsApart) {
@@ -733,12 +766,23 @@ TEST(DraftSpace, KnowsWhatStructsAreMadeOf) {
   EXPECT_EQ(arguments[0]["type"], "float");
   EXPECT_EQ(arguments[0]["shape"][1], 4);
   EXPECT_EQ(arguments[1]["type"], "bytes(16)");
-  EXPECT_THAT(arguments[2]["type"].get<std::string>(), testing::StartsWith("TODO"));
+  EXPECT_EQ(arguments[2]["shape"][1], 4) << "a function is no member";
   EXPECT_EQ(arguments[3]["type"], "bytes(16)");
+  const Json others = Drafted(
+                          "enum Mode { plain, fast };\nstruct Base { float4 a; };\n"
+                          "struct Node : Base { int next; }; struct Linked { Node* p; };\n"
+                          "__global__ void k(Node* a, Linked* b, Mode m, Base c) { a[0] = a[1]; }\n"
+                          "void run(Node* a, Linked* b, Base c) { k<<<1, 64>>>(a, b, fast, c); }\n")
+                          .json()["arguments"];
+  EXPECT_EQ(others[0]["type"], "bytes(32)");
+  EXPECT_THAT(others[1]["type"].get<std::string>(), testing::StartsWith("TODO"));
+  EXPECT_EQ(others[2]["type"], "int");
+  EXPECT_EQ(others[2]["value"], 1);
+  EXPECT_EQ(others[3]["type"], "bytes(16)");
 }
 
 TEST(DraftSpace, OfAStructAsksForItsSize) {
-  Drafted draft("struct P { int a; void f(); };\n__global__ void f(P* p, P q) { p[0] = q; }\n");
+  Drafted draft("union P { int a; float b; };\n__global__ void f(P* p, P q) { p[0] = q; }\n");
   EXPECT_THAT(draft.faults(), ElementsAre(HasSubstr("/problems/0/N: TODO: N of the problem"),
                                           HasSubstr("/arguments/0/type: TODO: bytes(SIZE)"),
                                           HasSubstr("/arguments/0/shape/0: TODO"),
@@ -988,7 +1032,7 @@ void run(float* d, float* s, float* e) {
 }
 )cu");
   KernelFile file = read_kernel_file(source);
-  file.launches = read_launches(source);
+  file.launches = read_host(source).launches;
   EXPECT_THAT(
       left_out_around(source, file, {"sum"}),
       ElementsAre("line 7: for (int step = 0; step < 100; ++step) also launches scale: what "
@@ -1061,9 +1105,9 @@ int main() { real* a; cudaMalloc(&a, 256 * sizeof(real)); fill<<<1, 256>>>(a, 25
 
 TEST(DraftSpace, AsksWhereItCannotSayHowOftenTheHostRepeats) {
   for (const auto& [body, said] : std::map<std::string, std::string>{
-           {"for (int k = 2; k <= n; k *= 2)\n  for (int j = k / 2; j > 0; j /= 2)\n"
+           {"for (int k = 2; k <= n; k *= 2)\n  for (int j = next(k); j > 0; j /= 2)\n"
             "    merge<<<n / 64, 64>>>(d, n, j, k);",
-            "for (int k = 2; k <= n; k *= 2) around for (int j = k / 2; j > 0; j /= 2)"},
+            "for (int k = 2; k <= n; k *= 2) around for (int j = next(k); j > 0; j /= 2)"},
            {"while (is_changed(d)) merge<<<n / 64, 64>>>(d, n, 0, 0);", "while (is_changed(d))"},
            {"for (int k = 0; k < 9; ++k) { if (k % 2) merge<<<n / 64, 64>>>(d, n, 0, 0); }",
             "if (k % 2)"}}) {
@@ -1072,6 +1116,43 @@ TEST(DraftSpace, AsksWhereItCannotSayHowOftenTheHostRepeats) {
                 testing::Contains(AllOf(HasSubstr("repeat: TODO"), HasSubstr(said))));
     EXPECT_EQ(draft.json()["problems"][0].dump(), R"({"N":4096})") << "a counter is no size";
   }
+}
+
+TEST(DraftSpace, RepeatsLoopsInLoopsAsOne) {
+  const Drafted even(
+      merging("for (int a = 0; a < 5; ++a) for (int b = 1; b < n; b *= 2) "
+              "merge<<<n / 64, 64>>>(d, n, a, b);"));
+  Json json = even.json();
+  EXPECT_THAT(even.faults(), IsEmpty());
+  EXPECT_EQ(json["kernels"][0]["launches"][0]["repeat"], "turn < 5 * (log2(2 * N - 1))");
+  EXPECT_EQ(json["arguments"][2]["value"], "turn / (log2(2 * N - 1))");
+  EXPECT_EQ(json["arguments"][3]["value"], "pow2((turn % (log2(2 * N - 1))))");
+  const Drafted uneven(
+      merging("for (int k = 2; k <= n; k *= 2) for (int j = k / 2; j > 0; j /= 2) "
+              "merge<<<n / 64, 64>>>(d, n, j, k);"));
+  json = uneven.json();
+  EXPECT_THAT(uneven.faults(), IsEmpty());
+  const std::string repeat = json["kernels"][0]["launches"][0]["repeat"];
+  EXPECT_EQ(repeat, "turn < (log2(N / 2) + 1) * (log2((2 * pow2((log2(N / 2) + 1 - 1))) / 2) + 1)");
+  EXPECT_THAT(json["kernels"][0]["launches"][0]["launches"][0]["grid"][0].get<std::string>(),
+              AllOf(HasSubstr("turn % (log2("), HasSubstr(": 0")));
+}
+
+TEST(DraftSpace, TakesIndicesAsTheHostFillsThem) {
+  const Json json = Drafted(R"cu(
+__global__ void count(int* bins, const int* at, const int* of, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) atomicAdd(&bins[at[i] + of[i]], 1);
+}
+int main() {
+  int n = 4096; int *h = new int[n], *g = new int[n]; int *d_at, *d_of, *bins;
+  for (int i = 0; i < n; ++i) { h[i] = rand() % 16; g[i] = (int)(rand() % n); }
+  cudaMalloc(&d_at, n * 4); cudaMemcpy(d_at, h, n * 4, cudaMemcpyHostToDevice);
+  cudaMemcpy(d_of, g, n * 4, cudaMemcpyHostToDevice);
+  count<<<(n + 63) / 64, 64>>>(bins, d_at, d_of, n);
+})cu")
+                        .json();
+  EXPECT_EQ(json["arguments"][1]["init"], "uniform(0, 15)");
+  EXPECT_EQ(json["arguments"][2]["init"], "of[i] = i % (N)");
 }
 
 TEST(DraftSpace, KeepsWhatReassignedVariablesWere) {
@@ -1277,6 +1358,37 @@ int main() {
   EXPECT_EQ(json["kernels"][0]["grid"], Json({"4096 / TILE"}));
 }
 
+TEST(DraftSpace, CalculatesWhatTheHostsShortFunctionsReturn) {
+  const Json json = Drafted(R"cu(
+__global__ void ones(float* out, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = 1; }
+inline int blocks_for(const int n, int each) { return n % each == 0 ? n / each : n / each + 1; }
+int main(int argc, char** argv) {
+  const int n = atoi(argv[1]);
+  size_t work[2]; work[0] = 2 * n;
+  float* d_out;
+  cudaMalloc(&d_out, work[0] * sizeof(float));
+  dim3 block(64);
+  ones<<<blocks_for(n, block.x), block>>>(d_out, n);
+})cu")
+                        .json();
+  EXPECT_EQ(json["arguments"][0]["shape"], Json({"2 * N"}));
+  EXPECT_EQ(json["kernels"][0]["grid"][0], "N % THREADS == 0 ? N / THREADS : N / THREADS + 1");
+}
+
+TEST(DraftSpace, KnowsBranchesThatNothingLeadsInto) {
+  const Json json = Drafted(R"cu(
+__global__ void ones(float* out, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = 1; }
+int main() {
+  int n = 1000;
+  if (2 > 1) n = 500; else n = 7;
+  if (3 == 4) n = 8;
+  float* d_out; cudaMalloc(&d_out, n * sizeof(float));
+  ones<<<(n + 63) / 64, 64>>>(d_out, n);
+})cu")
+                        .json();
+  EXPECT_EQ(json["problems"][0], Json({{"N", 500}}));
+}
+
 TEST(DraftSpace, AsksAboutAPointerThatIsPassedWithAnOffset) {
   const Drafted draft(R"(
 __global__ void blur(const float* in, float* out, int n) {
@@ -1293,6 +1405,29 @@ void run(float* h, int n) {
   EXPECT_THAT(arguments[0]["shape"][0].get<std::string>(),
               AllOf(HasSubstr("TODO: N + 2 elements"), HasSubstr("passes d_in + 1")));
   EXPECT_EQ(arguments[1]["shape"], Json({"N"}));
+}
+
+TEST(DraftSpace, KnowsOffsetsOfVariablesAndValuesOfRangesOfLists) {
+  const Json json = Drafted(R"(
+__global__ void twice(float* out, const float* in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = 2 * in[i];
+}
+void run(float* both, const float* in, int n, int threads) {
+  float* second = both + n;
+  twice<<<(n + threads - 1) / threads, threads>>>(second, in, n);
+}
+int main() {
+  float *d_both, *d_in; int n = 4096;
+  cudaMalloc(&d_both, 2 * n * sizeof(float));
+  cudaMalloc(&d_in, n * sizeof(float));
+  int sizes[] = {64, 128, 512};
+  for (int size : sizes) run(d_both, d_in, n, size);
+})")
+                        .json();
+  EXPECT_THAT(json["arguments"][0]["shape"][0].get<std::string>(),
+              HasSubstr("passes both + n, but a space cannot pass an offset"));
+  EXPECT_EQ(json["kernels"][0]["parameters"]["THREADS"], Json({64, 128, 512}));
 }
 
 TEST(DraftSpace, KeepsAnArgumentApartFromAConstantOfItsName) {
@@ -1474,6 +1609,52 @@ TEST(HostFunction, NeedsNoNameWhereItComputesFromAllThatTheKernelReads) {
             "twiceOnHost");
 }
 
+TEST(HostFunction, AnswersForASmallProblemThatTilesFit) {
+  const std::string source = R"cu(
+void twice_cpu(float* out, const float* in, int n) { for (int i = 0; i < n; ++i) out[i] = 2 * in[i]; }
+template <typename T, int TILE> __global__ void k(T* out, const T* in, int n, int m) {
+  out[blockIdx.x * TILE + threadIdx.x] = 2 * in[blockIdx.x * TILE + threadIdx.x] + 0 * m;
+}
+void run(float* out, const float* in) { k<float, 128><<<4096 / 128, 128>>>(out, in, 4096, 512); }
+)cu";
+  KernelFile file = read_kernel_file(FlatSource(source));
+  add_host(read_host(FlatSource(source)), file);
+  DraftRequest request = {
+      .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}};
+  const auto found = host_function_for(source, as_launched(file, request));
+  ASSERT_TRUE(found);
+  request.witness = found->kernel_name;
+  request.witness_of = found->name;
+  request.witness_takes = found->arguments;
+  const FlatSource both(found->source);
+  KernelFile with = read_kernel_file(both);
+  add_host(read_host(both), with);
+  const Json json = parse_json(draft_space(both, with, request).text, "mine.json");
+  EXPECT_EQ(json["verify"]["also_reference"], "twice_cpu_by_one_thread");
+  EXPECT_EQ(json["verify"]["also"].dump(), R"([{"T":"float","N":512,"M":512}])");
+  EXPECT_EQ(json["kernels"][1]["arguments"].dump(), R"(["out","in","n"])");
+}
+
+TEST(HostFunction, MayBeATemplateAndRepeatAndLeaveArgumentsOut) {
+  const std::string source =
+      "template <class T, class U>\nvoid smoothCPUReference(int repeat, T* out, const U* in, int "
+      "n) {}\n"
+      "__global__ void k(const float* in, double* out, int n, int step) { out[n] = in[0] * step; "
+      "}\n";
+  const auto found =
+      host_function_for(source, read_kernel_file(FlatSource(source)).kernels.front());
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->arguments, ElementsAre("in", "out", "n"));
+  EXPECT_THAT(found->source, HasSubstr("template <class T, class U>\n__host__ __device__ void"));
+  EXPECT_THAT(found->source, HasSubstr("_by_one_thread(const float* in, double* out, int n) {\n"
+                                       "  smoothCPUReference(1, (double*)out, (float*)in, n);"));
+  const std::string twice =
+      "template <class T> void f_cpu(T* a, T* b, int n) {}\n"
+      "__global__ void k(const float* in, double* out, int n) { out[n] = in[0]; }\n";
+  EXPECT_FALSE(host_function_for(twice, read_kernel_file(FlatSource(twice)).kernels.front()))
+      << "T would be two types";
+}
+
 TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   const auto none = [](const std::string& function) {
     const std::string source =
@@ -1485,6 +1666,7 @@ TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   EXPECT_TRUE(none("void f_cpu(const float* in, int n) {}\n"));
   EXPECT_TRUE(none("void f_cpu(double* in, float* out, int n) {}\n"));
   EXPECT_TRUE(none("void f_cpu(float* in, float* out, int n) { malloc(4); }\n"));
+  EXPECT_TRUE(none("void baseline(float* in, float* out, int n) { k<<<1, n>>>(in, out, n); }\n"));
   EXPECT_TRUE(none("template <class T> void f_cpu(float* in, float* out, int n) {}\n"));
 }
 

@@ -245,19 +245,28 @@ void SpaceNames::add_problem(const std::string& name, const Json& value, const J
   cpu_problem_[name] = cpu_value;
 }
 
-Json SpaceNames::small_problem() const {
-  constexpr std::int64_t kMost = 64;
+Json SpaceNames::small_problem(std::int64_t least) const {
+  constexpr std::int64_t kUsual = 64;
+  constexpr std::int64_t kLargest = 256;
+  const std::int64_t most = std::clamp(least, kUsual, kLargest);
   constexpr std::int64_t kMostOfOne = 4096;
+  constexpr std::int64_t kLeast = 16;
   std::size_t sizes = 0;
   for (const auto& [name, value] : problem_.items()) {
-    if (value.is_number_integer() && value.get<std::int64_t>() > kMost) ++sizes;
+    if (value.is_number_integer() && value.get<std::int64_t>() > most) ++sizes;
   }
   Json small = problem_;
   for (auto& [name, value] : small.items()) {
     if (!value.is_number_integer()) continue;
     value = std::min(value.get<std::int64_t>(), sizes == 1   ? kMostOfOne
-                                                : sizes == 2 ? 4 * kMost
-                                                             : kMost);
+                                                : sizes == 2 ? 4 * most
+                                                             : most);
+  }
+  if (small != problem_ && small != cpu_problem_) return small;
+  for (auto& [name, value] : small.items()) {  // It is to be another problem.
+    if (value.is_number_integer() && value.get<std::int64_t>() > kLeast) {
+      value = value.get<std::int64_t>() / 2;
+    }
   }
   return small;
 }
@@ -296,6 +305,7 @@ std::vector<std::int64_t> SpaceNames::dispatched_values(const KernelFunction& ke
 
 HostTerms SpaceNames::terms_of(const LaunchSite& site) const {
   HostTerms terms(site);
+  for (const auto& [name, number] : file_.enumerators) terms.add_everywhere(name, number);
   for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
     for (const auto& [argument, size] : sizes_) {
       if (argument == first_.parameters[i].name) terms.add_argument(i, size);

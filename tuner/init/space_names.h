@@ -31,7 +31,8 @@ class SpaceNames {
   const Json& cpu_problem() const { return cpu_problem_; }
   /// Returns true if nothing in the source says what a name of the problem is.
   bool is_guess(const std::string& name) const { return guessed_.contains(name); }
-  Json small_problem() const;  ///< A problem that one thread solves in a moment.
+  /// Returns a problem that one thread solves in a moment, with sizes of `least` where there are such.
+  Json small_problem(std::int64_t least) const;
   bool is_taken(const std::string& name) const { return taken_.contains(name); }
 
   /// Returns the name of an argument in the space: its name in the source may be a reserved word

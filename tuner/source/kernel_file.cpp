@@ -196,7 +196,7 @@ class FileReader {
   /// Returns true for a header of the device; one that takes long to read must have its namespace
   /// used.
   static bool is_of_use(const std::string& name, const std::set<std::string>& reached) {
-    if (!is_device_include(name)) return false;
+    if (!is_device_include(name) || name == "<time.h>" || name == "<ctime>") return false;
     const auto is_used = [&](const char* space) { return reached.contains(space); };
     if (name.starts_with("<cooperative_groups")) return is_used("cooperative_groups");
     if (name.starts_with("<cub/")) return is_used("cub");
@@ -368,9 +368,6 @@ class FileReader {
         file_.constants.push_back(std::move(array));
       }
       if (tokens_[item.first].is("enum")) read_enumeration(item);
-      if (auto structure = structure_of(tokens_, item)) {
-        file_.structures.push_back(std::move(*structure));
-      }
       const bool is_texture = tokens_[item.first].is("texture") && !item.declares.empty();
       if (is_texture) file_.texture_references.push_back(item.declares.back());
     }

@@ -4,7 +4,6 @@
 #include "tuner/source/kernel_function.h"
 #include "tuner/source/launch_site.h"
 #include "tuner/source/missing_names.h"
-#include "tuner/source/structures.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +32,17 @@ struct Enumeration {
   std::vector<std::string> words;  ///< `Mode::plain`, as a kernel's entry has them.
 };
 
+/// The scalars that a structure or an enumeration consists of, as on the GPU.
+struct TypeLayout {
+  std::string type;       ///< The scalars' type.
+  int count = 0;          ///< Their number.
+  std::size_t bytes = 0;  ///< With what lies between them.
+  bool is_mixed = false;  ///< True if there are scalars of several types.
+  bool is_record = false;
+};
+
+using TypeLayouts = std::map<std::string, TypeLayout>;  // By the type's name.
+
 /// Lines that the kernels do not need.
 struct LeftOut {
   std::size_t first_line = 0;
@@ -51,8 +61,15 @@ struct KernelFile {
   Meanings meanings;
   FunctionMacros function_macros;
   std::vector<Enumeration> enumerations;
-  std::vector<Structure> structures;
-  std::vector<LaunchSite> launches;    ///< Of the host part; init's read_launches() fills it.
+  TypeLayouts layouts;  ///< Of the types that the source defines; init's read_host() fills it.
+  /// The numbers that the names in enumerations stand for, likewise.
+  std::map<std::string, std::string> enumerators;
+  /// What the host's loops store to the elements of an array, or to those of the array that it
+  /// copies there, by the array's name; likewise.
+  std::map<std::string, std::string> fills;
+  /// Conditions of static_assert() in each kernel, by its name without namespaces; likewise.
+  std::map<std::string, std::vector<std::string>> asserts;
+  std::vector<LaunchSite> launches;    ///< Of the host part; init's read_host() fills it.
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
   /// For each of these constants, the names of what the host copies to it by cudaMemcpyToSymbol(),
   /// and of the other places that it copies the same data to.

@@ -9,31 +9,6 @@
 namespace smemtune {
 namespace {
 
-std::vector<TemplateParameter> template_parameters(const CppTokens& tokens,
-                                                   const SourceItem& item) {
-  std::vector<TemplateParameter> parameters;
-  if (!tokens[item.first].is("template") || item.first + 1 >= item.end) return parameters;
-  const std::size_t open = item.first + 1;
-  const std::size_t close = tokens[open].is("<") ? closing(tokens, open) : tokens.size();
-  if (close >= item.end) return parameters;
-  for (const TokenRange& part : split(tokens, {open + 1, close})) {
-    TemplateParameter parameter;
-    const std::size_t first = part.first + (tokens[part.first].is("const") ? 1 : 0);
-    std::size_t end = part.end;
-    for (std::size_t i = first; i < part.end; ++i) {
-      if (!tokens[i].is("=")) continue;
-      parameter.default_text = joined(tokens, {i + 1, part.end});
-      end = i;
-      break;
-    }
-    if (end < first + 2 || !tokens[end - 1].is_word()) continue;
-    parameter.name = tokens[end - 1].text;
-    parameter.kind = joined(tokens, {first, end - 1});
-    parameters.push_back(std::move(parameter));
-  }
-  return parameters;
-}
-
 /// Returns T of the first `tex1Dfetch<T>(name, ...)`, or an empty text.
 std::string texel_of(const CppTokens& tokens, std::size_t first, std::size_t end,
                      const std::string& name) {
@@ -148,6 +123,31 @@ CppTokens first_branches(const CppTokens& tokens, std::size_t first, std::size_t
 }
 
 }  // namespace
+
+std::vector<TemplateParameter> template_parameters(const CppTokens& tokens,
+                                                   const SourceItem& item) {
+  std::vector<TemplateParameter> parameters;
+  if (!tokens[item.first].is("template") || item.first + 1 >= item.end) return parameters;
+  const std::size_t open = item.first + 1;
+  const std::size_t close = tokens[open].is("<") ? closing(tokens, open) : tokens.size();
+  if (close >= item.end) return parameters;
+  for (const TokenRange& part : split(tokens, {open + 1, close})) {
+    TemplateParameter parameter;
+    const std::size_t first = part.first + (tokens[part.first].is("const") ? 1 : 0);
+    std::size_t end = part.end;
+    for (std::size_t i = first; i < part.end; ++i) {
+      if (!tokens[i].is("=")) continue;
+      parameter.default_text = joined(tokens, {i + 1, part.end});
+      end = i;
+      break;
+    }
+    if (end < first + 2 || !tokens[end - 1].is_word()) continue;
+    parameter.name = tokens[end - 1].text;
+    parameter.kind = joined(tokens, {first, end - 1});
+    parameters.push_back(std::move(parameter));
+  }
+  return parameters;
+}
 
 std::optional<KernelParameter> kernel_parameter(const CppTokens& tokens, TokenRange part) {
   for (std::size_t i = part.first; i < part.end; ++i) {

@@ -71,6 +71,9 @@ struct KernelFunction {
 /// Returns the parameter that a declaration declares; nullopt if it declares none.
 std::optional<KernelParameter> kernel_parameter(const CppTokens& tokens, TokenRange part);
 
+/// Returns the template parameters of an item; empty if it is no template.
+std::vector<TemplateParameter> template_parameters(const CppTokens& tokens, const SourceItem& item);
+
 /// Describes a kernel that has a body by its own text; what it reaches is left empty.
 KernelFunction kernel_of(const CppTokens& tokens, const SourceItem& item, AccessReader& access);
 

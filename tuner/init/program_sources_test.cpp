@@ -1,0 +1,35 @@
+#include "tuner/init/program_sources.h"
+
+#include "tuner/core/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smemtune {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(ProgramSources, AreThoseThatCallEachOther) {
+  const TemporaryFolder folder;
+  const auto names = [&](const std::string& source) {
+    std::vector<std::string> found;
+    for (const auto& file : program_sources(folder.path() / source)) {
+      found.push_back(file.filename().string());
+    }
+    return found;
+  };
+  folder.write("scale.cu",
+               "__global__ void k(int* p) {}\nvoid scale(int* p) { k<<<1, 1>>>(p); }\n");
+  folder.write("main.cu", "void scale(int*);\nint main() { scale(0); scale_cpu(0); }\n");
+  folder.write("gold.cpp", "void scale_cpu(int* p) { p[0] = 1; }\n");
+  folder.write("other.cu", "void scale(int* p) {}\nint test() { scale(0); }\n");
+  folder.write("tool.cc", "int main() { return strlen(\"\"); }\n");
+  EXPECT_THAT(names("scale.cu"), ElementsAre("main.cu", "gold.cpp"));
+  EXPECT_THAT(names("main.cu"), ElementsAre("gold.cpp", "other.cu"));
+  EXPECT_THAT(names("tool.cc"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace smemtune
