@@ -15,6 +15,7 @@ namespace {
 using db::Json;
 using Quality = ReplayStatistics::Quality;
 using Effort = ReplayStatistics::Effort;
+using Ended = ReplayStatistics::Ended;
 
 std::string whole_percent(double share) { return decimal(share * 100, 0) + " %"; }
 
@@ -38,8 +39,7 @@ std::vector<std::string> columns(const ReplayStatistics& statistics) {
     columns.push_back(">seconds");
     columns.push_back(">seeds");
   }
-  columns.push_back(">sure");
-  columns.push_back(">wrong");
+  columns.insert(columns.end(), {">ends", ">after", ">wrong", ">regret", ">worst"});
   columns.push_back(">per s");
   return columns;
 }
@@ -60,8 +60,12 @@ std::string recording_text(const ReplayedRecording& recording) {
       cells.push_back(effort.seconds ? seconds_text(*effort.seconds) : "-");
       cells.push_back(std::to_string(effort.reached));
     }
-    cells.push_back(std::to_string(strategy.statistics.sure.said));
-    cells.push_back(std::to_string(strategy.statistics.sure.wrong));
+    const Ended& ended = strategy.statistics.ended;
+    cells.push_back(std::to_string(ended.runs));
+    cells.push_back(or_dash(ended.evaluations, 0));
+    cells.push_back(std::to_string(ended.wrong));
+    cells.push_back(ended.runs > 0 ? decimal(100 * ended.mean_regret, 2) + " %" : "-");
+    cells.push_back(ended.runs > 0 ? decimal(100 * ended.worst_regret, 1) + " %" : "-");
     cells.push_back(format_count(static_cast<std::uint64_t>(strategy.evaluations_per_s)));
     table.add_row(std::move(cells));
   }
@@ -75,6 +79,7 @@ std::string means_text(std::span<const ReplayedRecording> recordings) {
   for (const Quality& quality : strategies.front().statistics.qualities) {
     columns.push_back(">@" + std::to_string(quality.evaluations));
   }
+  columns.insert(columns.end(), {">ends", ">wrong"});
   Table table(columns);
   for (std::size_t i = 0; i < strategies.size(); ++i) {
     std::vector<std::string> cells = {strategies[i].name};
@@ -85,6 +90,14 @@ std::string means_text(std::span<const ReplayedRecording> recordings) {
       }
       cells.push_back(decimal(sum / static_cast<double>(recordings.size()), 3));
     }
+    std::size_t ended = 0;
+    std::size_t wrong = 0;
+    for (const ReplayedRecording& recording : recordings) {
+      ended += recording.strategies[i].statistics.ended.runs;
+      wrong += recording.strategies[i].statistics.ended.wrong;
+    }
+    cells.push_back(std::to_string(ended));
+    cells.push_back(std::to_string(wrong));
     table.add_row(std::move(cells));
   }
   return "Mean of " + std::to_string(recordings.size()) + "\n" + table.text("  ");
@@ -106,8 +119,12 @@ Json strategy_json(const ReplayedRecording::Strategy& strategy) {
                                         {"median", quality.median},
                                         {"q3", quality.q3}});
   }
-  json["sure"] = {{"said", strategy.statistics.sure.said},
-                  {"wrong", strategy.statistics.sure.wrong}};
+  const Ended& ended = strategy.statistics.ended;
+  json["ended"] = {{"seeds", ended.runs},
+                   {"evaluations", number_or_null(ended.evaluations)},
+                   {"wrong", ended.wrong},
+                   {"mean_regret", ended.mean_regret},
+                   {"worst_regret", ended.worst_regret}};
   for (const Effort& effort : strategy.statistics.efforts) {
     json["effort"].push_back({{"share", effort.share},
                               {"seeds", effort.reached},
@@ -126,9 +143,10 @@ std::string replay_text(std::span<const ReplayedRecording> recordings,
       (settings.in_flight == 0 ? "as many in flight as a run has, "
                                : std::to_string(settings.in_flight) + " in flight, ") +
       std::to_string(settings.compilers) + " compiler" + (settings.compilers == 1 ? "" : "s") +
-      "; medians of evaluations and seconds to a share;\nsure, wrong: how often a "
-      "strategy put the chance that something more than 1 % faster is left\n"
-      "at 10 % or less, and how often that was wrong\n\n";
+      "; medians of evaluations and seconds to a share;\nends, after: how many of the searches "
+      "would have ended by themselves, and after how many evaluations (median);\n"
+      "wrong: how many of those with something more than 1 % faster left; regret, worst: how much "
+      "slower than\nthe optimum they were, in the mean and at worst\n\n";
   for (const ReplayedRecording& recording : recordings) text += recording_text(recording) + "\n";
   if (recordings.size() > 1) text += means_text(recordings);
   return text;

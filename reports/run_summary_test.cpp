@@ -1,6 +1,7 @@
 #include "reports/run_summary.h"
 
 #include "reports/expectations.h"
+#include "reports/how_sure.h"
 #include "reports/kernel_table.h"
 #include "reports/why_best.h"
 
@@ -221,6 +222,7 @@ TEST(Summary, SaysThatThereAreTooManyToCountAndNotThatTheDefaultIsTheBestOfThem)
   std::string text = summary_text(space(), summary, gpu());
   EXPECT_THAT(text, HasSubstr("30 points, 20 valid, "));
   EXPECT_THAT(text, HasSubstr("the default is already the best"));
+  EXPECT_THAT(text, Not(HasSubstr("the best of all"))) << "most have no result";
   summary.problems[0].cartesian = UINT64_MAX;
   summary.problems[0].valid = std::nullopt;
   summary.problems[0].unfinished =
@@ -229,6 +231,34 @@ TEST(Summary, SaysThatThereAreTooManyToCountAndNotThatTheDefaultIsTheBestOfThem)
   EXPECT_THAT(text, HasSubstr("more than 1.8e19 points, too many valid ones to count, "));
   EXPECT_THAT(text, HasSubstr("nothing faster than the default was found"));
   EXPECT_THAT(text, Not(HasSubstr("already the best")));
+}
+
+TEST(Summary, SaysHowSureItIsOfTheBest) {
+  ProblemSummary some = problem();
+  some.valid = 1'789;
+  some.evaluated = 1'700;
+  some.known = 89;
+  EXPECT_EQ(how_sure(some), "the best of all 1,789");
+  some.unfinished = Unfinished{.chance_of_better = 0.04,
+                               .percent = 1,
+                               .by_itself = true,
+                               .evaluations = 214,
+                               .last_gain = 30};
+  EXPECT_EQ(how_sure(some),
+            "within 1 % of the best of this space with 95 % confidence, after 214 of 1,789");
+  some.bests.kernels.front().finals.noise_percent = 2.5;
+  EXPECT_THAT(how_sure(some), HasSubstr("within 2.5 % of the best")) << "no finer than the noise";
+  some.bests.kernels.front().finals.noise_percent = 0.1;
+  some.unfinished->by_itself = false;
+  some.unfinished->chance_of_better = 0.3;
+  EXPECT_EQ(how_sure(some),
+            "stopped after 214 of 1,789: the chance that something more than 1 % "
+            "faster is left is about 30 %");
+  some.unfinished->chance_of_better = std::nullopt;
+  EXPECT_EQ(how_sure(some), "");
+  some.unfinished->chance_of_better = 0.3;
+  some.valid = std::nullopt;
+  EXPECT_EQ(how_sure(some), "") << "nobody knows how many there are";
 }
 
 TEST(Summary, ShowsOfACompilersLogTheFirstError) {

@@ -2,6 +2,7 @@
 
 #include "db/json_forms.h"
 #include "reports/expectations.h"
+#include "reports/how_sure.h"
 #include "reports/one_for_all.h"
 #include "tuner/core/derived_tolerance.h"
 
@@ -46,10 +47,14 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
                                {"lost", std::move(lost)}};
   }
   if (problem.unfinished) {
-    entry["unfinished"] = {{"chance_of_better", problem.unfinished->chance_of_better},
+    const std::optional<double>& chance = problem.unfinished->chance_of_better;
+    entry["unfinished"] = {{"chance_of_better", chance ? Json(*chance) : Json(nullptr)},
+                           {"percent", problem.unfinished->percent},
+                           {"by_itself", problem.unfinished->by_itself},
                            {"evaluations", problem.unfinished->evaluations},
                            {"last_gain", problem.unfinished->last_gain}};
   }
+  if (const std::string sure = how_sure(problem); !sure.empty()) entry["how_sure"] = sure;
   const std::vector<Curve> predicted = curves(space, problem, device);
   if (!predicted.empty()) entry["expectations"] = curves_json(predicted);
   if (problem.transfers) {

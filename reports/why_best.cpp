@@ -1,5 +1,6 @@
 #include "reports/why_best.h"
 
+#include "reports/how_sure.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/core/occupancy.h"
@@ -220,12 +221,7 @@ std::string why_best(const Space& space, const ProblemSummary& problem, const De
     }
     text += "\n";
   }
-  if (problem.unfinished) {
-    text += "    chance that something more than 1 % faster is left: " +
-            decimal(100 * problem.unfinished->chance_of_better, 0) + " % (the last gain was " +
-            format_count(problem.unfinished->last_gain) + " of " +
-            format_count(problem.unfinished->evaluations) + " evaluations)\n";
-  }
+  if (const std::string sure = how_sure(problem); !sure.empty()) text += "    " + sure + "\n";
   if (const auto noise_percent = best.finals.noise_percent) {
     text += "    noise: measured twice in the finals, the best differs from itself by " +
             decimal(*noise_percent, 2) + " %\n";

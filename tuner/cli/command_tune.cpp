@@ -58,6 +58,18 @@ int check(const std::filesystem::path& file) {
   return 2;
 }
 
+/// Returns the number in the value of `--until`, with or without its sign.
+double parse_until(std::string text) {
+  constexpr double kMost = 100;
+  if (!text.empty() && text.back() == '%') text.pop_back();
+  double percent = 0;
+  if (!CLI::detail::lexical_cast(text, percent) || !(percent >= 0.1 && percent <= kMost)) {
+    throw CLI::ValidationError("--until: " + quote(text) +
+                               " is not a percentage from 0.1 to 100, like 1%");
+  }
+  return percent;
+}
+
 /// Returns the devices of an option like `--also-fits l4,h100`.
 std::vector<Device> also_fits_devices(const TuneOptions& options) {
   std::vector<Device> devices;
@@ -171,6 +183,18 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
                "Search without the results of other problems and devices");
   add_count(app, "--seed", options.tuning.seed, 0, UINT64_MAX,
             "Seed of the order and of the data [1]");
+  app.add_option_function<std::string>(
+         "--until",
+         [&options](const std::string& text) {
+           options.tuning.budget.until_percent = parse_until(text);
+         },
+         "Stop when it is 95 % sure that nothing more than this is faster, as in 2% [1%; with "
+         "another limit, that alone]")
+      ->type_name("PERCENT");
+  app.add_flag_callback(
+         "--exhaustive", [&options] { options.tuning.budget.until_percent = 0; },
+         "Evaluate all configurations, or as many as the limits allow")
+      ->excludes("--until");
   add_count(app, "--max-evaluations", options.tuning.budget.max_evaluations, 1, UINT64_MAX,
             "Stop after this many configurations [all]");
   add_number(app, "--max-time", options.tuning.budget.max_seconds, 0.001, 1e9,

@@ -30,6 +30,12 @@ bool waits_for_hosts(const Progress& progress) {
   return progress.waiting_for == "compiler" && !progress.compiling_hosts.empty();
 }
 
+/// Returns how sure it is that nothing is much faster: `77 % sure within 1 %`.
+std::string sure_text(const Progress& progress) {
+  return decimal(100 * (1 - *progress.chance_of_better), 0) + " % sure within " +
+         significant(progress.chance_percent, 2) + " %";
+}
+
 /// Prints text with terminal control sequences, unlike write_error().
 void draw(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
@@ -66,11 +72,16 @@ std::string progress_text(const Progress& progress, DeviceKind device, std::size
   }
   // The number of valid configurations is unknown until they have been counted.
   const bool is_counted = progress.valid > 0;
-  if (progress.phase != "search" || !is_counted) text += progress.phase + (is_counted ? " " : "");
+  if (progress.phase != "search" || !is_counted) text += progress.phase + ", ";
+  if (progress.best) {
+    text += "best " + format_time(progress.best->measurement.median_ms) + ", ";
+    if (progress.chance_of_better) text += sure_text(progress) + ", ";
+  }
+  text += progress.remaining_s ? format_duration(*progress.remaining_s) + " left"
+                               : format_duration(progress.elapsed_s);
   if (is_counted) {
-    text += std::to_string(progress.done);
-    if (progress.valid != UINT64_MAX) text += "/" + std::to_string(progress.valid);
-    text += " configurations";
+    text += ", " + std::to_string(progress.done);
+    if (progress.valid != UINT64_MAX) text += " of " + std::to_string(progress.valid);
   }
   if (progress.failed > 0) text += ", " + std::to_string(progress.failed) + " failed";
   if (progress.configurations_per_s > 0) {
@@ -83,11 +94,8 @@ std::string progress_text(const Progress& progress, DeviceKind device, std::size
   }
   const std::string hosts = hosts_text(progress);
   if (!hosts.empty()) text += ", " + hosts;
-  text += progress.remaining_s ? ", " + format_duration(*progress.remaining_s) + " left"
-                               : ", " + format_duration(progress.elapsed_s);
   if (progress.best) {
-    text += ", best " + format_time(progress.best->measurement.median_ms) + " " +
-            progress.best->kernel + " " + key(progress.best->configuration);
+    text += ", " + progress.best->kernel + " " + key(progress.best->configuration);
   }
   text = printable(text);
   if (text.size() > width) {

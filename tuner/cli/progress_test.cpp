@@ -26,7 +26,7 @@ Progress halfway() {
 
 TEST(ProgressText, SaysHowFarHowFastForWhatAndHowLong) {
   EXPECT_EQ(progress_text(halfway(), DeviceKind::gpu, 200),
-            "[1/2] 34/128 configurations, 2 failed, 12.3/s, waiting for compiler, 0:08 left");
+            "[1/2] 0:08 left, 34 of 128, 2 failed, 12.3/s, waiting for compiler");
 }
 
 TEST(ProgressText, CountsNothingBeforeItIsCounted) {
@@ -52,7 +52,7 @@ TEST(ProgressText, NamesTheHostsThatAreWaitedForAndThoseThatAreAway) {
   progress.waiting_for = "compiler";
   EXPECT_EQ(hosts_text(progress), "waiting for compiler on node1, node2, " + away);
   const std::string text = progress_text(progress, DeviceKind::gpu, 200);
-  EXPECT_THAT(text, HasSubstr(", waiting for compiler on node1, node2, " + away + ", "));
+  EXPECT_THAT(text, HasSubstr(", waiting for compiler on node1, node2, " + away));
 }
 
 TEST(ProgressText, SaysTheTimeThatHasPassedWhileNoEstimateIsHonest) {
@@ -71,6 +71,9 @@ TEST(ProgressText, ShowsTheBestSoFarAndFitsTheTerminal) {
   best.measurement.median_ms = 0.5;
   progress.best = best;
   EXPECT_THAT(progress_text(progress, DeviceKind::gpu, 200), HasSubstr("tiled TILE=32"));
+  progress.chance_of_better = 0.23;
+  EXPECT_EQ(progress_text(progress, DeviceKind::gpu, 80),
+            "[1/2] best 500.0 us, 77 % sure within 1 %, 0:08 left, 34 of 128, 2 failed, 12...");
   for (std::size_t width = 0; width < 120; ++width) {
     EXPECT_LE(progress_text(progress, DeviceKind::gpu, width).size(), width);
   }

@@ -219,6 +219,16 @@ double GaussianProcess::expected_improvement(std::size_t candidate, double best,
   return deviation * (ahead * below + density);
 }
 
+double GaussianProcess::probability_below(std::size_t candidate, double level) const {
+  const Block& block = blocks_[candidate / kLanes];
+  const std::size_t lane = candidate % kLanes;
+  const double unexplained =
+      std::max(kLeastVariance, 1.0 - static_cast<double>(block.explained[lane])) + noise_;
+  const double ahead =
+      (level - mean_ - static_cast<double>(block.mean[lane])) / std::sqrt(unexplained * variance_);
+  return 0.5 * std::erfc(-ahead / std::numbers::sqrt2);
+}
+
 double GaussianProcess::correlation(std::span<const float> one,
                                     std::span<const float> other) const {
   return covariance(squared_distance(one, other, inverse_lengths_));

@@ -37,6 +37,10 @@ class GaussianProcess {
   /// above `best` counts as 0. If that is at most `least`, may return 0 instead, in less time.
   double expected_improvement(std::size_t candidate, double best, double least) const;
 
+  /// Returns the probability that a measurement at a candidate, its noise included, is below
+  /// `level`.
+  double probability_below(std::size_t candidate, double level) const;
+
   /// Returns the correlation of the values at two places, from 0 to 1.
   double correlation(std::span<const float> one, std::span<const float> other) const;
 

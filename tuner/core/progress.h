@@ -29,6 +29,9 @@ struct Progress {
   std::vector<std::string> compiling_hosts = {};  ///< Other hosts on which something is compiled.
   std::vector<std::string> hosts_away = {};       ///< Other hosts that are lost for now.
   double elapsed_s = 0;
+  /// Chance that something more than `chance_percent` faster is left; nullopt where it is not known.
+  std::optional<double> chance_of_better = std::nullopt;
+  double chance_percent = 1;
   /// Remaining time of the search; nullopt until it can be estimated honestly.
   std::optional<double> remaining_s;
 };

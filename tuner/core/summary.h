@@ -37,7 +37,10 @@ std::string to_text(const DefaultInDoubt& doubt);
 
 /// A search that ended before everything was evaluated.
 struct Unfinished {
-  double chance_of_better = 0;    ///< Probability that something more than 1 % faster is left.
+  /// Probability that something more than `percent` faster is left; nullopt: nothing is known.
+  std::optional<double> chance_of_better;
+  double percent = 1;             ///< How much faster counts as better.
+  bool by_itself = false;         ///< Whether it ended because that probability was small.
   std::uint64_t evaluations = 0;  ///< Evaluations, including known results.
   std::uint64_t last_gain = 0;    ///< Number of the last one that gained more than 1 %.
 

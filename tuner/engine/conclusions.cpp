@@ -1,8 +1,6 @@
 #include "tuner/engine/conclusions.h"
 
 #include "tuner/core/text.h"
-#include "tuner/search/chance_of_better.h"
-#include "tuner/search/strategy.h"
 
 #include <algorithm>
 #include <map>
@@ -19,18 +17,8 @@ bool has_all(const ProblemState& state) {
 }  // namespace
 
 std::optional<Unfinished> unfinished(const Tuning& tuning, const ProblemState& state) {
-  if (!tuning.request.only.empty() || has_all(state)) {
-    return std::nullopt;
-  }
-  ChanceOfBetter chance;
-  for (const Entry& entry : state.entries) chance.tell(entry.result.time_ms());
-  const bool learns = strategy_info(tuning.request.options.strategy).learns;
-  const std::optional<double> better =
-      chance.after(state.summary.valid.value_or(UINT64_MAX), learns);
-  if (!better) return std::nullopt;
-  return Unfinished{.chance_of_better = *better,
-                    .evaluations = chance.evaluations(),
-                    .last_gain = chance.last_gain()};
+  if (!tuning.request.only.empty() || has_all(state)) return std::nullopt;
+  return state.missed;
 }
 
 StaticRejects would_be_lost(const ProblemState& state) {

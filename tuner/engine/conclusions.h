@@ -11,8 +11,8 @@
 
 namespace smemtune {
 
-/// Estimates what the search may have missed; nullopt where it evaluated everything, timed nothing,
-/// or was told what to evaluate. REQUIRES: entries are in the order told.
+/// Returns what the search may have missed; nullopt where it evaluated everything, timed nothing, or
+/// was told what to evaluate.
 std::optional<Unfinished> unfinished(const Tuning& tuning, const ProblemState& state);
 
 /// Returns which of the fastest 1 % static rejects would have kept from being timed.

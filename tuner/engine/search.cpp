@@ -8,6 +8,7 @@
 #include "tuner/engine/progress_meter.h"
 #include "tuner/engine/seen_times.h"
 #include "tuner/engine/too_fast.h"
+#include "tuner/search/chance_follower.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,12 +23,25 @@ namespace smemtune {
 
 namespace {
 
+bool learns(const Tuning& tuning) {
+  return tuning.log != nullptr && tuning.request.only.empty() &&
+         strategy_info(tuning.request.options.strategy).learns;
+}
+
+/// Returns how much faster, in percent, something must probably not be for the search to end by
+/// itself; 0 where it does not. A curve that a space predicts needs all of its points.
+double until_percent(const Tuning& tuning, const ProblemState& state) {
+  const auto predicts = [](const KernelOnProblems& kernel) {
+    return kernel.kernel().expect.has_value();
+  };
+  if (!learns(tuning) || std::ranges::any_of(state.kernels, predicts)) return 0;
+  return tuning.request.options.budget.until();
+}
+
 std::size_t window(const Tuning& tuning, const ProblemState& state) {
   const TuningOptions& options = tuning.request.options;
   if (options.window > 0) return options.window;
-  const bool learns = tuning.log != nullptr && tuning.request.only.empty() &&
-                      strategy_info(options.strategy).learns;
-  return in_flight(learns, tuning.pool.compilers(), state.devices.size());
+  return in_flight(learns(tuning), tuning.pool.compilers(), state.devices.size());
 }
 
 constexpr std::string_view kBlind = "random";
@@ -143,7 +157,9 @@ class Search {
         begin_s_(tuning.elapsed_s()),
         begin_device_s_(device_s(tuning, state)),
         times_(state.kernels.size()),
-        feed_(tuning, state, times_) {}
+        feed_(tuning, state, times_),
+        until_percent_(until_percent(tuning, state)),
+        chance_(*strategy_, state.summary.valid, learns(tuning), 1 + better_percent() / 100) {}
 
   void run() {
     for (;;) {
@@ -168,7 +184,7 @@ class Search {
   // same order whatever the workers do.
   void ask_and_tell() {
     for (;;) {
-      while (!no_more_ && in_flight_.size() < window_) ask();
+      while (!no_more_ && !is_sure_ && in_flight_.size() < window_) ask();
       if (in_flight_.empty() || !in_flight_.front().has_result()) return;
       if (in_flight_.front().state != InFlight::State::saved) save();
       tell(in_flight_.front());
@@ -258,6 +274,7 @@ class Search {
       again.push_back(std::move(entry));
       return true;
     });
+    begun_again_ = true;
     for (const Entry& entry : again) {
       --state_.progress.done;
       if (entry.origin == Entry::Origin::log) {
@@ -304,8 +321,29 @@ class Search {
 
   void tell(InFlight& pending) {
     strategy_->tell(pending.candidate, pending.result);
+    if (!begun_again_) note_missed(pending.result);
     times_[pending.candidate.kernel].tell(pending.result, pending.hopeless);
     keep(pending);
+  }
+
+  double better_percent() const { return until_percent_ > 0 ? until_percent_ : 1; }
+
+  /// Estimates what the search may have missed so far, and ends it when that is unlikely enough.
+  void note_missed(const Result& result) {
+    constexpr std::uint64_t kLeast = 64;  // Smaller spaces are evaluated as a whole.
+    chance_.tell(result.time_ms());
+    const LastGain& gains = chance_.last_gain();
+    if (gains.last_gain() == 0) return;
+    const std::optional<double> chance = chance_.now();
+    is_sure_ =
+        until_percent_ > 0 && gains.evaluations() >= kLeast && chance && *chance < kSureChance;
+    state_.missed = Unfinished{.chance_of_better = chance,
+                               .percent = better_percent(),
+                               .by_itself = is_sure_ && !no_more_,
+                               .evaluations = gains.evaluations(),
+                               .last_gain = gains.last_gain()};
+    state_.progress.chance_of_better = chance;
+    state_.progress.chance_percent = better_percent();
   }
 
   void keep(InFlight& pending) {
@@ -514,7 +552,8 @@ class Search {
     const std::uint64_t valid_left = progress.valid - std::min(progress.valid, progress.done);
     const std::uint64_t budget_left =
         budget_.evaluations - std::min(budget_.evaluations, state_.summary.evaluated);
-    progress.remaining_s = meter_.remaining_s(now_s, std::min(valid_left, budget_left));
+    progress.remaining_s =
+        meter_.remaining_s(now_s, std::min({valid_left, budget_left, left_until_sure()}));
     if (progress.remaining_s && budget_.until_s > 0) {
       progress.remaining_s =
           std::min(*progress.remaining_s, std::max(0.0, budget_.until_s - now_s));
@@ -528,6 +567,16 @@ class Search {
     }
     progress.waiting_for = waiting_for();
     show_progress(tuning_, state_, preparing() ? "prepare" : "search");
+  }
+
+  /// Returns how many evaluations are left until the search ends by itself if it finds nothing
+  /// better; UINT64_MAX where it does not.
+  std::uint64_t left_until_sure() const {
+    if (!(until_percent_ > 0) || !chance_.now()) return UINT64_MAX;
+    const std::uint64_t done = chance_.last_gain().evaluations();
+    const double least = evaluations_until(*chance_.now(), kSureChance, done);
+    constexpr double kMany = 1e18;
+    return least < kMany ? static_cast<std::uint64_t>(least) - done : UINT64_MAX;
   }
 
   std::string waiting_for() const {
@@ -553,12 +602,16 @@ class Search {
   std::vector<InFlight*> unsaved_;                          ///< Done, but not in the log yet.
   std::vector<SeenTimes> times_;                            ///< One for each kernel.
   DeviceFeed feed_;
+  double until_percent_;
+  ChanceFollower chance_;
   ProgressMeter meter_;
   std::uint64_t last_place_ = 0;
   std::size_t undone_ = 0;  ///< In flight and without a result.
   std::uint64_t begun_ = 0;
   int asked_again_ = 0;
   bool no_more_ = false;
+  bool is_sure_ = false;  ///< Whether it is unlikely enough that something better is left.
+  bool begun_again_ = false;
 };
 
 }  // namespace

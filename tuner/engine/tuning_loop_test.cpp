@@ -76,7 +76,59 @@ TEST(TuningLoop, SaysThatThereAreTooManyToCountAndNotThatAllWereEvaluated) {
   EXPECT_EQ(problem.valid, std::nullopt);
   EXPECT_EQ(problem.evaluated, 20u);
   ASSERT_TRUE(problem.unfinished);
-  EXPECT_NEAR(problem.unfinished->chance_of_better, 1, 1e-6);
+  EXPECT_EQ(problem.unfinished->chance_of_better, std::nullopt) << "nothing is known of it";
+}
+
+/// A space of 1,025 configurations whose best is found soon.
+FakeSpace large_space() {
+  FakeSpace fake;
+  fake.give_items(128);
+  fake.kernel("tiled").parameters.front().values = {1, 2, 4, 8, 16, 32, 64, 128};
+  return fake;
+}
+
+TEST(TuningLoop, EndsByItselfWhenItIsSureAndAgainAtTheSamePlace) {
+  const FakeSpace fake = large_space();
+  FakeRun run(fake);
+  run.request.options.cold = true;
+  const ProblemSummary first = run.run().problems.front();
+  ASSERT_TRUE(first.unfinished);
+  EXPECT_TRUE(first.unfinished->by_itself);
+  EXPECT_LT(*first.unfinished->chance_of_better, 0.05);
+  EXPECT_LT(first.evaluated, *first.valid);
+  const ProblemSummary again = run.run().problems.front();
+  EXPECT_EQ(again.evaluated, 0u);
+  EXPECT_EQ(again.known, first.evaluated);
+  EXPECT_EQ(again.unfinished, first.unfinished);
+}
+
+TEST(TuningLoop, EvaluatesAllWhenAskedToOrWhenNothingWorks) {
+  FakeSpace fake = large_space();
+  {
+    FakeRun run(fake);
+    run.request.options.budget.until_percent = 0;
+    const ProblemSummary all = run.run().problems.front();
+    EXPECT_EQ(all.evaluated, *all.valid);
+    EXPECT_FALSE(all.unfinished);
+  }
+  fake.kernel("tiled").parameters.front().values = {1};
+  fake.kernel("tiled").default_configuration["TILE"] = std::int64_t{1};
+  fake.add("tiled", "fault nan in run");
+  FakeRun run(fake);
+  run.request.kernels = {&fake.kernel("tiled")};
+  const ProblemSummary none = run.run().problems.front();
+  EXPECT_EQ(none.evaluated, *none.valid);
+  EXPECT_EQ(none.best(), nullptr);
+}
+
+TEST(TuningLoop, LeavesItToAnotherLimitWhetherItEndsByItself) {
+  const FakeSpace fake = large_space();
+  FakeRun run(fake);
+  run.request.options.budget.max_evaluations = 20;
+  const ProblemSummary problem = run.run().problems.front();
+  ASSERT_TRUE(problem.unfinished);
+  EXPECT_FALSE(problem.unfinished->by_itself);
+  EXPECT_GT(*problem.unfinished->chance_of_better, 0.05);
 }
 
 TEST(TuningLoop, FillsInWhatIsKnownOfAResult) {

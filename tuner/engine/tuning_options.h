@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace smemtune {
@@ -13,6 +14,16 @@ struct Budget {
   std::uint64_t max_evaluations = UINT64_MAX;  ///< Configurations compiled or measured in this run.
   double max_seconds = 0;                      ///< 0: no limit.
   double max_device_seconds = 0;               ///< Busy time of all devices together; 0: no limit.
+  /// Ends a search that learns when the chance that something more than this many percent faster
+  /// is left is below 5 %; 0: never. Nullopt: 1 where there is no other limit.
+  std::optional<double> until_percent = std::nullopt;
+
+  /// Returns the percentage that is in force, 0 where none is.
+  double until() const {
+    const bool is_limited =
+        max_evaluations != UINT64_MAX || max_seconds > 0 || max_device_seconds > 0;
+    return until_percent.value_or(is_limited ? 0 : 1);
+  }
 };
 
 struct TuningOptions {

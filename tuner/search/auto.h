@@ -29,6 +29,9 @@ class Auto final : public KernelSearch {
 
   std::optional<ConfigurationIndex> ask() override;
   void tell(ConfigurationIndex configuration, std::optional<double> time_ms) override;
+  std::optional<double> expected_below(double time_ms) override {
+    return likely_better_.expected_below(time_ms);
+  }
   void tell_registers(ConfigurationIndex configuration, int registers) override;
 
  private:

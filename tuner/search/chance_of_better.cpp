@@ -1,30 +1,54 @@
 #include "tuner/search/chance_of_better.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace smemtune {
 
 namespace {
 
-constexpr double kBegin = 10;
-constexpr double kHidden = 0.2;
+// See chance_of_better().
+constexpr double kLogOdds = 7.43;
+constexpr double kExpectedPower = 0.4;
+constexpr double kEvaluationsPower = 1.6;
+constexpr double kLeastExpected = 1e-3;  // A model that is surer than this is not believed.
+
+constexpr double kHidden = 0.02;
+
+double untried_share(std::uint64_t all, std::uint64_t evaluated) {
+  if (evaluated >= all) return 0;
+  return 1 - static_cast<double>(evaluated) / static_cast<double>(all);
+}
 
 }  // namespace
 
-void ChanceOfBetter::tell(std::optional<double> time_ms) {
+double chance_of_better(const SearchedSoFar& searched) {
+  const double untried = untried_share(searched.all, searched.evaluated);
+  if (!(untried > 0)) return 0;
+  const double expected = std::clamp(searched.expected.value_or(1), kLeastExpected, 1.0);
+  const double evaluated = static_cast<double>(std::max<std::uint64_t>(1, searched.evaluated));
+  const double odds = std::exp(kLogOdds + kExpectedPower * std::log(expected) -
+                               kEvaluationsPower * std::log(evaluated));
+  return untried * odds / (1 + odds);
+}
+
+double chance_of_all(double nothing_better, std::uint64_t all, std::uint64_t evaluated) {
+  return 1 - nothing_better * (1 - kHidden * untried_share(all, evaluated));
+}
+
+double evaluations_until(double chance, double least, std::uint64_t evaluated) {
+  const auto odds = [](double of) { return std::max(1e-9, of - kHidden) / (1 - of); };
+  if (!(chance > least)) return static_cast<double>(evaluated);
+  if (chance >= 1) return HUGE_VAL;
+  return static_cast<double>(evaluated) *
+         std::pow(odds(chance) / odds(least), 1 / kEvaluationsPower);
+}
+
+void LastGain::tell(std::optional<double> time_ms) {
   ++evaluations_;
   if (!time_ms || (last_gain_ > 0 && *time_ms * kGain >= best_ms_)) return;
   best_ms_ = *time_ms;
   last_gain_ = evaluations_;
-}
-
-std::optional<double> ChanceOfBetter::after(std::uint64_t all, bool learns) const {
-  if (last_gain_ == 0) return std::nullopt;
-  const auto n = static_cast<double>(evaluations_);
-  const double unseen = std::max(0.0, 1 - n / static_cast<double>(all));
-  if (!learns) return unseen;
-  const double goes_on = std::min(1.0, (static_cast<double>(last_gain_) + kBegin) / n);
-  return unseen * (kHidden + (1 - kHidden) * goes_on);
 }
 
 }  // namespace smemtune

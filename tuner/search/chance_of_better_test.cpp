@@ -1,5 +1,6 @@
 #include "tuner/search/chance_of_better.h"
 
+#include "tuner/search/chance_follower.h"
 #include "tuner/search/replay.h"
 
 #include <gtest/gtest.h>
@@ -10,26 +11,82 @@
 namespace smemtune {
 namespace {
 
-TEST(ChanceOfBetter, OfBlindSearchIsWhatWasNotLookedAt) {
-  ChanceOfBetter chance;
-  EXPECT_EQ(chance.after(100, false), std::nullopt);
-  chance.tell(std::nullopt);
-  EXPECT_EQ(chance.after(100, false), std::nullopt);
-  for (int i = 0; i < 24; ++i) chance.tell(1);
-  EXPECT_EQ(chance.last_gain(), 2u);
-  EXPECT_DOUBLE_EQ(*chance.after(100, false), 0.75);
-  EXPECT_DOUBLE_EQ(*chance.after(25, false), 0);
+TEST(ChanceOfBetter, FallsWithEvaluationsAndWithWhatTheModelExpects) {
+  const SearchedSoFar unknown = {.all = 10'000, .evaluated = 200};
+  EXPECT_GT(chance_of_better(unknown), 0.1) << "no model knows of anything";
+  EXPECT_GT(chance_of_better(unknown),
+            chance_of_better({.all = 10'000, .evaluated = 200, .expected = 0.01}));
+  EXPECT_GT(chance_of_better({.all = 10'000, .evaluated = 100, .expected = 0.01}),
+            chance_of_better({.all = 10'000, .evaluated = 200, .expected = 0.01}));
+  EXPECT_EQ(chance_of_better({.all = 10'000, .evaluated = 200, .expected = 4'000}),
+            chance_of_better(unknown));
+  EXPECT_EQ(chance_of_better({.all = 200, .evaluated = 200}), 0) << "nothing is left";
 }
 
-TEST(ChanceOfBetter, FallsWhileNothingBetterIsFound) {
-  ChanceOfBetter chance;
-  for (int i = 0; i < 20; ++i) chance.tell(2);
-  for (int i = 0; i < 100; ++i) chance.tell(1.985);
-  EXPECT_EQ(chance.last_gain(), 1u) << "less than one per cent is none";
-  EXPECT_NEAR(*chance.after(1'000'000, true), 0.2 + 0.8 * 11 / 120, 1e-4);
-  chance.tell(1.9);
-  EXPECT_EQ(chance.last_gain(), 121u);
-  EXPECT_NEAR(*chance.after(1'000'000, true), 1, 1e-3);
+TEST(ChanceOfBetter, OfSeveralKernelsKeepsAPartForWhatIsHidden) {
+  EXPECT_DOUBLE_EQ(chance_of_all(1, 100, 100), 0);
+  EXPECT_NEAR(chance_of_all(1, 100, 50), 0.01, 1e-12);
+  EXPECT_NEAR(chance_of_all(0.9 * 0.8, 1'000'000, 1), 1 - 0.72 * 0.98, 1e-6);
+}
+
+TEST(ChanceOfBetter, IsForetoldToFallAsItDoes) {
+  EXPECT_EQ(evaluations_until(0.04, 0.05, 300), 300);
+  constexpr std::uint64_t kAll = 1'000'000'000;
+  const auto after = [](std::uint64_t evaluated) {
+    return chance_of_all(1 - chance_of_better({.all = kAll, .evaluated = evaluated}), kAll,
+                         evaluated);
+  };
+  const auto foretold = static_cast<std::uint64_t>(evaluations_until(after(300), kSureChance, 300));
+  EXPECT_NEAR(after(foretold), kSureChance, 0.005);
+}
+
+TEST(LastGain, IsTheLastOfMoreThanOnePercent) {
+  LastGain gains;
+  gains.tell(std::nullopt);
+  EXPECT_EQ(gains.last_gain(), 0u);
+  for (int i = 0; i < 20; ++i) gains.tell(2);
+  for (int i = 0; i < 100; ++i) gains.tell(1.985);
+  EXPECT_EQ(gains.last_gain(), 2u) << "less than one per cent is none";
+  gains.tell(1.9);
+  EXPECT_EQ(gains.last_gain(), 122u);
+  EXPECT_EQ(gains.evaluations(), 122u);
+}
+
+/// Counts how often it is asked.
+class Asked final : public Strategy {
+ public:
+  std::optional<Candidate> ask() override { return std::nullopt; }
+  void tell(const Candidate&, const Result&) override {}
+  std::optional<double> chance_of_better(double) override { return 1.0 / ++asked; }
+  int asked = 0;
+};
+
+TEST(ChanceFollower, SaysOfBlindSearchWhatWasNotLookedAt) {
+  Asked strategy;
+  ChanceFollower chance(strategy, 100, false);
+  chance.tell(std::nullopt);
+  EXPECT_EQ(chance.now(), std::nullopt) << "nothing was timed";
+  for (int i = 0; i < 24; ++i) chance.tell(1);
+  EXPECT_DOUBLE_EQ(*chance.now(), 0.75);
+  EXPECT_EQ(strategy.asked, 0);
+}
+
+TEST(ChanceFollower, AsksAStrategyThatLearnsAfterEveryFourthResult) {
+  Asked strategy;
+  ChanceFollower chance(strategy, 12, true);
+  for (int i = 0; i < 11; ++i) chance.tell(1);
+  EXPECT_EQ(strategy.asked, 2);
+  EXPECT_DOUBLE_EQ(*chance.now(), 0.5);
+  chance.tell(1);
+  EXPECT_DOUBLE_EQ(*chance.now(), 0) << "all were evaluated";
+}
+
+TEST(ChanceFollower, KnowsNothingOfASpaceThatIsNotCounted) {
+  Asked strategy;
+  ChanceFollower chance(strategy, std::nullopt, true);
+  for (int i = 0; i < 100; ++i) chance.tell(1);
+  EXPECT_EQ(chance.now(), std::nullopt);
+  EXPECT_EQ(chance.last_gain().last_gain(), 1u);
 }
 
 /// Returns 2,058 configurations whose times depend on their parameters in a rugged way.
@@ -59,35 +116,35 @@ RecordedKernel rugged_kernel(std::uint64_t seed) {
   return kernel;
 }
 
-TEST(ChanceOfBetter, HoldsWhereSearchesAreReplayed) {
-  for (const std::string strategy : {"random", "forest"}) {
-    std::size_t runs = 0;
-    std::size_t better = 0;
-    double said = 0;
-    std::size_t sure = 0;
-    std::size_t wrong = 0;
-    const bool is_slow = strategy == "forest";
-    const std::uint64_t seeds = is_slow ? 3 : 12;
-    const std::uint64_t evaluations = is_slow ? 100 : 2000;
-    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-      const RecordedKernel kernel = rugged_kernel(seed % 6);
-      const auto told =
-          replay(kernel, {.strategy = strategy, .seed = seed, .evaluations = evaluations});
-      for (const std::size_t n : {50u, 100u, 200u, 300u, 2000u}) {
-        if (n > told.size()) continue;
-        const bool is_better_left = told[n - 1].share * 1.01 < 1;
-        ++runs;
-        if (is_better_left) ++better;
-        said += told[n - 1].chance;
-        if (told[n - 1].chance > 0.1) continue;
-        ++sure;
-        if (is_better_left) ++wrong;
-      }
-    }
-    EXPECT_TRUE(sure > 0 || is_slow) << "it looks at most of the space";
-    EXPECT_LE(static_cast<double>(better), said + 0.1 * static_cast<double>(runs)) << strategy;
-    EXPECT_LE(static_cast<double>(wrong), 1 + 0.15 * static_cast<double>(sure)) << strategy;
+/// Returns the numbers of searches that would have ended by themselves, and of those that were
+/// wrong.
+ReplayStatistics::Ended ended(std::uint64_t seeds, const auto& kernel_of) {
+  std::vector<std::vector<Replayed>> runs;
+  std::optional<RecordedKernel> kernel;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    kernel = kernel_of(seed);
+    runs.push_back(replay(*kernel, {.strategy = "auto", .seed = seed, .evaluations = 700}));
   }
+  return summarize_replays(runs, 700).ended;
+}
+
+TEST(ChanceOfBetter, HoldsWhereSearchesAreReplayed) {
+  const auto rugged = ended(10, rugged_kernel);
+  EXPECT_GE(rugged.runs, 5u) << "it ends";
+  EXPECT_LE(rugged.wrong, 1u);
+}
+
+TEST(ChanceOfBetter, DoesNotEndASearchBeforeItHasLookedForANeedle) {
+  const auto needle = [](std::uint64_t seed) {
+    RecordedKernel kernel = rugged_kernel(seed);
+    for (RecordedKernel::Answer& answer : kernel.answers) {
+      if (answer.time_ms) answer.time_ms = 1 + 0.001 * *answer.time_ms;
+    }
+    kernel.answers[kernel.answers.size() / 3].time_ms = 0.5;
+    return kernel;
+  };
+  const auto hidden = ended(4, needle);
+  EXPECT_TRUE(!hidden.evaluations || *hidden.evaluations >= 100);
 }
 
 }  // namespace

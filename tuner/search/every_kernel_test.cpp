@@ -136,5 +136,24 @@ TEST_F(EveryKernelTest, CanBeAskedFarAheadOfBeingTold) {
   EXPECT_EQ(3'000u, asked.size());
 }
 
+TEST_F(EveryKernelTest, LeavesAKernelThatCannotWinWhileAnotherHasSomethingUntried) {
+  EveryKernel strategy = of_three(1);
+  std::array<std::size_t, 3> counts{};
+  for (std::size_t i = 0; i < 1'000; ++i) {
+    const auto asked = strategy.ask();
+    ASSERT_TRUE(asked);
+    ++counts[asked->kernel];
+    const double ahead = asked->kernel == 0 ? 1 : 1e6;
+    strategy.tell(*asked, timed(ahead + 0.01 * static_cast<double>(i % 7)));
+    if (i % 4 == 3) {
+      EXPECT_TRUE(strategy.chance_of_better(1.01));
+    }
+  }
+  EXPECT_GT(counts[0], 950u);
+  EXPECT_GE(counts[1], 8u);
+  const auto rest = search(strategy, 5'000, [](const Candidate&) { return timed(1e6); });
+  EXPECT_EQ(rest.size(), 2'000u) << "it is evaluated when nothing else is left";
+}
+
 }  // namespace
 }  // namespace smemtune

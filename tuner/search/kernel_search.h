@@ -18,6 +18,10 @@ class KernelSearch {
   /// for.
   virtual void tell(ConfigurationIndex configuration, std::optional<double> time_ms) = 0;
 
+  /// Returns how many untried configurations are expected to take less than `time_ms`, by a model of
+  /// the times; nullopt where there is none yet.
+  virtual std::optional<double> expected_below(double /*time_ms*/) { return std::nullopt; }
+
   /// Records the most registers per thread that a configuration's launches took when compiled.
   virtual void tell_registers(ConfigurationIndex /*configuration*/, int /*registers*/) {}
 };

@@ -21,12 +21,32 @@ constexpr std::size_t kBeside = 5;              // The best whose neighbors are 
 }  // namespace
 
 std::optional<ConfigurationIndex> LikelyBetter::ask() {
-  if (told_.size() < kFirstLearnt + fast_elsewhere_ || timed_ < kLeastTimed) return std::nullopt;
-  if (untried_.is_mostly_taken()) return std::nullopt;
+  if (!can_learn()) return std::nullopt;
   learn();
   const std::optional<ConfigurationIndex> found = most_promising();
   if (found) untried_.take(*found);
   return found;
+}
+
+std::optional<double> LikelyBetter::expected_below(double time_ms) {
+  if (!can_learn() || !untried_.space().is_listed()) return std::nullopt;
+  learn();
+  const double level = value(time_ms);
+  double sum = 0;
+  std::size_t untried = 0;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    if (!untried_.contains(candidates_[i])) continue;
+    sum += process_.probability_below(i, level);
+    ++untried;
+  }
+  if (untried == 0) return std::nullopt;
+  const std::uint64_t left = untried_.space().size() - untried_.taken();
+  return sum * static_cast<double>(left) / static_cast<double>(untried);
+}
+
+bool LikelyBetter::can_learn() const {
+  return told_.size() >= kFirstLearnt + fast_elsewhere_ && timed_ >= kLeastTimed &&
+         !untried_.is_mostly_taken();
 }
 
 void LikelyBetter::tell(ConfigurationIndex configuration, std::optional<double> time_ms) {

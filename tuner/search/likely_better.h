@@ -26,6 +26,8 @@ class LikelyBetter final : public KernelSearch {
   std::optional<ConfigurationIndex> ask() override;
   void tell(ConfigurationIndex configuration, std::optional<double> time_ms) override;
 
+  std::optional<double> expected_below(double time_ms) override;
+
   /// Records that another search has asked for a configuration: similar ones are avoided until its
   /// result is told.
   void note_asked(ConfigurationIndex configuration) { asked_.push_back(configuration); }
@@ -45,6 +47,7 @@ class LikelyBetter final : public KernelSearch {
   double value(std::optional<double> time_ms) const;
   void learn();
   void fit();
+  bool can_learn() const;
   bool all_are_candidates() const;
   void set_candidates();
   std::optional<ConfigurationIndex> most_promising() const;

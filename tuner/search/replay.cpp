@@ -1,7 +1,7 @@
 #include "tuner/search/replay.h"
 
 #include "tuner/core/measurement.h"
-#include "tuner/search/chance_of_better.h"
+#include "tuner/search/chance_follower.h"
 #include "tuner/search/strategy.h"
 
 #include <algorithm>
@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::uint64_t kMilestones[] = {20, 50, 100, 200, 500};
 constexpr double kShares[] = {0.95, 0.99};
-
-constexpr double kSureChance = 0.1;
 
 /// Compilers and a device that take as long as was recorded.
 class Workers {
@@ -105,19 +103,23 @@ ReplayStatistics::Effort effort(std::span<const std::vector<Replayed>> runs, dou
   return effort;
 }
 
-ReplayStatistics::Sure sure(std::span<const std::vector<Replayed>> runs,
-                            const std::vector<ReplayStatistics::Quality>& qualities) {
-  ReplayStatistics::Sure sure;
+ReplayStatistics::Ended ended(std::span<const std::vector<Replayed>> runs) {
+  ReplayStatistics::Ended ended;
+  std::vector<double> evaluations;
   for (const std::vector<Replayed>& run : runs) {
-    for (const ReplayStatistics::Quality& quality : qualities) {
-      if (quality.evaluations > run.size()) continue;
-      const Replayed& last = run[quality.evaluations - 1];
-      if (last.chance > kSureChance) continue;
-      ++sure.said;
-      if (last.share * ChanceOfBetter::kGain < 1) ++sure.wrong;
-    }
+    const auto end =
+        std::ranges::find_if(run, [](const Replayed& one) { return one.chance < kSureChance; });
+    if (end == run.end()) continue;
+    evaluations.push_back(static_cast<double>(end - run.begin() + 1));
+    if (end->share * LastGain::kGain < 1) ++ended.wrong;
+    ended.mean_regret += 1 / end->share - 1;
+    ended.worst_regret = std::max(ended.worst_regret, 1 / end->share - 1);
   }
-  return sure;
+  ended.runs = evaluations.size();
+  if (evaluations.empty()) return ended;
+  ended.mean_regret /= static_cast<double>(ended.runs);
+  ended.evaluations = quantile(evaluations, 0.5);
+  return ended;
 }
 
 }  // namespace
@@ -144,7 +146,7 @@ std::vector<Replayed> replay(const RecordedKernel& kernel, const ReplayOptions& 
   const bool learns = strategy_info(options.strategy).learns;
   const std::size_t most_in_flight =
       options.in_flight > 0 ? options.in_flight : in_flight(learns, options.compilers, 1);
-  ChanceOfBetter chance;
+  ChanceFollower chance(*strategy, kernel.space.size(), learns);
   std::vector<Replayed> told;
   Result result;
   std::optional<double> best_ms;
@@ -171,7 +173,7 @@ std::vector<Replayed> replay(const RecordedKernel& kernel, const ReplayOptions& 
     chance.tell(answer.time_ms);
     told.push_back({.configuration = candidate.configuration,
                     .share = best_ms ? optimum_ms / *best_ms : 0,
-                    .chance = chance.after(kernel.space.size(), learns).value_or(1),
+                    .chance = chance.now().value_or(1),
                     .done_s = done_s});
   }
 }
@@ -183,7 +185,7 @@ ReplayStatistics summarize_replays(std::span<const std::vector<Replayed>> runs,
     if (milestone < evaluations) statistics.qualities.push_back(quality(runs, milestone));
   }
   statistics.qualities.push_back(quality(runs, evaluations));
-  statistics.sure = sure(runs, statistics.qualities);
+  statistics.ended = ended(runs);
   for (const double share : kShares) statistics.efforts.push_back(effort(runs, share));
   return statistics;
 }

@@ -76,15 +76,16 @@ struct ReplayStatistics {
     std::optional<double> evaluations = {};
     std::optional<double> seconds = {};
   };
-  /// Over all runs and numbers of evaluations in `qualities`: how often the chance of something
-  /// better was estimated at 10 % or less, and how often there was then something more than 1 %
-  /// faster.
-  struct Sure {
-    std::size_t said = 0;
-    std::size_t wrong = 0;
+  /// What came of the runs that would have ended by themselves (kSureChance), where they would.
+  struct Ended {
+    std::size_t runs = 0;
+    std::size_t wrong = 0;  ///< Those where something more than 1 % faster was left.
+    std::optional<double> evaluations = {};  ///< Their median.
+    double mean_regret = 0;                  ///< How much slower than the optimum, as a share...
+    double worst_regret = 0;                 ///< ... in the mean and at worst.
   };
   std::size_t seeds = 0;
-  Sure sure = {};
+  Ended ended = {};
   std::vector<Quality> qualities = {};
   std::vector<Effort> efforts = {};  ///< For 95 and 99 %.
 };

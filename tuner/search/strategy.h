@@ -53,6 +53,11 @@ class Strategy {
 
   /// Records the result of evaluating `candidate`. Failures are told, too.
   virtual void tell(const Candidate& candidate, const Result& result) = 0;
+
+  /// Returns the estimated probability that an untried configuration is more than `gain` times as
+  /// fast as the fastest that was told (chance_of_better.h); nullopt where nothing was timed, where
+  /// results do not influence the questions, and for a space that is not listed.
+  virtual std::optional<double> chance_of_better(double /*gain*/) { return std::nullopt; }
 };
 
 /// Names and one-line descriptions for --help, in order.

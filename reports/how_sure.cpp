@@ -1,0 +1,28 @@
+#include "reports/how_sure.h"
+
+#include "reports/table.h"
+
+#include <algorithm>
+
+namespace smemtune {
+
+std::string how_sure(const ProblemSummary& problem) {
+  if (!problem.valid || problem.best() == nullptr) return "";
+  const std::string all = format_count(*problem.valid);
+  if (!problem.unfinished) {
+    if (problem.evaluated + problem.known < *problem.valid) return "";
+    return *problem.valid == 1 ? "the only one of this space" : "the best of all " + all;
+  }
+  const Unfinished& unfinished = *problem.unfinished;
+  if (!unfinished.chance_of_better) return "";
+  const std::string after = "after " + format_count(unfinished.evaluations) + " of " + all;
+  const double noise_percent = problem.best()->finals.noise_percent.value_or(0);
+  const std::string percent = significant(std::max(unfinished.percent, noise_percent), 2);
+  if (unfinished.by_itself) {
+    return "within " + percent + " % of the best of this space with 95 % confidence, " + after;
+  }
+  return "stopped " + after + ": the chance that something more than " + percent +
+         " % faster is left is about " + decimal(100 * *unfinished.chance_of_better, 0) + " %";
+}
+
+}  // namespace smemtune
