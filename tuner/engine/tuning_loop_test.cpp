@@ -90,7 +90,7 @@ FakeSpace large_space() {
 TEST(TuningLoop, EndsByItselfWhenItIsSureAndAgainAtTheSamePlace) {
   const FakeSpace fake = large_space();
   FakeRun run(fake);
-  run.request.options.cold = true;
+  run.request.options.strategy = "auto";
   const ProblemSummary first = run.run().problems.front();
   ASSERT_TRUE(first.unfinished);
   EXPECT_TRUE(first.unfinished->by_itself);
@@ -106,6 +106,7 @@ TEST(TuningLoop, EvaluatesAllWhenAskedToOrWhenNothingWorks) {
   FakeSpace fake = large_space();
   {
     FakeRun run(fake);
+    run.request.options.strategy = "auto";
     run.request.options.budget.until_percent = 0;
     const ProblemSummary all = run.run().problems.front();
     EXPECT_EQ(all.evaluated, *all.valid);
@@ -115,6 +116,7 @@ TEST(TuningLoop, EvaluatesAllWhenAskedToOrWhenNothingWorks) {
   fake.kernel("tiled").default_configuration["TILE"] = std::int64_t{1};
   fake.add("tiled", "fault nan in run");
   FakeRun run(fake);
+  run.request.options.strategy = "auto";
   run.request.kernels = {&fake.kernel("tiled")};
   const ProblemSummary none = run.run().problems.front();
   EXPECT_EQ(none.evaluated, *none.valid);
@@ -124,6 +126,7 @@ TEST(TuningLoop, EvaluatesAllWhenAskedToOrWhenNothingWorks) {
 TEST(TuningLoop, LeavesItToAnotherLimitWhetherItEndsByItself) {
   const FakeSpace fake = large_space();
   FakeRun run(fake);
+  run.request.options.strategy = "auto";
   run.request.options.budget.max_evaluations = 20;
   const ProblemSummary problem = run.run().problems.front();
   ASSERT_TRUE(problem.unfinished);
