@@ -17,12 +17,13 @@ std::string how_sure(const ProblemSummary& problem) {
   if (!unfinished.chance_of_better) return "";
   const std::string after = "after " + format_count(unfinished.evaluations) + " of " + all;
   const double noise_percent = problem.best()->finals.noise_percent.value_or(0);
-  const std::string percent = significant(std::max(unfinished.percent, noise_percent), 2);
   if (unfinished.by_itself) {
-    return "within " + percent + " % of the best of this space with 95 % confidence, " + after;
+    return "within " + significant(std::max(unfinished.percent, noise_percent), 2) +
+           " % of the best of this space with 95 % confidence, " + after;
   }
-  return "stopped " + after + ": the chance that something more than " + percent +
-         " % faster is left is about " + decimal(100 * *unfinished.chance_of_better, 0) + " %";
+  return "stopped " + after + ": the chance that something more than " +
+         significant(unfinished.percent, 2) + " % faster is left is about " +
+         decimal(100 * *unfinished.chance_of_better, 0) + " %";
 }
 
 }  // namespace smemtune
