@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import threading
 from typing import Any, Callable, Dict, List, Mapping, Tuple, Union
 
@@ -37,7 +38,7 @@ def torch_op(
     made = torch.library.custom_op(
         name,
         operator.run,
-        mutates_args=operator.changed,
+        mutates_args=tuple(_identifier(one) for one in operator.changed),
         schema=operator.schema,
     )
     made.register_fake(operator.fake)
@@ -74,9 +75,10 @@ class _Operator:
 
     def _schema(self) -> str:
         parts = []
-        for letter, name in zip("abcdefghijklmnopqrstuvwxyz", self.tensors):
-            parts.append(f"Tensor({letter}!) {name}" if name in self.changed else f"Tensor {name}")
-        parts += [f"float? {one.name}=None" for one in self.scalars]
+        for number, name in enumerate(self.tensors):
+            kind = f"Tensor(a{number}!)" if name in self.changed else "Tensor"
+            parts.append(f"{kind} {_identifier(name)}")
+        parts += [f"float? {_identifier(one.name)}=None" for one in self.scalars]
         returned = ["Tensor"] * len(self.outputs)
         result = returned[0] if len(returned) == 1 else "(" + ", ".join(returned) + ")"
         return f"({', '.join(parts)}) -> {result}"
@@ -131,6 +133,11 @@ class _Operator:
         if not tensors:
             return None
         return tensors[0] if len(tensors) == 1 else tuple(tensors)
+
+
+def _identifier(name: str) -> str:
+    """The name of an argument in a schema of PyTorch, whose reserved words are Python's and NONE."""
+    return f"{name}_" if keyword.iskeyword(name) or name == "NONE" else name
 
 
 def _is_real(argument: Argument) -> bool:

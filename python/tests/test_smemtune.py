@@ -1,5 +1,6 @@
 """Tests of the module without a GPU: python3 python/tests/test_smemtune.py"""
 
+import ctypes
 import json
 import os
 import pathlib
@@ -282,17 +283,35 @@ class Results(unittest.TestCase):
             self.assertIn(column, flat)
         self.assertNotIn("problem", flat)
 
-    def test_frames_where_their_libraries_are_there(self):
+    def test_frames_have_the_same_types_whatever_the_rows_hold(self):
         tuned()
-        rows = smemtune.results(space="scale")
-        for module, convert in (("pandas", rows.to_pandas), ("pyarrow", rows.to_arrow)):
+        for rows in (smemtune.results(space="scale"), smemtune.Rows()):
             try:
-                __import__(module)
-            except ImportError:
-                with self.assertRaises(ImportError):
-                    convert()
-                continue
-            self.assertEqual(len(convert()), len(rows))
+                frame = rows.to_pandas()
+            except ImportError as error:
+                self.assertEqual(error.name, "pandas")
+                break
+            self.assertEqual(len(frame), len(rows))
+            types = {"time_ms": "float64", "gflop_per_s": "float64", "samples": "Int64",
+                     "registers_per_thread": "Int64", "chosen": "boolean", "imported_from": "object"}
+            if rows:
+                types.update({"problem.N": "Int64", "problem.T": "object"})
+            self.assertEqual({name: str(frame[name].dtype) for name in types}, types)
+
+    def test_tables_of_arrow_have_the_same_types_whatever_the_rows_hold(self):
+        tuned()
+        for rows in (smemtune.results(space="scale"), smemtune.Rows()):
+            try:
+                table = rows.to_arrow()
+            except ImportError as error:
+                self.assertEqual(error.name, "pyarrow")
+                break
+            self.assertEqual(table.num_rows, len(rows))
+            types = {"time_ms": "double", "gflop_per_s": "double", "samples": "int64",
+                     "registers_per_thread": "int64", "chosen": "bool", "imported_from": "string"}
+            if rows:
+                types.update({"problem.N": "int64", "problem.T": "string"})
+            self.assertEqual({name: str(table.schema.field(name).type) for name in types}, types)
 
     def test_documents_of_the_commands(self):
         tuned()
@@ -406,6 +425,11 @@ class TunableKernels(unittest.TestCase):
         self.assertEqual(smemtune.select(count, "cpu", N=64).match, "exact")
 
 
+def numpy_or(number):
+    """The number as a scalar of NumPy where it is there."""
+    return number if numpy is None else numpy.float32(number)
+
+
 class Interface:
     """An array that only has the array interface."""
 
@@ -426,9 +450,12 @@ class Arrays(unittest.TestCase):
         self.arguments = kernel.selection.arguments
         self.slot = _Slot(self.arguments[0], 0, kernel)
 
+    def address(self, array):
+        return self.slot.reader(array)(array)
+
     def test_the_array_interface_is_held_against_the_space(self):
-        self.assertEqual(self.slot.address(Interface((65536,), "<f4")), 0x1000)
-        self.assertEqual(self.slot.address(Interface((65536,), "<f4", (4,))), 0x1000)
+        self.assertEqual(self.address(Interface((65536,), "<f4")), 0x1000)
+        self.assertEqual(self.address(Interface((65536,), "<f4", (4,))), 0x1000)
         for words, wrong in {
             "<f8": Interface((65536,), "<f8"),
             r"\(65535,\)": Interface((65535,), "<f4"),
@@ -437,12 +464,12 @@ class Arrays(unittest.TestCase):
             "which is no array on a GPU": [1.0],
         }.items():
             with self.subTest(words), self.assertRaisesRegex(smemtune.InputError, words):
-                self.slot.address(wrong)
+                self.address(wrong)
 
     @unittest.skipIf(numpy is None or not hasattr(numpy.ndarray, "__dlpack__"), "no DLPack")
     def test_dlpack_of_the_host_is_refused(self):
         with self.assertRaisesRegex(smemtune.InputError, "on device 1:0 of DLPack"):
-            self.slot.address(numpy.zeros(65536, numpy.float32))
+            self.address(numpy.zeros(65536, numpy.float32))
 
     def test_contiguous_is_row_major(self):
         self.assertTrue(_is_contiguous((2, 3), (3, 1), 1))
@@ -462,6 +489,42 @@ class Arrays(unittest.TestCase):
         for value, bits in ((1.0, 0x3F80), (1.00390625, 0x3F80), (1.01171875, 0x3F82),
                             (float("inf"), 0x7F80), (-2.0, 0xC000)):
             self.assertEqual(scalar_bytes(argument, value), struct.pack("<H", bits))
+
+    def test_a_call_passes_what_it_is_given(self):
+        kernel = smemtune.Kernel.__new__(smemtune.Kernel)
+        kernel.selection = smemtune.select(EXAMPLE, H200, **ON_CPU)
+        kernel.gpu, kernel._pointer = 0, None
+        kernel._prepare()
+        seen = []
+
+        def launch(_, pointers, count, stream):
+            layout = zip(pointers, (8, 8, 4, 4))
+            bytes_of = [ctypes.string_at(at, size) for at, size in layout]
+            seen.append((*struct.unpack("<QQfi", b"".join(bytes_of)), count, stream))
+            return 0
+
+        kernel._launch = launch
+        x, out = (Interface((65536,), "<f4", address=at) for at in (0x1000, 0x2000))
+        usual = (0x1000, 0x2000, 2.5, 65536, 4, 0)
+        kernel(x, out)
+        self.assertEqual(seen.pop(), usual)
+        kernel(x, out=out, factor=numpy_or(3), n=True, stream=77)
+        self.assertEqual(seen.pop(), (0x1000, 0x2000, 3.0, 1, 4, 77))
+        kernel(in_=x, out=out, factor=struct.pack("f", 4))
+        self.assertEqual(seen.pop(), (0x1000, 0x2000, 4.0, 65536, 4, 0))
+        for words, given, named in (
+            ("factor is a scalar of type float, not 1e\\+300", (x, out, 1e300), {}),
+            ("n is a scalar of type int, not 2.5", (x, out, 1.0, 2.5), {}),
+            ("n is a scalar of type int, not 4294967296", (x, out, 1.0, 1 << 32), {}),
+            ("the argument out is not given", (x,), {"factor": 1}),
+            ("no argument facto; it has in, out, factor, n", (x, out), {"facto": 1}),
+            ("out is given twice", (x, out), {"out": out}),
+            ("takes 4 arguments, 5 are given", (x, out, 1.0, 1, 1), {}),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(smemtune.InputError, words):
+                kernel(*given, **named)
+        kernel(x, out)
+        self.assertEqual(seen, [usual])
 
     def test_a_kernel_needs_a_gpu(self):
         try:
