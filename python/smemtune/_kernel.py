@@ -139,8 +139,7 @@ class _Slot:
                 (dtype is wanted or dtype in dtypes)
                 and value.shape == shape
                 and value.is_contiguous()
-                and value.is_cuda
-                and value.get_device() == gpu
+                and value.get_device() == gpu  # -1 on the host
             ):
                 return value.data_ptr()
             order = "" if value.is_contiguous() else " with other strides"
@@ -283,7 +282,9 @@ class Kernel:
         self._layout = _Layout(arguments)
         self._frames: Deque[_Frame] = collections.deque()
         self._readers: Dict[Tuple[type, ...], Tuple[List[Callable], Callable[[], int]]] = {}
+        self._orders: Dict[Tuple, Callable[[Tuple[Any, ...]], Any]] = {}
         self._textures: Dict[Tuple[int, int], int] = {}
+        self._loaded = getattr(self._pointer, "value", self._pointer)
         self._launch = _library.library().smemtune_launch
 
     @property
@@ -306,13 +307,15 @@ class Kernel:
             frame = self._layout.frame()
         # A frame is this call's own until it is given back: threads may share the kernel.
         try:
-            try:
-                frame.pack(*[read(value) for read, value in zip(readers, values)])
-            except (struct.error, OverflowError):
-                self._refuse_scalars(values)
-                raise
+            frame.pack(*[read(value) for read, value in zip(readers, values)])
+            pointers = frame.pointers
+            if self._layout.has_constants and None in values:
+                pointers = self._without_constants(frame, values)
             on = current() if stream is None else _stream_address(stream)
-            status = self._launch(self._pointer, self._pointers(frame, values), self._count, on)
+            status = self._launch(self._loaded, pointers, self._count, on)
+        except (struct.error, OverflowError):
+            self._refuse_scalars(values)
+            raise
         finally:
             self._frames.append(frame)
         if status:
@@ -345,33 +348,41 @@ class Kernel:
             if argument.role == "scalar" and value is not None:
                 scalar_bytes(argument, value)
 
-    def _pointers(self, frame: "_Frame", values: Tuple[Any, ...]) -> Any:
-        """Pointers to the values in a frame: none to a constant that keeps its contents."""
-        if not self._layout.has_constants or None not in values:
-            return frame.pointers
-        own = list(frame.pointers)
+    def _without_constants(self, frame: "_Frame", values: Tuple[Any, ...]) -> Any:
+        """Pointers to the values in a frame, with none to a constant that keeps its contents."""
+        pointers = (ctypes.c_void_p * self._count)(*frame.places)
         for index, slot in enumerate(self._slots):
             if slot is not None and values[index] is None:
-                own[index] = None
-        return (ctypes.c_void_p * self._count)(*own)
+                pointers[index] = None
+        return pointers
 
     def _in_order(self, values: Tuple[Any, ...], named: Dict[str, Any]) -> Tuple[Any, ...]:
-        if len(values) > self._count:
+        """All arguments in their order, None for those that are not given."""
+        names = (len(values), *named)
+        pick = self._orders.get(names)
+        if pick is None:
+            pick = self._orders[names] = operator.itemgetter(*self._order(len(values), named))
+        picked = pick((*values, *named.values(), None))
+        return picked if self._count > 1 else (picked,)
+
+    def _order(self, count: int, named: Dict[str, Any]) -> List[int]:
+        """For each argument its place among `count` values, the named ones and a last None."""
+        if count > self._count:
             raise _errors.InputError(
-                f"{self.selection.kernel} takes {self._count} arguments, {len(values)} are given"
+                f"{self.selection.kernel} takes {self._count} arguments, {count} are given"
             )
-        ordered = list(values) + [None] * (self._count - len(values))
-        for name, value in named.items():
+        places = list(range(count)) + [count + len(named)] * (self._count - count)
+        for number, name in enumerate(named):
             position = self._positions.get(name)
             if position is None:
                 raise _errors.InputError(
                     f"{self.selection.kernel} has no argument {name}; it has "
                     + ", ".join(one.name for one in self.arguments)
                 )
-            if position < len(values):
+            if places[position] != count + len(named):
                 raise _errors.InputError(f"{self.selection.kernel}: {name} is given twice")
-            ordered[position] = value
-        return tuple(ordered)
+            places[position] = count + number
+        return places
 
     def _texture(self, index: int, address: int) -> int:
         known = self._textures.get((index, address))
@@ -413,8 +424,9 @@ class _Frame:
         begin = ctypes.addressof(self.memory)
         start = -begin % 16
         self.pack = functools.partial(layout.struct.pack_into, memory, start)
-        count = len(layout.offsets)
-        self.pointers = (ctypes.c_void_p * count)(*[begin + start + at for at in layout.offsets])
+        self.places = [begin + start + at for at in layout.offsets]
+        self.array = (ctypes.c_void_p * len(self.places))(*self.places)
+        self.pointers = ctypes.addressof(self.array)
 
 
 def _code(argument: Argument) -> str:

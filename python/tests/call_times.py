@@ -57,22 +57,24 @@ def _triton_call(t, u):
     return lambda: triton_scale.scale[(N // 64,)](t, u, 2.0, N, BLOCK=64)
 
 
-def least_us(call):
-    """The least time of a call over all rounds, in microseconds, and the median of the rounds."""
-    means = []
-    for _ in range(ROUNDS):
-        cupy.cuda.Device().synchronize()
-        begin = time.perf_counter()
-        for _ in range(CALLS):
-            call()
-        means.append((time.perf_counter() - begin) / CALLS * 1e6)
-    return min(means), statistics.median(means)
+def measure():
+    """For each of calls(), by name, the least time of a call over all rounds in microseconds, and the
+    median of the rounds. The calls take turns, so that what disturbs the machine meets them all."""
+    made = calls()
+    means = {name: [] for name in made}
+    for number in range(ROUNDS + 1):
+        for name, call in made.items():
+            cupy.cuda.Device().synchronize()
+            begin = time.perf_counter()
+            for _ in range(CALLS):
+                call()
+            if number > 0:  # The first one warms up.
+                means[name].append((time.perf_counter() - begin) / CALLS * 1e6)
+    return {name: (min(of), statistics.median(of)) for name, of in means.items()}
 
 
 def main():
-    for name, call in calls().items():
-        call()
-        least, median = least_us(call)
+    for name, (least, median) in measure().items():
         print(f"{name:36} {least:6.2f} us (median of rounds {median:.2f})")
 
 

@@ -498,7 +498,7 @@ class Arrays(unittest.TestCase):
         seen = []
 
         def launch(_, pointers, count, stream):
-            layout = zip(pointers, (8, 8, 4, 4))
+            layout = zip((ctypes.c_void_p * 4).from_address(pointers), (8, 8, 4, 4))
             bytes_of = [ctypes.string_at(at, size) for at, size in layout]
             seen.append((*struct.unpack("<QQfi", b"".join(bytes_of)), count, stream))
             return 0
