@@ -383,6 +383,36 @@ class TunableKernels(unittest.TestCase):
                           progress=False)
 
     @unittest.skipIf(numpy is None, "no NumPy")
+    def test_the_second_set_of_data_is_held_against_the_reference(self):
+        seen = []
+
+        def reference(x, factor):
+            seen.append(x)
+            return factor * x
+
+        # Right for all that uniform(-1, 1) gives in practice, and wrong near 0.
+        kernel = twice(
+            reference=reference,
+            parameters={"THREADS": [64], "ITEMS": [1]},
+        )
+        kernel.source = kernel.source.replace(
+            "factor * x[i];", "fabsf(x[i]) < 3e-7f ? 1.0f : factor * x[i];")
+        with self.assertRaisesRegex(smemtune.NothingWorked, "second seed"):
+            smemtune.tune(kernel, device="cpu", progress=False)
+        first, second = seen
+        self.assertGreater(abs(first).min(), 1e-6)
+        self.assertLess(abs(second).min(), 3e-7)
+        self.assertTrue((second < 0).any() and (second > 0).any() and abs(second).max() <= 1)
+
+    @unittest.skipIf(numpy is None, "no NumPy")
+    def test_ranges_on_one_side_are_spread_from_their_nearest_end(self):
+        random = numpy.random.default_rng(1)
+        values = smemtune._tunable._spread(numpy, random, 2.0, 10.0, (1000,))
+        self.assertTrue((values >= 2).all() and (values <= 10).all() and values.min() < 2.001)
+        values = smemtune._tunable._spread(numpy, random, -8.0, -1.0, (1000,))
+        self.assertTrue((values >= -8).all() and (values <= -1).all() and values.max() > -1.001)
+
+    @unittest.skipIf(numpy is None, "no NumPy")
     def test_an_edited_reference_has_its_own_answers(self):
         def doubled(x):
             return 2 * x
