@@ -603,6 +603,32 @@ class Examples(unittest.TestCase):
         exec(code, names)
         self.assertEqual(names["run"].best["compared_with"], "expected file")
 
+    def test_the_notebook_runs_in_jupyter(self):
+        try:
+            import ipykernel  # noqa: F401
+            import nbclient
+            import nbformat
+        except ImportError as error:
+            self.skipTest(f"no {error.name}")
+        file = ROOT / "examples" / "python" / "tuning.ipynb"
+        notebook = nbformat.read(file, as_version=4)
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {"JUPYTER_RUNTIME_DIR": folder, "IPYTHONDIR": folder,
+                           "SMEMTUNE_DB": f"{folder}/results.sqlite"}
+            kept = {name: os.environ.get(name) for name in environment}
+            os.environ.update(environment)
+            try:
+                nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+            finally:
+                for name, value in kept.items():
+                    os.environ.pop(name) if value is None else os.environ.update({name: value})
+        outputs = [json.dumps(cell.get("outputs", [])) for cell in notebook["cells"]]
+        self.assertIn("expected file", outputs[3])
+        # The progress is one line below the cell, which the last one took the place of.
+        self.assertIn("finals 9/9 configurations", outputs[3])
+        self.assertNotIn("stderr", outputs[3])
+        self.assertIn("saxpy<", outputs[7])
+
     def test_the_notebook_runs(self):
         notebook = json.loads((ROOT / "examples" / "python" / "tuning.ipynb").read_text())
         names = {"__name__": "__main__"}
