@@ -2,6 +2,7 @@
 
 #include "tuner/backend/contents.h"
 #include "tuner/cli/backends.h"
+#include "tuner/cli/options.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_hash.h"
