@@ -10,7 +10,7 @@ import operator
 import os
 import struct
 import sys
-from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Deque, Dict, List, Mapping, NoReturn, Optional, Tuple, Union
 
 from . import _errors, _library, _places
 from ._selection import Argument, Selection, Value, select
@@ -98,7 +98,7 @@ class _Slot:
         for extent in argument.shape:
             self.item //= extent
 
-    def refuse(self, what: str):
+    def refuse(self, what: str) -> NoReturn:
         shape = " x ".join(str(extent) for extent in self.argument.shape)
         raise _errors.InputError(
             f"{self.kernel.selection.kernel}: {self.argument.name} is {shape} of "
@@ -438,7 +438,7 @@ def _scalar_reader(argument: Argument, value: Any) -> Callable[[Any], Any]:
     """A function that returns a value of this type as `struct` packs it for the argument."""
     code = "<" + _code(argument)
     if value is None:
-        (given,) = struct.unpack(code, argument.value)
+        (given,) = struct.unpack(code, argument.value or bytes(argument.bytes))
         return lambda none: given
     # What a type does not hold, struct refuses.
     if isinstance(value, (int, float)) and code[1:] in ("e", "f", "d"):

@@ -52,7 +52,7 @@ class Expression:
         raise _errors.InputError(f"{self.text} / {_text(other)}: sizes are integers, use //")
 
     __rtruediv__ = __truediv__
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # Its == is no comparison.
 
     def __neg__(self):
         return Expression(f"(-{self.text})")
@@ -269,7 +269,7 @@ class Tunable:
             verify["definition"] = self._definition
         document: Dict[str, Any] = {
             "name": self.name,
-            "problems": [dict(problem)] if with_files else self.problems,
+            "problems": [dict(problem)] if with_files and problem else self.problems,
             "arguments": arguments,
             "verify": verify,
             "kernels": [self._kernel],
@@ -484,7 +484,8 @@ def _generator(one: Buffer) -> Callable:
             _spread(np, random, mean - 4 * deviation, mean + 4 * deviation, shape) if is_spread
             else random.normal(mean, deviation, shape)), dtype)
     if name == "constant" and numbers is not None and len(numbers) == 1:
-        return lambda np, random, shape, dtype, is_spread: np.full(shape, numbers[0], dtype)
+        number = numbers[0]
+        return lambda np, random, shape, dtype, is_spread: np.full(shape, number, dtype)
     if text == "iota":
         return lambda np, random, shape, dtype, is_spread: np.arange(
             int(np.prod(shape))).astype(dtype).reshape(shape)

@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import pathlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -647,6 +648,16 @@ class Package(unittest.TestCase):
         said = subprocess.run([smemtune._places.program(), "--version"], capture_output=True,
                               text=True, check=True)
         self.assertIn(smemtune.__version__, said.stdout)
+
+    def test_type_hints_hold(self):
+        mypy = shutil.which("mypy")
+        if mypy is None:
+            self.skipTest("no mypy")
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [mypy, "--python-version", "3.9", "--ignore-missing-imports", "--cache-dir", folder,
+                 "-p", "smemtune"], cwd=ROOT / "python", capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_everything_public_is_documented(self):
         for name in smemtune.__all__:
