@@ -20,11 +20,21 @@ constexpr const char* kTypes = R"(#include <cuda.h>
 #include <stddef.h>
 #include <string.h>
 
+/* What cuTensorMapEncodeTiled takes. */
+typedef struct SPACE_tensor_map {
+  int type, swizzle, promotion;
+  unsigned rank;
+  unsigned long long extents[5], strides[5];
+  unsigned box[5], element_strides[5];
+} SPACE_tensor_map;
+
 /* An argument, in the order of `values`. */
 typedef struct SPACE_argument {
   const char* name;
-  size_t bytes;               /* All elements of a buffer, or the size of a scalar. */
-  const unsigned char* value; /* A scalar's value by the space file; NULL for a buffer. */
+  size_t bytes;                /* All elements of a buffer, or the size of a scalar. */
+  const unsigned char* value;  /* A scalar's value by the space file; NULL for a buffer. */
+  const char* symbol;          /* Of a buffer in constant memory, else NULL. */
+  const SPACE_tensor_map* map; /* Of a buffer that is passed as one, else NULL. */
 } SPACE_argument;
 
 typedef struct SPACE_taken {
@@ -94,12 +104,53 @@ static inline CUresult SPACE_load(const SPACE_kernel* kernel, SPACE_loaded* load
 
 static inline CUresult SPACE_unload(SPACE_loaded* loaded) { return cuModuleUnload(loaded->module); }
 
+/* Fills constant memory from the buffers that are given for it. */
+static inline CUresult SPACE_fill_constants(const SPACE_loaded* loaded, const void* const* values,
+                                            CUstream stream) {
+  int i;
+  for (i = 0; i < loaded->kernel->argument_count; ++i) {
+    const SPACE_argument* argument = &loaded->kernel->arguments[i];
+    CUdeviceptr from, to;
+    size_t bytes;
+    CUresult status;
+    if (argument->symbol == NULL || values[i] == NULL) continue;
+    memcpy(&from, values[i], sizeof from);
+    status = cuModuleGetGlobal(&to, &bytes, loaded->module, argument->symbol);
+    if (status == CUDA_SUCCESS) status = cuMemcpyDtoDAsync(to, from, argument->bytes, stream);
+    if (status != CUDA_SUCCESS) return status;
+  }
+  return CUDA_SUCCESS;
+}
+
+/* Makes the tensor map of the buffer that `value` points to, at `to`, which is 64-byte aligned. */
+static inline CUresult SPACE_make_map(const SPACE_tensor_map* map, const void* value, void* to) {
+#ifdef SPACE_HAS_TENSOR_MAPS
+  CUdeviceptr data;
+  void* address;
+  memcpy(&data, value, sizeof data);
+  memcpy(&address, &data, sizeof address);
+  return cuTensorMapEncodeTiled((CUtensorMap*)to, (CUtensorMapDataType)map->type, map->rank, address,
+                                (const cuuint64_t*)map->extents, (const cuuint64_t*)map->strides,
+                                map->box, map->element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                (CUtensorMapSwizzle)map->swizzle,
+                                (CUtensorMapL2promotion)map->promotion,
+                                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+#else
+  (void)map, (void)value, (void)to;
+  return CUDA_ERROR_NOT_SUPPORTED;
+#endif
+}
+
 /* Enqueues all launches. values[i] points to the value of argument i of the kernel: the CUdeviceptr of
- * a buffer, or a scalar; NULL: the scalar of the space file. */
+ * a buffer, or a scalar; NULL: the scalar of the space file, or constant memory that stays as it is. */
 static inline CUresult SPACE_launch(const SPACE_loaded* loaded, const void* const* values,
                                     CUstream stream) {
   const SPACE_kernel* kernel = loaded->kernel;
+  unsigned char room[128 * SPACE_most_taken + 64];
+  unsigned char* maps = room + (64 - (size_t)room % 64);
+  CUresult filled = SPACE_fill_constants(loaded, values, stream);
   int i, k;
+  if (filled != CUDA_SUCCESS) return filled;
   for (i = 0; i < kernel->launch_count; ++i) {
     const SPACE_launch_shape* shape = &kernel->launches[i];
     void* parameters[SPACE_most_taken];
@@ -110,9 +161,15 @@ static inline CUresult SPACE_launch(const SPACE_loaded* loaded, const void* cons
     if (status != CUDA_SUCCESS) return status;
     for (k = 0; k < shape->count; ++k) {
       const SPACE_taken* taken = &shape->taken[k];
+      const SPACE_argument* argument = &kernel->arguments[taken->argument];
       const void* value = taken->value != NULL ? taken->value : values[taken->argument];
-      if (value == NULL) value = kernel->arguments[taken->argument].value;
+      if (value == NULL) value = argument->value;
       if (value == NULL) return CUDA_ERROR_INVALID_VALUE; /* A buffer is missing. */
+      if (argument->map != NULL) {
+        status = SPACE_make_map(argument->map, value, maps + 128 * k);
+        if (status != CUDA_SUCCESS) return status;
+        value = maps + 128 * k;
+      }
       memcpy(&parameters[k], &value, sizeof value);       /* The driver only reads it. */
     }
     memset(&config, 0, sizeof config);
@@ -166,6 +223,18 @@ std::string triple(const Dim3& of) {
          std::to_string(of[2]) + "u}";
 }
 
+std::string numbers(const std::vector<std::int64_t>& list) {
+  return "{" + joined(list, ", ", [](std::int64_t number) { return std::to_string(number); }) + "}";
+}
+
+/// Returns true if any kernel takes a tensor map.
+bool has_tensor_maps(const std::vector<BundledKernel>& compiled) {
+  return std::ranges::any_of(compiled, [](const BundledKernel& kernel) {
+    return std::ranges::any_of(kernel.parameters,
+                               [](const auto& one) { return one.map.has_value(); });
+  });
+}
+
 /// Writes one kernel's tables, whose names begin with the space's and end in a number.
 class KernelWriter {
  public:
@@ -178,9 +247,11 @@ class KernelWriter {
     std::string arguments;
     for (const BundledKernel::Parameter& one : kernel_.parameters) {
       arguments += "  {" + string_literal(one.name) + ", " + std::to_string(one.bytes) + ", " +
-                   value_of(one.value) + "},\n";
+                   value_of(one.value) + ", " +
+                   (one.symbol.empty() ? "NULL" : string_literal(one.symbol)) + ", " + map_of(one) +
+                   "},\n";
     }
-    return values_ + taken_ + table("argument", "arguments", arguments) +
+    return values_ + maps_ + taken_ + table("argument", "arguments", arguments) +
            table("launch_shape", "launches", launches);
   }
 
@@ -214,6 +285,29 @@ class KernelWriter {
     return place->second;
   }
 
+  /// Returns a pointer to the tensor map of a parameter, or NULL if it has none.
+  std::string map_of(const BundledKernel::Parameter& parameter) {
+    if (!parameter.map) return "NULL";
+    const BundledKernel::TensorMap& map = *parameter.map;
+    const std::string its = name("map_" + std::to_string(map_count_++));
+    std::vector<std::int64_t> strides;  // In bytes, of all dimensions but the innermost.
+    std::int64_t stride = map.element_bytes;
+    for (std::size_t i = 0; i + 1 < map.extents.size(); ++i) {
+      strides.push_back(stride *= map.extents[i]);
+    }
+    const bool is_wide = std::ranges::all_of(strides, [](auto bytes) { return bytes % 256 == 0; });
+    const std::string swizzle =
+        map.swizzle_bytes == 0 ? "CU_TENSOR_MAP_SWIZZLE_NONE"
+                               : "CU_TENSOR_MAP_SWIZZLE_" + std::to_string(map.swizzle_bytes) + "B";
+    strides.resize(map.extents.size());  // C has no empty initializer.
+    maps_ += "static const " + space_ + "_tensor_map " + its + " = {CU_TENSOR_MAP_DATA_TYPE_" +
+             map.type + ", " + swizzle + ", CU_TENSOR_MAP_L2_PROMOTION_L2_" +
+             (is_wide ? "256B" : "128B") + ",\n  " + std::to_string(map.extents.size()) + ", " +
+             numbers(map.extents) + ", " + numbers(strides) + ", " + numbers(map.box) + ", " +
+             numbers(map.element_strides) + "};\n";
+    return "&" + its;
+  }
+
   std::string launch(const BundledKernel::Launch& launch) {
     std::string taken;
     for (const BundledKernel::Taken& one : launch.taken) {
@@ -232,6 +326,8 @@ class KernelWriter {
   std::string space_;
   std::string of_;
   std::string values_;
+  std::string maps_;
+  std::size_t map_count_ = 0;
   std::string taken_;
   std::size_t written_ = 0;  ///< Number of launches whose arguments are in `taken_`.
   std::map<BundledKernel::Bytes, std::string> known_;
@@ -287,7 +383,8 @@ std::string export_bundle(const std::vector<StoredResult>& best,
          space + "_kernel* kernel = " + space +
          "_find(device_name, 90, \"N=4096,T=float\");\n *   " + space + "_load(kernel, &loaded); " +
          space + "_launch(&loaded, values, stream); */\n#ifndef " + guard + "\n#define " + guard +
-         "\n\n" + with_name(kTypes, space) + "\n" + arrays + tables + "\nenum { " + space +
+         "\n\n" + (has_tensor_maps(compiled) ? "#define " + space + "_HAS_TENSOR_MAPS 1\n" : "") +
+         with_name(kTypes, space) + "\n" + arrays + tables + "\nenum { " + space +
          "_most_taken = " + std::to_string(most_taken(compiled)) + " };\n\nstatic const " + space +
          "_kernel " + space + "_kernels[] = {\n" + entries + "};\n" + with_name(kFunctions, space) +
          "\n#endif\n";

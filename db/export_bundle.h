@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,22 @@ namespace smemtune::db {
 /// A result's kernel, compiled for the device that it was measured on.
 struct BundledKernel {
   using Bytes = std::vector<std::uint8_t>;
+  /// What cuTensorMapEncodeTiled takes; extents and boxes are innermost first.
+  struct TensorMap {
+    std::string type;  ///< `FLOAT16`, of CU_TENSOR_MAP_DATA_TYPE_FLOAT16.
+    std::vector<std::int64_t> extents;
+    std::int64_t element_bytes = 0;
+    std::vector<std::int64_t> box;
+    std::vector<std::int64_t> element_strides;
+    std::int64_t swizzle_bytes = 0;  ///< 0: none.
+  };
   /// A buffer or scalar, in the space file's order.
   struct Parameter {
     std::string name;
-    std::int64_t bytes = 0;  ///< All elements of a buffer, or the size of a scalar.
-    Bytes value = {};        ///< A scalar's value; empty for a buffer.
+    std::int64_t bytes = 0;   ///< All elements of a buffer, or the size of a scalar.
+    Bytes value = {};         ///< A scalar's value; empty for a buffer.
+    std::string symbol = {};  ///< The name in the cubin of a buffer in constant memory.
+    std::optional<TensorMap> map = {};
   };
   /// What a launch passes to its entry.
   struct Taken {

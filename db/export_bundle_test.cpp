@@ -13,6 +13,7 @@
 namespace smemtune::db {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -71,6 +72,27 @@ TEST(ExportBundle, StoredTextStaysText) {
   for (const char* space : {"", "a b", "int", "1x", "a\nb"}) {
     EXPECT_THROW(export_bundle({tuned(16, space)}, {bundled(1)}), InputError) << space;
   }
+}
+
+TEST(ExportBundle, TellsOfConstantMemoryAndTensorMaps) {
+  BundledKernel special = bundled(1);
+  special.parameters[0].symbol = "_ZN6filterE";
+  EXPECT_THAT(export_bundle({tuned(16)}, {special}),
+              AllOf(HasSubstr("{\"out\", 64, NULL, \"_ZN6filterE\", NULL},"),
+                    Not(HasSubstr("#define gemm_HAS_TENSOR_MAPS"))));
+  special = bundled(1);
+  special.parameters[0].map = {.type = "FLOAT16",
+                               .extents = {256, 10, 3},
+                               .element_bytes = 2,
+                               .box = {64, 8, 1},
+                               .element_strides = {1, 1, 2},
+                               .swizzle_bytes = 128};
+  EXPECT_THAT(export_bundle({tuned(16)}, {special}),
+              AllOf(HasSubstr("#define gemm_HAS_TENSOR_MAPS 1\n"),
+                    HasSubstr("{\"out\", 64, NULL, NULL, &gemm_map_0_0},"),
+                    HasSubstr("gemm_map_0_0 = {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, "
+                              "CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,\n"
+                              "  3, {256, 10, 3}, {512, 5120, 0}, {64, 8, 1}, {1, 1, 2}};")));
 }
 
 TEST(ExportBundle, IsOfOneSpace) {

@@ -198,6 +198,19 @@ class WithTorch(unittest.TestCase):
         compiled = torch.compile(both, fullgraph=True)
         self.assertTrue(torch.equal(compiled(self.x), both(self.x)))
 
+    def test_an_operator_has_its_own_scratch(self):
+        if not hasattr(torch.library, "custom_op"):
+            self.skipTest("this PyTorch has no torch.library.custom_op")
+        op = smemtune.torch_op("smemtune_test::gemm", "gemm", lambda a, b: {
+            "M": a.shape[0], "N": b.shape[1], "K": a.shape[1], "T": "float"})
+        for rows, inner, columns in ((64, 4096, 4096), (512, 512, 512)):
+            a = torch.randn(rows, inner, device="cuda")
+            b = torch.randn(inner, columns, device="cuda")
+            wanted = (a.double() @ b.double()).float()
+            torch.testing.assert_close(op(a, b), wanted, rtol=1e-4, atol=1e-2)
+        compiled = torch.compile(lambda a, b: 2 * op(a, b), fullgraph=True)
+        torch.testing.assert_close(compiled(a, b), 2 * wanted, rtol=1e-4, atol=1e-2)
+
     def test_a_reference_on_torch_tensors(self):
         kernel = smemtune.tunable(
             """__global__ void soft(const float* x, float* out, int rows, int columns) {

@@ -568,6 +568,38 @@ class Arrays(unittest.TestCase):
             smemtune.Kernel(EXAMPLE, "cpu", **ON_CPU)
 
 
+class NoTorch:
+    """As much of PyTorch as an operator needs that is not called."""
+
+    float32 = "float32"
+
+    class cuda:
+        @staticmethod
+        def is_available():
+            return False
+
+    @staticmethod
+    def device(name, index=0):
+        return f"{name}:{index}"
+
+    @staticmethod
+    def empty(shape, dtype, device):
+        return (tuple(shape), dtype, device)
+
+
+class Operators(unittest.TestCase):
+    def test_names_that_pytorch_reserves_have_a_line_behind_them(self):
+        operator = smemtune._torch._Operator(NoTorch, EXAMPLE, lambda x: {"N": 5, "T": "float"}, {})
+        self.assertEqual(operator.schema, "(Tensor in_, float? factor=None) -> Tensor")
+        x = type("X", (), {"device": "cuda:0"})()
+        self.assertEqual(operator.fake(x, 2.0), ((5,), "float32", "cuda:0"))
+
+    def test_scratch_is_no_argument(self):
+        operator = smemtune._torch._Operator(
+            NoTorch, "gemm", {"M": 64, "N": 4096, "K": 4096, "T": "float"}, {"kernel": "stream_k"})
+        self.assertEqual(operator.schema, "(Tensor a, Tensor b) -> Tensor")
+
+
 @unittest.skipIf(numpy is None, "no NumPy")
 class Examples(unittest.TestCase):
     def test_softmax_runs(self):

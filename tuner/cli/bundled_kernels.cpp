@@ -46,20 +46,66 @@ FitQuestion question(const db::StoredResult& stored, const LoadedSpace& loaded) 
           .configuration = stored.result.configuration};
 }
 
-/// Returns an argument as the launcher passes it.
-db::BundledKernel::Parameter parameter(const db::StoredResult& stored, const Argument& argument) {
-  const char* const special = argument.is_texture()           ? "a texture"
-                              : argument.is_tensor_map()      ? "a tensor map"
-                              : argument.in_constant_memory() ? "in constant memory"
-                                                              : nullptr;
-  if (special != nullptr) {
-    throw InputError("--format cubins: " + subject(stored) + " takes " + argument.name +
-                     ", which is " + special +
-                     ": the launcher has buffers and scalars only (--kernel chooses another)");
+const char* tensor_map_type(ScalarType type) {
+  switch (type) {
+    case ScalarType::int8:
+    case ScalarType::uint8:
+    case ScalarType::float8_e4m3:
+      return "UINT8";
+    case ScalarType::int16:
+    case ScalarType::uint16:
+      return "UINT16";
+    case ScalarType::int32:
+      return "INT32";
+    case ScalarType::uint32:
+      return "UINT32";
+    case ScalarType::int64:
+      return "INT64";
+    case ScalarType::uint64:
+      return "UINT64";
+    case ScalarType::float16:
+      return "FLOAT16";
+    case ScalarType::bfloat16:
+      return "BFLOAT16";
+    case ScalarType::float32:
+      return "FLOAT32";
+    case ScalarType::float64:
+      break;
   }
-  return {.name = argument.name,
-          .bytes = argument.bytes(),
-          .value = argument.is_buffer() ? db::BundledKernel::Bytes{} : scalar_bytes(argument)};
+  return "FLOAT64";
+}
+
+std::vector<std::int64_t> innermost_first(const std::vector<std::int64_t>& numbers) {
+  return {numbers.rbegin(), numbers.rend()};
+}
+
+db::BundledKernel::TensorMap tensor_map(const Argument& argument) {
+  db::BundledKernel::TensorMap map = {
+      .type = tensor_map_type(argument.type),
+      .extents = innermost_first(argument.shape),
+      .element_bytes = static_cast<std::int64_t>(size_of(argument.type)),
+      .box = innermost_first(argument.box),
+      .element_strides = innermost_first(argument.element_strides),
+      .swizzle_bytes = argument.swizzle};
+  map.element_strides.resize(map.extents.size(), 1);
+  return map;
+}
+
+/// Returns an argument as the launcher passes it.
+db::BundledKernel::Parameter parameter(const db::StoredResult& stored, const CompiledFit& fit,
+                                       const Argument& argument) {
+  if (argument.is_texture()) {
+    throw InputError("--format cubins: " + subject(stored) + " takes " + argument.name +
+                     " as a texture, which the launcher does not make (--kernel chooses another)");
+  }
+  db::BundledKernel::Parameter parameter = {.name = argument.name, .bytes = argument.bytes()};
+  if (!argument.is_buffer()) parameter.value = scalar_bytes(argument);
+  if (argument.in_constant_memory()) {
+    const std::string& symbol = argument.symbol.empty() ? argument.name : argument.symbol;
+    parameter.symbol = fit.module->symbol(symbol)->lowered_name;
+  }
+  if (argument.is_tensor_map()) parameter.map = tensor_map(argument);
+  return parameter;
 }
 
 db::BundledKernel::Launch launch(const CompiledFit& fit, const Turn& turn) {
@@ -85,7 +131,7 @@ db::BundledKernel::Launch launch(const CompiledFit& fit, const Turn& turn) {
 db::BundledKernel bundled(const db::StoredResult& stored, const CompiledFit& fit) {
   db::BundledKernel kernel = {.parameters = {}, .launches = {}, .cubin = fit.module->image};
   for (const Argument& argument : fit.instance.arguments) {
-    kernel.parameters.push_back(parameter(stored, argument));
+    kernel.parameters.push_back(parameter(stored, fit, argument));
   }
   const std::vector<Turn> turns = turns_of(fit.instance.launches);
   if (turns.size() > kMostLaunches) {

@@ -9,8 +9,8 @@
 namespace smemtune::cli {
 
 /// Compiles what each result launches, by the space file, for the device that it was measured on.
-/// Throws InputError if a result is of the CPU device or of an edited kernel, does not compile, or takes what a
-/// launcher in C has no form for; UnavailableError without NVRTC.
+/// Throws InputError if a result is of the CPU device or of an edited kernel, does not compile, or
+/// takes a texture; UnavailableError without NVRTC.
 std::vector<db::BundledKernel> compile_bundle(const std::vector<db::StoredResult>& results,
                                               const std::filesystem::path& space_file);
 
