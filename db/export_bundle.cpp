@@ -20,7 +20,7 @@ constexpr const char* kTypes = R"(#include <cuda.h>
 #include <stddef.h>
 #include <string.h>
 
-/* What cuTensorMapEncodeTiled takes. */
+/* The parameters of cuTensorMapEncodeTiled. */
 typedef struct SPACE_tensor_map {
   int type, swizzle, promotion;
   unsigned rank;
@@ -33,20 +33,20 @@ typedef struct SPACE_argument {
   const char* name;
   size_t bytes;                /* All elements of a buffer, or the size of a scalar. */
   const unsigned char* value;  /* A scalar's value by the space file; NULL for a buffer. */
-  const char* symbol;          /* Of a buffer in constant memory, else NULL. */
-  const SPACE_tensor_map* map; /* Of a buffer that is passed as one, else NULL. */
+  const char* symbol;          /* The name in the cubin of constant memory, or NULL. */
+  const SPACE_tensor_map* map; /* The form of a buffer that is passed as one, or NULL. */
 } SPACE_argument;
 
 typedef struct SPACE_taken {
   int argument;
-  const unsigned char* value; /* What this launch takes instead, or NULL. */
+  const unsigned char* value; /* A value for this launch only, or NULL. */
 } SPACE_taken;
 
 typedef struct SPACE_launch_shape {
   const char* entry;
   unsigned grid[3], block[3], cluster[3], shared_bytes;
   int cooperative, count;
-  const SPACE_taken* taken; /* What the entry takes, in its order. */
+  const SPACE_taken* taken; /* The entry's parameters, in its order. */
 } SPACE_launch_shape;
 
 /* The best configuration for a problem on a device. */

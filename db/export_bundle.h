@@ -14,7 +14,7 @@ namespace smemtune::db {
 /// A result's kernel, compiled for the device that it was measured on.
 struct BundledKernel {
   using Bytes = std::vector<std::uint8_t>;
-  /// What cuTensorMapEncodeTiled takes; extents and boxes are innermost first.
+  /// The parameters of cuTensorMapEncodeTiled; extents and boxes are innermost first.
   struct TensorMap {
     std::string type;  ///< `FLOAT16`, of CU_TENSOR_MAP_DATA_TYPE_FLOAT16.
     std::vector<std::int64_t> extents;
@@ -31,7 +31,7 @@ struct BundledKernel {
     std::string symbol = {};  ///< The name in the cubin of a buffer in constant memory.
     std::optional<TensorMap> map = {};
   };
-  /// What a launch passes to its entry.
+  /// A parameter of a launch's entry.
   struct Taken {
     std::size_t parameter = 0;
     Bytes value = {};  ///< A value that only this launch passes; mostly empty.

@@ -18,7 +18,7 @@ struct ExportInput {
       {};                  ///< The kernels' defaults, unless it takes all results.
   std::string notes = {};  ///< Lines for human readers on the portfolios.
   nlohmann::ordered_json portfolios = nullptr;  ///< An array of their costs, or null.
-  std::vector<BundledKernel> compiled = {};     ///< Those of the results, if it takes them.
+  std::vector<BundledKernel> compiled = {};     ///< Empty unless the format takes them.
 };
 
 /// A format of `smemtune export`.

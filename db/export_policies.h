@@ -8,8 +8,7 @@
 namespace smemtune::db {
 
 // One kernel's best configurations in the forms of libraries that choose by size or architecture.
-// What is stored never becomes code or a key of another kind: names and words are checked or
-// refused.
+// Stored text never becomes code or a key of another kind: names and words are checked or refused.
 
 /// Returns the JSON that vLLM reads for its fused kernels: by the one size in which the problems
 /// differ (of a single problem: its only size, or M), the parameters. Throws InputError if the

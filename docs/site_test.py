@@ -83,7 +83,7 @@ class TheSite(unittest.TestCase):
 
 
 class Faults(unittest.TestCase):
-    """What the site is not built with."""
+    """Faults that the site is not built with."""
 
     def site(self, pages):
         own = tempfile.TemporaryDirectory(prefix="smemtune-site-")

@@ -9,7 +9,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-# What bootstrap.sh installs to build with, and its names in vcpkg, Spack and conda-forge.
+# Packages that bootstrap.sh installs to build with, and their names in vcpkg, Spack and conda-forge.
 NAMES = {
     "libboost-context-dev": ("boost-context", "boost", "libboost-devel"),
     "libclang-dev": ("llvm", "llvm", "clangdev"),
@@ -20,7 +20,7 @@ NAMES = {
     "nlohmann-json3-dev": ("nlohmann-json", "nlohmann-json", "nlohmann_json"),
     "zlib1g-dev": ("zlib", "zlib-api", "zlib"),
 }
-# Those that come with the recipes' compilers and build systems, or are not needed.
+# Packages that come with the recipes' compilers and build systems, or are not needed.
 NOT_IN_RECIPES = {"build-essential", "cmake", "ninja-build", "libjs-chart.js"}
 
 

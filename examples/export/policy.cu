@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(MaxPolicy::ActivePolicy::THREADS) fill(int* ou
   for (int i = threadIdx.x; i < n; i += kThreads) out[i] = kThreads;
 }
 
-// What CUB's dispatch calls with the policy of the device.
+// The functor that CUB's dispatch calls with the device's policy.
 struct Dispatch {
   int* out;
   int n;
@@ -48,7 +48,8 @@ int main() {
     return 0;
   }
   int last = 0;
-  if (cudaMemcpy(&last, dispatch.out + dispatch.n - 1, sizeof last, cudaMemcpyDeviceToHost) != cudaSuccess ||
+  if (cudaMemcpy(&last, dispatch.out + dispatch.n - 1, sizeof last, cudaMemcpyDeviceToHost) !=
+          cudaSuccess ||
       cudaFree(dispatch.out) != cudaSuccess) {
     return 1;
   }

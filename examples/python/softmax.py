@@ -57,7 +57,7 @@ def softmax():
     __global__ void softmax(const float* x, float* out, int rows) {
       constexpr int ALL = COLUMNS / VECTOR;
       constexpr int OWN = (ALL + LANES - 1) / LANES;
-      // What is left over of the last block writes the last row once more.
+      // Rows beyond the last one write the last one once more.
       const int row = min(blockIdx.x * HEIGHT + threadIdx.y, rows - 1);
       const Elements<VECTOR>* from = (const Elements<VECTOR>*)x + (long long)row * ALL;
       Elements<VECTOR>* to = (Elements<VECTOR>*)out + (long long)row * ALL;

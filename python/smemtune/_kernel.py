@@ -440,7 +440,7 @@ def _scalar_reader(argument: Argument, value: Any) -> Callable[[Any], Any]:
     if value is None:
         (given,) = struct.unpack(code, argument.value or bytes(argument.bytes))
         return lambda none: given
-    # What a type does not hold, struct refuses.
+    # struct refuses a number that the type does not hold.
     if isinstance(value, (int, float)) and code[1:] in ("e", "f", "d"):
         return float
     if isinstance(value, int) and argument.type in _PACK:

@@ -104,7 +104,7 @@ class Rows(List[Dict[str, Any]]):
 
 
 def _kind(name: str, values: List[Any]) -> str:
-    """What a column of flat() holds: float, integer, flag or text."""
+    """Returns the kind of a column of flat(): float, integer, flag or text."""
     if name.startswith(("problem.", "parameter.")):
         return "text" if any(isinstance(value, str) for value in values) else "integer"
     if name in _FLOATS:

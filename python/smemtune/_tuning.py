@@ -32,7 +32,7 @@ class Run:
 
     @property
     def compared(self) -> List[str]:
-        """What the best of each problem was compared with, a line for each output:
+        """The comparisons of each problem's best, a line for each output:
         `N=65536: out: 65536 of 65536 elements with expected file`."""
         return [
             f"{key(one['problem'])}: {one['output']}: {one['compared']} of {one['of']} elements "

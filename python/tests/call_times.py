@@ -17,11 +17,11 @@ import smemtune
 EXAMPLE = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "scale.json"
 N = 256
 ROUNDS = 50
-CALLS = 200  # Of a round: fewer than a stream's queue holds.
+CALLS = 200  # In a round; fewer than a stream's queue holds.
 
 
 def calls():
-    """What is measured, by name: functions that enqueue one kernel."""
+    """Returns the functions that are measured, by name; each enqueues one kernel."""
     kernel = smemtune.Kernel(EXAMPLE, N=N, T="float", configuration={"THREADS": 64, "ITEMS": 1})
     entry = kernel.selection.launches[0].entry
     code = EXAMPLE.with_suffix(".cu").read_text(encoding="utf-8")

@@ -569,7 +569,7 @@ class Arrays(unittest.TestCase):
 
 
 class NoTorch:
-    """As much of PyTorch as an operator needs that is not called."""
+    """The part of PyTorch that an operator needs until it is called."""
 
     float32 = "float32"
 
