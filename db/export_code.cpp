@@ -79,22 +79,6 @@ bool is_word(std::string_view text) {
          });
 }
 
-/// Returns the text made safe for a comment: ASCII only, no line end, no backslash before one.
-std::string for_comment(const std::string& text) {
-  std::string result;
-  for (const char c : text.substr(0, 256)) {
-    const bool plain = is_letter(c) || is_digit(c) ||
-                       std::string_view(" _=,.:;%*<>()+-@/").find(c) != std::string_view::npos;
-    result += plain ? c : '.';
-  }
-  return result;
-}
-
-std::string integer_literal(std::int64_t value) {
-  // The smallest integer cannot be written as a single literal.
-  return value == INT64_MIN ? "-9223372036854775807LL - 1" : std::to_string(value);
-}
-
 /// The names in one scope: stored names and the C++ names that stand for them.
 class Names {
  public:
@@ -344,6 +328,36 @@ std::string string_literal(const std::string& text) {
   return literal + "\"";
 }
 
+std::string for_comment(const std::string& text) {
+  std::string result;
+  for (const char c : text.substr(0, 256)) {
+    const bool plain = is_letter(c) || is_digit(c) ||
+                       std::string_view(" _=,.:;%*<>()+-@/").find(c) != std::string_view::npos;
+    result += plain ? c : '.';
+  }
+  return result;
+}
+
+std::string integer_literal(std::int64_t value) {
+  // The smallest integer cannot be written as a single literal.
+  return value == INT64_MIN ? "-9223372036854775807LL - 1" : std::to_string(value);
+}
+
+void need_name(const std::string& what, const std::string& name) {
+  if (is_name(name) && !is_reserved(name)) return;
+  throw InputError(what + " " + string_literal(name) + " cannot be a name in C++");
+}
+
+const std::string& need_word(const std::string& what, const std::string& word) {
+  if (is_word(word)) return word;
+  throw InputError(what + " is " + string_literal(word) +
+                   ", which is neither a type nor an enumerator");
+}
+
+bool is_type(const std::string& word) {
+  return word.starts_with("__") || is_reserved(word.substr(0, word.find(' ')));
+}
+
 std::string export_header(const std::vector<StoredResult>& best,
                           const std::vector<KernelDefaults>& defaults, const std::string& notes) {
   std::map<std::string, SpaceEntries> spaces;
@@ -388,15 +402,10 @@ std::string export_defines(const StoredResult& best) {
                         "\n"
                   : "\n");
   for (const auto& [name, value] : result.configuration) {
-    if (!is_name(name) || is_reserved(name)) {
-      throw InputError("space " + best.space + ": the parameter " + string_literal(name) +
-                       " cannot be a macro's name");
-    }
+    const std::string what = "space " + best.space + ": the parameter";
+    need_name(what, name);
     const auto* word = std::get_if<std::string>(&value);
-    if (word != nullptr && !is_word(*word)) {
-      throw InputError("space " + best.space + ": the parameter " + name + " is " +
-                       string_literal(*word) + ", which is neither a type nor an enumerator");
-    }
+    if (word != nullptr) need_word(what + " " + name, *word);
     text += "#define " + name + " " + to_text(value) + "\n";
   }
   return text;

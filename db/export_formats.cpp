@@ -1,8 +1,10 @@
 #include "db/export_formats.h"
 
+#include "db/export_bundle.h"
 #include "db/export_code.h"
 #include "db/export_csv.h"
 #include "db/export_json.h"
+#include "db/export_policies.h"
 #include "db/export_tuners.h"
 
 #include <algorithm>
@@ -19,6 +21,12 @@ const std::vector<ExportFormat>& export_formats() {
        [](const ExportInput& of) { return export_header(of.results, of.defaults, of.notes); }},
       {"defines", "the #defines of one configuration", one_configuration,
        [](const ExportInput& of) { return export_defines(of.results.front()); }},
+      {"vllm", "JSON by one size, as vLLM reads it", bests,
+       [](const ExportInput& of) { return export_vllm(of.results); }},
+      {"cub", "a C++ header with a policy hub for CUB", bests,
+       [](const ExportInput& of) { return export_cub(of.results); }},
+      {"cubins", "compiled kernels with a launcher, as a C header", compiled,
+       [](const ExportInput& of) { return export_bundle(of.results, of.compiled); }},
       {"kernel-tuner", "all results of one kernel, for other tuners", all_results,
        [](const ExportInput& of) { return export_kernel_tuner(of.results); }},
       {"t4", "all results of one kernel, for other tuners", all_results,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "db/export_bundle.h"
 #include "db/rows.h"
 
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@ struct ExportInput {
       {};                  ///< The kernels' defaults, unless it takes all results.
   std::string notes = {};  ///< Lines for human readers on the portfolios.
   nlohmann::ordered_json portfolios = nullptr;  ///< An array of their costs, or null.
+  std::vector<BundledKernel> compiled = {};     ///< Empty unless the format takes them.
 };
 
 /// A format of `smemtune export`.
@@ -24,6 +26,7 @@ struct ExportFormat {
   enum class Takes {
     bests,              ///< The best of each kernel, or the members of a portfolio.
     one_configuration,  ///< A single result: the best of all kernels.
+    compiled,           ///< The best of all kernels for each problem, with what to launch for it.
     all_results,        ///< All results of kernels as they are now, failures too.
   };
 

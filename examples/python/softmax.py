@@ -29,16 +29,18 @@ def reference(x):
         Input("x", "float", "ROWS", "COLUMNS", init="normal(0, 1)"),
         Output("out", "float", "ROWS", "COLUMNS"),
         Scalar("rows", "int", "ROWS"),
-        Scalar("columns", "int", "COLUMNS"),
     ],
-    # A row is for THREADS threads of a warp or less, a block for HEIGHT rows.
-    parameters={"THREADS": [8, 16, 32], "HEIGHT": [1, 2, 4, 8, 16], "UNROLL": [1, 4]},
-    default={"THREADS": 32, "HEIGHT": 4, "UNROLL": 1},
-    constraints=[lambda THREADS, HEIGHT: THREADS * HEIGHT >= 32],
+    # A row is for LANES threads of a warp, a block for HEIGHT rows; a thread reads VECTOR elements at once.
+    parameters={"LANES": [8, 16, 32], "HEIGHT": [1, 2, 4, 8, 16], "VECTOR": [1, 2, 4]},
+    default={"LANES": 32, "HEIGHT": 4, "VECTOR": 1},
+    constraints=[
+        lambda LANES, HEIGHT: LANES * HEIGHT >= 32,
+        lambda COLUMNS, VECTOR: COLUMNS % VECTOR == 0,
+    ],
     problems=[{"ROWS": 16384, "COLUMNS": 1000}],
-    cpu_problems=[{"ROWS": 64, "COLUMNS": 100}],
-    entry="softmax<THREADS, HEIGHT, UNROLL>",
-    block=["THREADS", "HEIGHT"],
+    cpu_problems=[{"ROWS": 60, "COLUMNS": 100}],
+    entry="softmax<LANES, HEIGHT, VECTOR, COLUMNS>",
+    block=["LANES", "HEIGHT"],
     grid=lambda ROWS, HEIGHT: ceil_div(ROWS, HEIGHT),
     metrics={"bytes": lambda ROWS, COLUMNS: 8 * ROWS * COLUMNS},
     reference=reference,
@@ -46,34 +48,49 @@ def reference(x):
     relative=1e-5,
 )
 def softmax():
-    r"""template <int THREADS, int HEIGHT, int UNROLL>
-    __global__ void softmax(const float* x, float* out, int rows, int columns) {
-      const int row = blockIdx.x * HEIGHT + threadIdx.y;
-      const bool is_row = row < rows;
-      const float* from = x + (long long)row * columns;
-      // Each thread keeps the largest of its elements and the sum of e to their distances from it.
+    r"""template <int SIZE>
+    struct alignas(4 * SIZE) Elements {
+      float at[SIZE];
+    };
+
+    template <int LANES, int HEIGHT, int VECTOR, int COLUMNS>
+    __global__ void softmax(const float* x, float* out, int rows) {
+      constexpr int ALL = COLUMNS / VECTOR;
+      constexpr int OWN = (ALL + LANES - 1) / LANES;
+      // Rows beyond the last one write the last one once more.
+      const int row = min(blockIdx.x * HEIGHT + threadIdx.y, rows - 1);
+      const Elements<VECTOR>* from = (const Elements<VECTOR>*)x + (long long)row * ALL;
+      Elements<VECTOR>* to = (Elements<VECTOR>*)out + (long long)row * ALL;
+      Elements<VECTOR> own[OWN];  // In registers: the row is read once.
       float most = -INFINITY;
-      float sum = 0;
-      if (is_row) {
-    #pragma unroll UNROLL
-        for (int i = threadIdx.x; i < columns; i += THREADS) {
-          const float larger = fmaxf(most, from[i]);
-          sum = sum * expf(most - larger) + expf(from[i] - larger);
-          most = larger;
+    #pragma unroll
+      for (int k = 0; k < OWN; ++k) {
+        const int i = k * LANES + threadIdx.x;
+        if (i < ALL) own[k] = from[i];
+    #pragma unroll
+        for (int j = 0; j < VECTOR; ++j) {
+          if (i >= ALL) own[k].at[j] = -INFINITY;
+          most = fmaxf(most, own[k].at[j]);
         }
       }
-      for (int distance = THREADS / 2; distance > 0; distance /= 2) {
-        const float other = __shfl_xor_sync(0xffffffffu, most, distance);
-        const float others = __shfl_xor_sync(0xffffffffu, sum, distance);
-        const float larger = fmaxf(most, other);
-        sum = (most == larger ? sum : sum * expf(most - larger)) +
-              (other == larger ? others : others * expf(other - larger));
-        most = larger;
+      for (int distance = LANES / 2; distance > 0; distance /= 2) {
+        most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, distance));
       }
-      if (!is_row) return;
-    #pragma unroll UNROLL
-      for (int i = threadIdx.x; i < columns; i += THREADS) {
-        out[(long long)row * columns + i] = expf(from[i] - most) / sum;
+      float sum = 0;
+    #pragma unroll
+      for (int k = 0; k < OWN; ++k) {
+    #pragma unroll
+        for (int j = 0; j < VECTOR; ++j) sum += own[k].at[j] = expf(own[k].at[j] - most);
+      }
+      for (int distance = LANES / 2; distance > 0; distance /= 2) {
+        sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+      }
+    #pragma unroll
+      for (int k = 0; k < OWN; ++k) {
+        const int i = k * LANES + threadIdx.x;
+    #pragma unroll
+        for (int j = 0; j < VECTOR; ++j) own[k].at[j] /= sum;
+        if (i < ALL) to[i] = own[k];
       }
     }"""
 

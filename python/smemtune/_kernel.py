@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import collections
 import ctypes
+import functools
+import keyword
+import operator
 import os
 import struct
 import sys
-import threading
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Deque, Dict, List, Mapping, NoReturn, Optional, Tuple, Union
 
 from . import _errors, _library, _places
 from ._selection import Argument, Selection, Value, select
@@ -84,7 +87,7 @@ def _is_contiguous(shape, strides, item: int) -> bool:
 
 
 class _Slot:
-    """The place of an argument's value, which the launch reads."""
+    """The place of an array among a kernel's arguments."""
 
     def __init__(self, argument: Argument, index: int, kernel: "Kernel"):
         self.argument = argument
@@ -94,23 +97,23 @@ class _Slot:
         self.item = argument.bytes
         for extent in argument.shape:
             self.item //= extent
-        self.readers: Dict[type, Callable[[Any], int]] = {}
 
-    def refuse(self, what: str):
+    def refuse(self, what: str) -> NoReturn:
         shape = " x ".join(str(extent) for extent in self.argument.shape)
         raise _errors.InputError(
             f"{self.kernel.selection.kernel}: {self.argument.name} is {shape} of "
             f"{self.argument.type} in row-major order on GPU {self.kernel.gpu}, not {what}"
         )
 
-    def address(self, value: Any) -> int:
-        """The device address of an array. Raises InputError unless it is as the space has it."""
-        reader = self.readers.get(type(value))
-        if reader is None:
-            reader = self.readers[type(value)] = self.reader_for(value)
-        return reader(value)
+    def reader(self, value: Any) -> Callable[[Any], int]:
+        """A function that returns what the launch passes for an array of this value's type. It
+        raises InputError unless the array is as the space has it."""
+        read = self.address_reader(value)
+        if self.argument.memory == "texture":
+            return lambda array: self.kernel._texture(self.index, read(array))
+        return read
 
-    def reader_for(self, value: Any) -> Callable[[Any], int]:
+    def address_reader(self, value: Any) -> Callable[[Any], int]:
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
             return self.torch_reader(torch)
@@ -136,8 +139,7 @@ class _Slot:
                 (dtype is wanted or dtype in dtypes)
                 and value.shape == shape
                 and value.is_contiguous()
-                and value.is_cuda
-                and value.get_device() == gpu
+                and value.get_device() == gpu  # -1 on the host
             ):
                 return value.data_ptr()
             order = "" if value.is_contiguous() else " with other strides"
@@ -152,16 +154,20 @@ class _Slot:
         wanted = cupy.dtype(self.interface_type)
 
         def read(value) -> int:
+            data = value.data
             if (
                 value.dtype == wanted
                 and value.shape == shape
-                and value.flags.c_contiguous
-                and value.device.id == gpu
+                and data.device_id == gpu
+                and is_row_major(value)
             ):
-                return value.data.ptr
+                return data.ptr
             order = "" if value.flags.c_contiguous else " with other strides"
             self.refuse(f"{value.shape} of {value.dtype} on GPU {value.device.id}{order}")
 
+        # CuPy's own name for it makes no object, unlike `flags`; releases may lack it.
+        has_own = hasattr(cupy.ndarray, "_c_contiguous")
+        is_row_major = operator.attrgetter("_c_contiguous" if has_own else "flags.c_contiguous")
         return read
 
     def read_interface(self, value) -> int:
@@ -264,22 +270,22 @@ class Kernel:
 
     def _prepare(self) -> None:
         arguments = self.selection.arguments
+        self._count = len(arguments)
         self._slots: List[Optional[_Slot]] = [
             None if one.role == "scalar" else _Slot(one, i, self) for i, one in enumerate(arguments)
         ]
         self._positions = {one.name: i for i, one in enumerate(arguments)}
-        self._values = [
-            (ctypes.c_char * one.bytes).from_buffer(bytearray(one.bytes))
-            if one.role == "scalar"
-            else ctypes.c_uint64()
-            for one in arguments
-        ]
-        self._addresses = [ctypes.addressof(value) for value in self._values]
-        self._pointers = (ctypes.c_void_p * len(arguments))()
+        # Reserved words of Python are no names of arguments there.
+        self._positions.update(
+            {f"{one.name}_": i for i, one in enumerate(arguments) if keyword.iskeyword(one.name)}
+        )
+        self._layout = _Layout(arguments)
+        self._frames: Deque[_Frame] = collections.deque()
+        self._readers: Dict[Tuple[type, ...], Tuple[List[Callable], Callable[[], int]]] = {}
+        self._orders: Dict[Tuple, Callable[[Tuple[Any, ...]], Any]] = {}
         self._textures: Dict[Tuple[int, int], int] = {}
-        self._lock = threading.Lock()
+        self._loaded = getattr(self._pointer, "value", self._pointer)
         self._launch = _library.library().smemtune_launch
-        self._count = len(arguments)
 
     @property
     def arguments(self) -> Tuple[Argument, ...]:
@@ -292,54 +298,91 @@ class Kernel:
     def __call__(self, *values: Any, stream: Any = None, **named: Any) -> None:
         """Enqueues the kernel. `stream`: a CUDA stream's address, or an object of PyTorch or CuPy;
         None: the current one. Raises InputError for an array that is not as the space has it."""
-        if named:
+        if named or len(values) != self._count:
             values = self._in_order(values, named)
-        elif len(values) > self._count:
-            raise _errors.InputError(
-                f"{self.selection.kernel} takes {self._count} arguments, {len(values)} are given"
-            )
-        first = None
-        pointers, addresses, slots = self._pointers, self._addresses, self._slots
-        with self._lock:
-            index = 0
-            for value in values:
-                slot = slots[index]
-                if value is None:
-                    pointers[index] = None
-                elif slot is not None:
-                    address = slot.address(value)
-                    if slot.argument.memory == "texture":
-                        address = self._texture(index, address)
-                    self._values[index].value = address
-                    pointers[index] = addresses[index]
-                    if first is None:
-                        first = value
-                else:
-                    argument = self.selection.arguments[index]
-                    self._values[index].raw = scalar_bytes(argument, value)
-                    pointers[index] = addresses[index]
-                index += 1
-            while index < self._count:
-                pointers[index] = None
-                index += 1
-            on = _current_stream(first, self.gpu) if stream is None else _stream_address(stream)
-            status = self._launch(self._pointer, pointers, self._count, on)
+        readers, current = self._readers.get(tuple(map(type, values))) or self._read(values)
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = self._layout.frame()
+        # A frame is this call's own until it is given back: threads may share the kernel.
+        try:
+            frame.pack(*[read(value) for read, value in zip(readers, values)])
+            pointers = frame.pointers
+            if self._layout.has_constants and None in values:
+                pointers = self._without_constants(frame, values)
+            on = current() if stream is None else _stream_address(stream)
+            status = self._launch(self._loaded, pointers, self._count, on)
+        except (struct.error, OverflowError):
+            self._refuse_scalars(values)
+            raise
+        finally:
+            self._frames.append(frame)
         if status:
             _library.check(status)
 
-    def _in_order(self, values: Tuple[Any, ...], named: Dict[str, Any]) -> List[Any]:
-        ordered = list(values) + [None] * (self._count - len(values))
-        for name, value in named.items():
+    def _read(self, values: Tuple[Any, ...]) -> Tuple[List[Callable], Callable[[], int]]:
+        """For values of these types the functions that read them, and the one that returns the
+        current stream; kept for later calls."""
+        readers: List[Callable] = []
+        first = None
+        for argument, slot, value in zip(self.arguments, self._slots, values):
+            if slot is None:
+                readers.append(_scalar_reader(argument, value))
+            elif value is not None:
+                readers.append(slot.reader(value))
+                first = value if first is None else first
+            elif argument.memory == "constant":
+                readers.append(lambda none: 0)
+            else:
+                raise _errors.InputError(
+                    f"{self.selection.kernel}: the argument {argument.name} is not given"
+                )
+        found = readers, _current_stream(first, self.gpu)
+        self._readers[tuple(map(type, values))] = found
+        return found
+
+    def _refuse_scalars(self, values: Tuple[Any, ...]) -> None:
+        """Raises InputError for the first scalar that its type cannot hold."""
+        for argument, value in zip(self.arguments, values):
+            if argument.role == "scalar" and value is not None:
+                scalar_bytes(argument, value)
+
+    def _without_constants(self, frame: "_Frame", values: Tuple[Any, ...]) -> Any:
+        """Pointers to the values in a frame, with none to a constant that keeps its contents."""
+        pointers = (ctypes.c_void_p * self._count)(*frame.places)
+        for index, slot in enumerate(self._slots):
+            if slot is not None and values[index] is None:
+                pointers[index] = None
+        return pointers
+
+    def _in_order(self, values: Tuple[Any, ...], named: Dict[str, Any]) -> Tuple[Any, ...]:
+        """All arguments in their order, None for those that are not given."""
+        names = (len(values), *named)
+        pick = self._orders.get(names)
+        if pick is None:
+            pick = self._orders[names] = operator.itemgetter(*self._order(len(values), named))
+        picked = pick((*values, *named.values(), None))
+        return picked if self._count > 1 else (picked,)
+
+    def _order(self, count: int, named: Dict[str, Any]) -> List[int]:
+        """For each argument its place among `count` values, the named ones and a last None."""
+        if count > self._count:
+            raise _errors.InputError(
+                f"{self.selection.kernel} takes {self._count} arguments, {count} are given"
+            )
+        places = list(range(count)) + [count + len(named)] * (self._count - count)
+        for number, name in enumerate(named):
             position = self._positions.get(name)
             if position is None:
                 raise _errors.InputError(
                     f"{self.selection.kernel} has no argument {name}; it has "
-                    + ", ".join(self._positions)
+                    + ", ".join(one.name for one in self.arguments)
                 )
-            if position < len(values):
+            if places[position] != count + len(named):
                 raise _errors.InputError(f"{self.selection.kernel}: {name} is given twice")
-            ordered[position] = value
-        return ordered
+            places[position] = count + number
+        return places
 
     def _texture(self, index: int, address: int) -> int:
         known = self._textures.get((index, address))
@@ -354,6 +397,57 @@ class Kernel:
         return known
 
 
+class _Layout:
+    """Where the values of a call lie in memory: each at a multiple of 16 bytes."""
+
+    def __init__(self, arguments: Tuple[Argument, ...]):
+        codes, self.offsets, end = ["<"], [], 0
+        for one in arguments:
+            code, size = ("Q", 8) if one.role != "scalar" else (_code(one), one.bytes)
+            padding = -end % 16
+            codes.append(f"{padding}x{code}")
+            self.offsets.append(end + padding)
+            end += padding + size
+        self.struct = struct.Struct("".join(codes))
+        self.has_constants = any(one.memory == "constant" for one in arguments)
+
+    def frame(self) -> "_Frame":
+        return _Frame(self)
+
+
+class _Frame:
+    """The values of one call, and pointers to them."""
+
+    def __init__(self, layout: _Layout):
+        memory = bytearray(layout.struct.size + 16)
+        self.memory = (ctypes.c_char * len(memory)).from_buffer(memory)
+        begin = ctypes.addressof(self.memory)
+        start = -begin % 16
+        self.pack = functools.partial(layout.struct.pack_into, memory, start)
+        self.places = [begin + start + at for at in layout.offsets]
+        self.array = (ctypes.c_void_p * len(self.places))(*self.places)
+        self.pointers = ctypes.addressof(self.array)
+
+
+def _code(argument: Argument) -> str:
+    """How `struct` packs a scalar: one whose type it lacks as bytes."""
+    return _PACK.get(argument.type, f"{argument.bytes}s")
+
+
+def _scalar_reader(argument: Argument, value: Any) -> Callable[[Any], Any]:
+    """A function that returns a value of this type as `struct` packs it for the argument."""
+    code = "<" + _code(argument)
+    if value is None:
+        (given,) = struct.unpack(code, argument.value or bytes(argument.bytes))
+        return lambda none: given
+    # struct refuses a number that the type does not hold.
+    if isinstance(value, (int, float)) and code[1:] in ("e", "f", "d"):
+        return float
+    if isinstance(value, int) and argument.type in _PACK:
+        return operator.index
+    return lambda number: struct.unpack(code, scalar_bytes(argument, number))[0]
+
+
 def _stream_address(stream: Any) -> int:
     if isinstance(stream, int):
         return stream
@@ -364,12 +458,14 @@ def _stream_address(stream: Any) -> int:
     raise _errors.InputError(f"{stream!r} is no CUDA stream")
 
 
-def _current_stream(array: Any, gpu: int) -> int:
-    """The current stream of the library that an array is from; the default stream of others."""
+def _current_stream(array: Any, gpu: int) -> Callable[[], int]:
+    """A function that returns the current stream of the library that an array is from; the default
+    stream of others."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
-        return torch._C._cuda_getCurrentRawStream(gpu)
+        return functools.partial(torch._C._cuda_getCurrentRawStream, gpu)
     cupy = sys.modules.get("cupy")
     if cupy is not None and isinstance(array, cupy.ndarray):
-        return cupy.cuda.get_current_stream().ptr
-    return 0
+        get = cupy.cuda.get_current_stream
+        return lambda: get().ptr
+    return lambda: 0

@@ -92,7 +92,7 @@ def cache() -> pathlib.Path:
 def result_files(db=None) -> List[str]:
     """The files that select() asks, the user's own first; empty if there is no such file."""
     own = pathlib.Path(db) if db is not None else database()
-    if db is not None and not own.exists():
+    if db is not None and not pathlib.Path(db).exists():
         raise InputError(f"{own}: no such file of results")
     files = [str(own) if own is not None and own.exists() else ""]
     files += [one for one in os.environ.get("SMEMTUNE_SHARED_DB", "").split(":") if one]

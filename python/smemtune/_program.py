@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import IO, Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from . import _errors, _places
 
@@ -94,19 +94,21 @@ def run(
         show = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731
     messages: List[str] = []
 
-    def follow() -> None:
-        for line in process.stderr:
+    def follow(stderr: IO[str]) -> None:
+        for line in stderr:
             messages.append(line.rstrip("\n"))
             if show:
                 show(messages[-1])
 
-    reader = None
-    if process.stderr is not None:
-        reader = threading.Thread(target=follow, daemon=True)
-        reader.start()
     output: List[str] = []
-    collector = threading.Thread(target=lambda: output.append(process.stdout.read()), daemon=True)
-    collector.start()
+    threads = []
+    if process.stderr is not None:
+        threads.append(threading.Thread(target=follow, args=(process.stderr,), daemon=True))
+    if process.stdout is not None:
+        read = process.stdout.read
+        threads.append(threading.Thread(target=lambda: output.append(read()), daemon=True))
+    for thread in threads:
+        thread.start()
     interrupts = 0
     while True:
         try:
@@ -119,11 +121,11 @@ def run(
                 process.send_signal(signal.SIGINT)
             elif interrupts > 1:
                 process.kill()
-    collector.join()
-    process.stdout.close()
-    if reader is not None:
-        reader.join()
-        process.stderr.close()
+    for thread in threads:
+        thread.join()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
     return process.returncode, "".join(output), "\n".join(messages)
 
 

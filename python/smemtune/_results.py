@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Union
 from . import _program
 from ._selection import key
 
-#: The columns of results(), with what they hold.
+#: The columns of results(), with what they hold. A number that is not known is None.
 COLUMNS = {
     "space": "name of the space",
     "kernel": "name of the kernel in the space",
@@ -46,6 +46,14 @@ COLUMNS = {
     "measured_utc": "when it was measured, ISO 8601",
 }
 
+# Columns of flat() that are not text. Those of sizes and parameters are integers, or text if one is.
+_FLOATS = (
+    "time_ms", "time_low_ms", "time_high_ms", "max_relative_error", "gflop_per_s", "gb_per_s",
+    "occupancy_percent", "compile_ms",
+)  # fmt: skip
+_INTEGERS = ("samples", "registers_per_thread", "shared_bytes", "spill_bytes")
+_FLAGS = ("throttled", "chosen", "tied", "is_default", "stale")
+
 
 class Rows(List[Dict[str, Any]]):
     """Results, each a dictionary with the columns of `smemtune.COLUMNS`."""
@@ -53,32 +61,55 @@ class Rows(List[Dict[str, Any]]):
     def flat(self) -> List[Dict[str, Any]]:
         """The rows with a column `problem.NAME` for every size and `parameter.NAME` for every
         parameter in place of the two dictionaries; None where a row has none of that name."""
-        problems = sorted({name for row in self for name in row["problem"]})
-        parameters = sorted({name for row in self for name in row["configuration"]})
-        rows = []
-        for row in self:
-            flat = {}
-            for column, value in row.items():
-                if column == "problem":
-                    flat.update({f"problem.{n}": value.get(n) for n in problems})
-                elif column == "configuration":
-                    flat.update({f"parameter.{n}": value.get(n) for n in parameters})
-                else:
-                    flat[column] = value
-            rows.append(flat)
-        return rows
+        columns = self._columns()
+        return [dict(zip(columns, values)) for values in zip(*columns.values())]
+
+    def _columns(self) -> Dict[str, List[Any]]:
+        """The columns of flat(); without rows those that every row has."""
+        columns: Dict[str, List[Any]] = {}
+        for name in COLUMNS:
+            prefix = {"problem": "problem", "configuration": "parameter"}.get(name)
+            if prefix is None:
+                columns[name] = [row[name] for row in self]
+                continue
+            for inner in sorted({inner for row in self for inner in row[name]}):
+                values = [row[name].get(inner) for row in self]
+                if any(isinstance(value, str) for value in values):
+                    values = [None if value is None else str(value) for value in values]
+                columns[f"{prefix}.{inner}"] = values
+        return columns
 
     def to_pandas(self):
-        """flat() as a pandas.DataFrame. Raises ImportError without pandas."""
+        """flat() as a pandas.DataFrame. The types of the columns do not depend on the rows: float64,
+        Int64, boolean, and objects for text. Raises ImportError without pandas."""
         import pandas
 
-        return pandas.DataFrame(self.flat())
+        types = {"float": "float64", "integer": "Int64", "flag": "boolean", "text": "object"}
+        return pandas.DataFrame({
+            name: pandas.Series(values, dtype=types[_kind(name, values)])
+            for name, values in self._columns().items()
+        })
 
     def to_arrow(self):
-        """flat() as a pyarrow.Table. Raises ImportError without pyarrow."""
+        """flat() as a pyarrow.Table. The types of the columns do not depend on the rows: float64,
+        int64, bool and string. Raises ImportError without pyarrow."""
         import pyarrow
 
-        return pyarrow.Table.from_pylist(self.flat())
+        types = {"float": pyarrow.float64(), "integer": pyarrow.int64(), "flag": pyarrow.bool_(),
+                 "text": pyarrow.string()}  # fmt: skip
+        return pyarrow.table({
+            name: pyarrow.array(values, type=types[_kind(name, values)])
+            for name, values in self._columns().items()
+        })
+
+
+def _kind(name: str, values: List[Any]) -> str:
+    """Returns the kind of a column of flat(): float, integer, flag or text."""
+    if name.startswith(("problem.", "parameter.")):
+        return "text" if any(isinstance(value, str) for value in values) else "integer"
+    if name in _FLOATS:
+        return "float"
+    return "integer" if name in _INTEGERS else "flag" if name in _FLAGS else "text"
 
 
 def results(

@@ -14,6 +14,7 @@ from typing import Any, Dict, Mapping, Optional, Tuple, Union
 from . import _errors, _library, _places
 
 Value = Union[int, str]
+_Bytes = bytes  # Under a name that no member has.
 
 _MATCHES = ("exact", "nearest problem", "same architecture", "defaults", "given")
 _ROLES = ("input", "output", "inout", "scratch", "scalar")
@@ -30,7 +31,7 @@ class Argument:
     memory: str  #: `global`, `constant`, `texture` or `tensor_map`.
     shape: Tuple[int, ...]  #: Extents in elements, outermost first; empty for a scalar.
     bytes: int
-    value: Optional[bytes]  #: The bytes of a scalar's value by the space file.
+    value: Optional[_Bytes]  #: The bytes of a scalar's value by the space file.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -294,9 +295,9 @@ def _argument(c) -> Argument:
 def _launch(c, arguments) -> Launch:
     return Launch(
         entry=c.entry.decode(),
-        grid=tuple(c.grid),
-        block=tuple(c.block),
-        cluster=tuple(c.cluster),
+        grid=(c.grid[0], c.grid[1], c.grid[2]),
+        block=(c.block[0], c.block[1], c.block[2]),
+        cluster=(c.cluster[0], c.cluster[1], c.cluster[2]),
         dynamic_shared_bytes=c.dynamic_shared_bytes,
         cooperative=bool(c.cooperative),
         arguments=tuple(arguments[c.arguments[i].index].name for i in range(c.argument_count)),

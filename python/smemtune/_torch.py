@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import keyword
 import threading
 from typing import Any, Callable, Dict, List, Mapping, Tuple, Union
 
-from . import _errors
 from ._kernel import _TYPES, Kernel
 from ._selection import Argument, Value, key, select
 
@@ -28,6 +28,7 @@ def torch_op(
     The operator takes the tensors that the kernel reads (input and inout, which it changes) in the
     space file's order, then its real scalars as floats that may be left out. Integer scalars have the
     values of the space file for the problem. It returns the outputs: a tensor, or a tuple of them.
+    Scratch buffers are its own.
     Kernels are selected and compiled once for each problem. It has a fake implementation with the
     outputs' shapes, and no gradient. Raises what Kernel() raises, when it is called.
     """
@@ -37,7 +38,7 @@ def torch_op(
     made = torch.library.custom_op(
         name,
         operator.run,
-        mutates_args=operator.changed,
+        mutates_args=tuple(_identifier(one) for one in operator.changed),
         schema=operator.schema,
     )
     made.register_fake(operator.fake)
@@ -53,12 +54,6 @@ class _Operator:
         self.kernels: Dict[Tuple[int, str], Kernel] = {}
         self.lock = threading.Lock()
         self.arguments = self._any_arguments()
-        kinds = {one.name: one.role for one in self.arguments}
-        scratch = [name for name, role in kinds.items() if role == "scratch"]
-        if scratch:
-            raise _errors.InputError(
-                f"an operator has no place for scratch buffers such as {scratch[0]}"
-            )
         self.tensors = [one.name for one in self.arguments if one.role in ("input", "inout")]
         self.scalars = [
             one for one in self.arguments if one.role == "scalar" and _is_real(one)
@@ -70,13 +65,19 @@ class _Operator:
     def _any_arguments(self) -> Tuple[Argument, ...]:
         """The arguments for some problem: their names and roles are those for every problem."""
         problem = self.problem if not callable(self.problem) else _first_problem(self.space)
-        return select(self.space, ("any GPU", 90), configuration={}, **problem).arguments
+        return self._planned(problem)
+
+    def _planned(self, problem) -> Tuple[Argument, ...]:
+        """The arguments of what run() selects; without a GPU of what it would select on an H200."""
+        device = None if self.torch.cuda.is_available() else ("NVIDIA H200", 90)
+        return select(self.space, device, **self.options, **problem).arguments
 
     def _schema(self) -> str:
         parts = []
-        for letter, name in zip("abcdefghijklmnopqrstuvwxyz", self.tensors):
-            parts.append(f"Tensor({letter}!) {name}" if name in self.changed else f"Tensor {name}")
-        parts += [f"float? {one.name}=None" for one in self.scalars]
+        for number, name in enumerate(self.tensors):
+            kind = f"Tensor(a{number}!)" if name in self.changed else "Tensor"
+            parts.append(f"{kind} {_identifier(name)}")
+        parts += [f"float? {_identifier(one.name)}=None" for one in self.scalars]
         returned = ["Tensor"] * len(self.outputs)
         result = returned[0] if len(returned) == 1 else "(" + ", ".join(returned) + ")"
         return f"({', '.join(parts)}) -> {result}"
@@ -101,29 +102,35 @@ class _Operator:
                 if kernel is None:
                     kernel = Kernel(self.space, gpu, **self.options, **problem)
                     self.kernels[known] = kernel
-        made = self._outputs(kernel.arguments, self.torch.device("cuda", gpu))
-        given = dict(zip(self.tensors, tensors))
-        given.update(made)
+        device = self.torch.device("cuda", gpu)
+        made = self._outputs(kernel.arguments, device)
+        given = {
+            **dict(zip(self.tensors, tensors)),
+            **made,
+            **self._made(kernel.arguments, device, "scratch"),
+        }
         for one, value in zip(self.scalars, scalars):
             if value is not None:
                 given[one.name] = value
-        kernel(**given)
+        kernel(*[given.get(one.name) for one in kernel.arguments])
         return self._returned(made)
 
     def fake(self, *values):
         tensors, _ = self._split(values)
         problem = self._problem_of(tensors)
-        planned = select(self.space, ("any GPU", 90), configuration={}, **problem)
         device = tensors[0].device if tensors else self.torch.device("cuda")
-        return self._returned(self._outputs(planned.arguments, device))
+        return self._returned(self._outputs(self._planned(problem), device))
 
     def _outputs(self, arguments, device) -> Dict[str, Any]:
+        return self._made(arguments, device, "output")
+
+    def _made(self, arguments, device, role: str) -> Dict[str, Any]:
         return {
             one.name: self.torch.empty(
                 one.shape, dtype=getattr(self.torch, _TYPES[one.type][0]), device=device
             )
             for one in arguments
-            if one.role == "output"
+            if one.role == role
         }
 
     def _returned(self, made):
@@ -131,6 +138,11 @@ class _Operator:
         if not tensors:
             return None
         return tensors[0] if len(tensors) == 1 else tuple(tensors)
+
+
+def _identifier(name: str) -> str:
+    """The name of an argument in a schema of PyTorch, whose reserved words are Python's and NONE."""
+    return f"{name}_" if keyword.iskeyword(name) or name == "NONE" else name
 
 
 def _is_real(argument: Argument) -> bool:

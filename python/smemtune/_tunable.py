@@ -52,7 +52,7 @@ class Expression:
         raise _errors.InputError(f"{self.text} / {_text(other)}: sizes are integers, use //")
 
     __rtruediv__ = __truediv__
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # Its == is no comparison.
 
     def __neg__(self):
         return Expression(f"(-{self.text})")
@@ -269,7 +269,7 @@ class Tunable:
             verify["definition"] = self._definition
         document: Dict[str, Any] = {
             "name": self.name,
-            "problems": [dict(problem)] if with_files else self.problems,
+            "problems": [dict(problem)] if with_files and problem else self.problems,
             "arguments": arguments,
             "verify": verify,
             "kernels": [self._kernel],
@@ -344,33 +344,40 @@ class Tunable:
         return _NUMPY[name]
 
     def _write_data(self, folder: pathlib.Path, problem: Dict[str, Value]) -> None:
+        """Writes two sets of data, which differ in magnitude and sign, and the answers to both."""
         import numpy
 
-        random = numpy.random.default_rng(1)
-        arrays: Dict[str, Any] = {}
+        sets = [self._one_set(numpy, problem, is_spread) for is_spread in (False, True)]
+        for name in sets[0]:
+            numpy.save(folder / f"{name}.npy", numpy.stack([one[name] for one in sets]))
+
+    def _one_set(self, numpy, problem: Dict[str, Value], is_spread: bool) -> Dict[str, Any]:
+        """The inputs by name, and what the reference makes of them by `NAME.expected`."""
+        random = numpy.random.default_rng(2 if is_spread else 1)
+        kinds: Dict[str, Any] = {}
         values: Dict[str, Any] = {}
+        arrays: Dict[str, Any] = {}
         for one in self._arguments:
             if isinstance(one, Scalar):
                 values[one.name] = _value(one.value, problem)
                 continue
             shape = tuple(int(_value(extent, problem)) for extent in one.shape)
             dtype = numpy.dtype(self._numpy_type(one, problem))
-            arrays[one.name] = (shape, dtype)
+            kinds[one.name] = (shape, dtype)
             if one.init is not None:
-                array = _generator(one)(numpy, random, shape, dtype)
-                numpy.save(folder / f"{one.name}.npy", array)
-                values[one.name] = array.copy()
+                arrays[one.name] = _generator(one)(numpy, random, shape, dtype, is_spread)
+                values[one.name] = arrays[one.name].copy()
         answers = self._answers(values, problem)
         for name in self._result_names():
-            shape, dtype = arrays[name]
+            shape, dtype = kinds[name]
             answer = _as_numpy(answers[name])
             if tuple(answer.shape) != shape:
                 raise _errors.InputError(
                     f"{self.name}: the reference returns {name} of shape {tuple(answer.shape)}, "
                     f"the space has {shape}"
                 )
-            numpy.save(folder / f"{name}.expected.npy",
-                       numpy.ascontiguousarray(answer.astype(dtype)))
+            arrays[f"{name}.expected"] = numpy.ascontiguousarray(answer.astype(dtype))
+        return arrays
 
     def _answers(self, values: Dict[str, Any], problem: Dict[str, Value]) -> Dict[str, Any]:
         taken = {}
@@ -467,22 +474,36 @@ def _generator(one: Buffer) -> Callable:
     except ValueError:
         numbers = None
     if name == "uniform" and numbers is not None and len(numbers) == 2:
-        return lambda np, random, shape, dtype: _rounded(
-            np, random.uniform(numbers[0], numbers[1], shape), dtype)
+        low, high = numbers
+        return lambda np, random, shape, dtype, is_spread: _rounded(np, (
+            _spread(np, random, low, high, shape) if is_spread
+            else random.uniform(low, high, shape)), dtype)
     if name == "normal" and numbers is not None and len(numbers) == 2:
-        return lambda np, random, shape, dtype: _rounded(
-            np, random.normal(numbers[0], numbers[1], shape), dtype)
+        mean, deviation = numbers
+        return lambda np, random, shape, dtype, is_spread: _rounded(np, (
+            _spread(np, random, mean - 4 * deviation, mean + 4 * deviation, shape) if is_spread
+            else random.normal(mean, deviation, shape)), dtype)
     if name == "constant" and numbers is not None and len(numbers) == 1:
-        return lambda np, random, shape, dtype: np.full(shape, numbers[0], dtype)
+        number = numbers[0]
+        return lambda np, random, shape, dtype, is_spread: np.full(shape, number, dtype)
     if text == "iota":
-        return lambda np, random, shape, dtype: np.arange(
+        return lambda np, random, shape, dtype, is_spread: np.arange(
             int(np.prod(shape))).astype(dtype).reshape(shape)
     if text == "zero":
-        return lambda np, random, shape, dtype: np.zeros(shape, dtype)
+        return lambda np, random, shape, dtype, is_spread: np.zeros(shape, dtype)
     raise _errors.InputError(
         f"{one.name}: with a reference in Python init is uniform(LOW, HIGH), "
         f"normal(MEAN, DEVIATION), constant(NUMBER), iota or zero, not {one.init!r}"
     )
+
+
+def _spread(np, random, low: float, high: float, shape):
+    """Numbers at distances of every order of magnitude from 0, or from the end of the range that is
+    nearest to it; on both sides of 0 where the range has both."""
+    nearest = min(max(0.0, low), high)
+    is_above = random.random(shape) * (high - low) < high - nearest
+    farthest = np.where(is_above, high, low)
+    return nearest + (farthest - nearest) * np.exp2(-random.uniform(0, 24, shape))
 
 
 def _rounded(np, values, dtype):
@@ -544,8 +565,10 @@ def tunable(
     problems: sizes and types; cpu_problems: smaller ones for the CPU device.
     reference: a function that computes the outputs, of inputs, scalars and sizes by their names; it
         returns one array, a tuple in the order of the outputs, or a dictionary. It is called with
-        arrays of `arrays`: `numpy`, `torch` or `cupy`, once for each problem, and every element of
-        every configuration's output is compared with its answer. Needs NumPy.
+        arrays of `arrays`: `numpy`, `torch` or `cupy`, twice for each problem: with elements as
+        `init` says, and with some that differ from them in magnitude and sign. Every element of
+        every configuration's output is compared with both answers; Run.compared says how many.
+        Needs NumPy.
     definition: the same as a formula of space files, `out[i] = 2 * x[i]`, where there is none.
     absolute, relative: the tolerance.
 

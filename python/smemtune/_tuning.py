@@ -30,6 +30,17 @@ class Run:
         `configuration`, `time` (`median_ms` in milliseconds), `compared_with`, `launches`, ..."""
         return self.problems[0].get("best") if self.problems else None
 
+    @property
+    def compared(self) -> List[str]:
+        """The comparisons of each problem's best, a line for each output:
+        `N=65536: out: 65536 of 65536 elements with expected file`."""
+        return [
+            f"{key(one['problem'])}: {one['output']}: {one['compared']} of {one['of']} elements "
+            f"with {one['with']}"
+            for problem in self.problems
+            for one in (problem.get("best") or {}).get("compared") or []
+        ]
+
 
 def tune(
     space: Union[str, os.PathLike, Any],

@@ -1,8 +1,10 @@
 """Tests of the module without a GPU: python3 python/tests/test_smemtune.py"""
 
+import ctypes
 import json
 import os
 import pathlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -282,17 +284,35 @@ class Results(unittest.TestCase):
             self.assertIn(column, flat)
         self.assertNotIn("problem", flat)
 
-    def test_frames_where_their_libraries_are_there(self):
+    def test_frames_have_the_same_types_whatever_the_rows_hold(self):
         tuned()
-        rows = smemtune.results(space="scale")
-        for module, convert in (("pandas", rows.to_pandas), ("pyarrow", rows.to_arrow)):
+        for rows in (smemtune.results(space="scale"), smemtune.Rows()):
             try:
-                __import__(module)
-            except ImportError:
-                with self.assertRaises(ImportError):
-                    convert()
-                continue
-            self.assertEqual(len(convert()), len(rows))
+                frame = rows.to_pandas()
+            except ImportError as error:
+                self.assertEqual(error.name, "pandas")
+                break
+            self.assertEqual(len(frame), len(rows))
+            types = {"time_ms": "float64", "gflop_per_s": "float64", "samples": "Int64",
+                     "registers_per_thread": "Int64", "chosen": "boolean", "imported_from": "object"}
+            if rows:
+                types.update({"problem.N": "Int64", "problem.T": "object"})
+            self.assertEqual({name: str(frame[name].dtype) for name in types}, types)
+
+    def test_tables_of_arrow_have_the_same_types_whatever_the_rows_hold(self):
+        tuned()
+        for rows in (smemtune.results(space="scale"), smemtune.Rows()):
+            try:
+                table = rows.to_arrow()
+            except ImportError as error:
+                self.assertEqual(error.name, "pyarrow")
+                break
+            self.assertEqual(table.num_rows, len(rows))
+            types = {"time_ms": "double", "gflop_per_s": "double", "samples": "int64",
+                     "registers_per_thread": "int64", "chosen": "bool", "imported_from": "string"}
+            if rows:
+                types.update({"problem.N": "int64", "problem.T": "string"})
+            self.assertEqual({name: str(table.schema.field(name).type) for name in types}, types)
 
     def test_documents_of_the_commands(self):
         tuned()
@@ -364,6 +384,36 @@ class TunableKernels(unittest.TestCase):
                           progress=False)
 
     @unittest.skipIf(numpy is None, "no NumPy")
+    def test_the_second_set_of_data_is_held_against_the_reference(self):
+        seen = []
+
+        def reference(x, factor):
+            seen.append(x)
+            return factor * x
+
+        # Right for all that uniform(-1, 1) gives in practice, and wrong near 0.
+        kernel = twice(
+            reference=reference,
+            parameters={"THREADS": [64], "ITEMS": [1]},
+        )
+        kernel.source = kernel.source.replace(
+            "factor * x[i];", "fabsf(x[i]) < 3e-7f ? 1.0f : factor * x[i];")
+        with self.assertRaisesRegex(smemtune.NothingWorked, "second seed"):
+            smemtune.tune(kernel, device="cpu", progress=False)
+        first, second = seen
+        self.assertGreater(abs(first).min(), 1e-6)
+        self.assertLess(abs(second).min(), 3e-7)
+        self.assertTrue((second < 0).any() and (second > 0).any() and abs(second).max() <= 1)
+
+    @unittest.skipIf(numpy is None, "no NumPy")
+    def test_ranges_on_one_side_are_spread_from_their_nearest_end(self):
+        random = numpy.random.default_rng(1)
+        values = smemtune._tunable._spread(numpy, random, 2.0, 10.0, (1000,))
+        self.assertTrue((values >= 2).all() and (values <= 10).all() and values.min() < 2.001)
+        values = smemtune._tunable._spread(numpy, random, -8.0, -1.0, (1000,))
+        self.assertTrue((values >= -8).all() and (values <= -1).all() and values.max() > -1.001)
+
+    @unittest.skipIf(numpy is None, "no NumPy")
     def test_an_edited_reference_has_its_own_answers(self):
         def doubled(x):
             return 2 * x
@@ -406,6 +456,11 @@ class TunableKernels(unittest.TestCase):
         self.assertEqual(smemtune.select(count, "cpu", N=64).match, "exact")
 
 
+def numpy_or(number):
+    """The number as a scalar of NumPy where it is there."""
+    return number if numpy is None else numpy.float32(number)
+
+
 class Interface:
     """An array that only has the array interface."""
 
@@ -426,9 +481,12 @@ class Arrays(unittest.TestCase):
         self.arguments = kernel.selection.arguments
         self.slot = _Slot(self.arguments[0], 0, kernel)
 
+    def address(self, array):
+        return self.slot.reader(array)(array)
+
     def test_the_array_interface_is_held_against_the_space(self):
-        self.assertEqual(self.slot.address(Interface((65536,), "<f4")), 0x1000)
-        self.assertEqual(self.slot.address(Interface((65536,), "<f4", (4,))), 0x1000)
+        self.assertEqual(self.address(Interface((65536,), "<f4")), 0x1000)
+        self.assertEqual(self.address(Interface((65536,), "<f4", (4,))), 0x1000)
         for words, wrong in {
             "<f8": Interface((65536,), "<f8"),
             r"\(65535,\)": Interface((65535,), "<f4"),
@@ -437,12 +495,12 @@ class Arrays(unittest.TestCase):
             "which is no array on a GPU": [1.0],
         }.items():
             with self.subTest(words), self.assertRaisesRegex(smemtune.InputError, words):
-                self.slot.address(wrong)
+                self.address(wrong)
 
     @unittest.skipIf(numpy is None or not hasattr(numpy.ndarray, "__dlpack__"), "no DLPack")
     def test_dlpack_of_the_host_is_refused(self):
         with self.assertRaisesRegex(smemtune.InputError, "on device 1:0 of DLPack"):
-            self.slot.address(numpy.zeros(65536, numpy.float32))
+            self.address(numpy.zeros(65536, numpy.float32))
 
     def test_contiguous_is_row_major(self):
         self.assertTrue(_is_contiguous((2, 3), (3, 1), 1))
@@ -463,6 +521,42 @@ class Arrays(unittest.TestCase):
                             (float("inf"), 0x7F80), (-2.0, 0xC000)):
             self.assertEqual(scalar_bytes(argument, value), struct.pack("<H", bits))
 
+    def test_a_call_passes_what_it_is_given(self):
+        kernel = smemtune.Kernel.__new__(smemtune.Kernel)
+        kernel.selection = smemtune.select(EXAMPLE, H200, **ON_CPU)
+        kernel.gpu, kernel._pointer = 0, None
+        kernel._prepare()
+        seen = []
+
+        def launch(_, pointers, count, stream):
+            layout = zip((ctypes.c_void_p * 4).from_address(pointers), (8, 8, 4, 4))
+            bytes_of = [ctypes.string_at(at, size) for at, size in layout]
+            seen.append((*struct.unpack("<QQfi", b"".join(bytes_of)), count, stream))
+            return 0
+
+        kernel._launch = launch
+        x, out = (Interface((65536,), "<f4", address=at) for at in (0x1000, 0x2000))
+        usual = (0x1000, 0x2000, 2.5, 65536, 4, 0)
+        kernel(x, out)
+        self.assertEqual(seen.pop(), usual)
+        kernel(x, out=out, factor=numpy_or(3), n=True, stream=77)
+        self.assertEqual(seen.pop(), (0x1000, 0x2000, 3.0, 1, 4, 77))
+        kernel(in_=x, out=out, factor=struct.pack("f", 4))
+        self.assertEqual(seen.pop(), (0x1000, 0x2000, 4.0, 65536, 4, 0))
+        for words, given, named in (
+            ("factor is a scalar of type float, not 1e\\+300", (x, out, 1e300), {}),
+            ("n is a scalar of type int, not 2.5", (x, out, 1.0, 2.5), {}),
+            ("n is a scalar of type int, not 4294967296", (x, out, 1.0, 1 << 32), {}),
+            ("the argument out is not given", (x,), {"factor": 1}),
+            ("no argument facto; it has in, out, factor, n", (x, out), {"facto": 1}),
+            ("out is given twice", (x, out), {"out": out}),
+            ("takes 4 arguments, 5 are given", (x, out, 1.0, 1, 1), {}),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(smemtune.InputError, words):
+                kernel(*given, **named)
+        kernel(x, out)
+        self.assertEqual(seen, [usual])
+
     def test_a_kernel_needs_a_gpu(self):
         try:
             smemtune._library.find_gpu(0)
@@ -472,6 +566,38 @@ class Arrays(unittest.TestCase):
             self.assertEqual(str(raised.exception), str(error))
         with self.assertRaises(smemtune.Error):
             smemtune.Kernel(EXAMPLE, "cpu", **ON_CPU)
+
+
+class NoTorch:
+    """The part of PyTorch that an operator needs until it is called."""
+
+    float32 = "float32"
+
+    class cuda:
+        @staticmethod
+        def is_available():
+            return False
+
+    @staticmethod
+    def device(name, index=0):
+        return f"{name}:{index}"
+
+    @staticmethod
+    def empty(shape, dtype, device):
+        return (tuple(shape), dtype, device)
+
+
+class Operators(unittest.TestCase):
+    def test_names_that_pytorch_reserves_have_a_line_behind_them(self):
+        operator = smemtune._torch._Operator(NoTorch, EXAMPLE, lambda x: {"N": 5, "T": "float"}, {})
+        self.assertEqual(operator.schema, "(Tensor in_, float? factor=None) -> Tensor")
+        x = type("X", (), {"device": "cuda:0"})()
+        self.assertEqual(operator.fake(x, 2.0), ((5,), "float32", "cuda:0"))
+
+    def test_scratch_is_no_argument(self):
+        operator = smemtune._torch._Operator(
+            NoTorch, "gemm", {"M": 64, "N": 4096, "K": 4096, "T": "float"}, {"kernel": "stream_k"})
+        self.assertEqual(operator.schema, "(Tensor a, Tensor b) -> Tensor")
 
 
 @unittest.skipIf(numpy is None, "no NumPy")
@@ -510,6 +636,32 @@ class Examples(unittest.TestCase):
         exec(code, names)
         self.assertEqual(names["run"].best["compared_with"], "expected file")
 
+    def test_the_notebook_runs_in_jupyter(self):
+        try:
+            import ipykernel  # noqa: F401
+            import nbclient
+            import nbformat
+        except ImportError as error:
+            self.skipTest(f"no {error.name}")
+        file = ROOT / "examples" / "python" / "tuning.ipynb"
+        notebook = nbformat.read(file, as_version=4)
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {"JUPYTER_RUNTIME_DIR": folder, "IPYTHONDIR": folder,
+                           "SMEMTUNE_DB": f"{folder}/results.sqlite"}
+            kept = {name: os.environ.get(name) for name in environment}
+            os.environ.update(environment)
+            try:
+                nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+            finally:
+                for name, value in kept.items():
+                    os.environ.pop(name) if value is None else os.environ.update({name: value})
+        outputs = [json.dumps(cell.get("outputs", [])) for cell in notebook["cells"]]
+        self.assertIn("expected file", outputs[3])
+        # The progress is one line below the cell, which the last one took the place of.
+        self.assertIn("finals 9/9 configurations", outputs[3])
+        self.assertNotIn("stderr", outputs[3])
+        self.assertIn("saxpy<", outputs[7])
+
     def test_the_notebook_runs(self):
         notebook = json.loads((ROOT / "examples" / "python" / "tuning.ipynb").read_text())
         names = {"__name__": "__main__"}
@@ -528,6 +680,16 @@ class Package(unittest.TestCase):
         said = subprocess.run([smemtune._places.program(), "--version"], capture_output=True,
                               text=True, check=True)
         self.assertIn(smemtune.__version__, said.stdout)
+
+    def test_type_hints_hold(self):
+        mypy = shutil.which("mypy")
+        if mypy is None:
+            self.skipTest("no mypy")
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [mypy, "--python-version", "3.9", "--ignore-missing-imports", "--cache-dir", folder,
+                 "-p", "smemtune"], cwd=ROOT / "python", capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_everything_public_is_documented(self):
         for name in smemtune.__all__:

@@ -1,6 +1,7 @@
 #include "tuner/backend/contents.h"
 
 #include "tuner/backend/element_codec.h"
+#include "tuner/backend/npy_file.h"
 #include "tuner/core/error.h"
 
 #include <gmock/gmock.h>
@@ -253,6 +254,23 @@ TEST_F(NpyFiles, AreReadInEveryVersion) {
   for (const int version : {1, 2, 3}) {
     EXPECT_EQ(expected, contents(file(kHeader, floats({0, 1, 2, 3, 4, 5.5f}), version)));
   }
+}
+
+TEST_F(NpyFiles, MayHoldASecondSetOfData) {
+  const char* const two = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2, 3), }";
+  const std::string elements = floats({0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15});
+  Argument argument = file(two, elements);
+  EXPECT_EQ(npy_sets(argument), 2);
+  EXPECT_EQ(contents(argument), (std::vector<double>{0, 1, 2, 3, 4, 5}));
+  argument.init.is_spread = true;
+  EXPECT_EQ(contents(argument), (std::vector<double>{10, 11, 12, 13, 14, 15}));
+  EXPECT_THAT(message(file(two, elements.substr(4))),
+              HasSubstr("ends after 44 of 48 bytes of elements"));
+  EXPECT_THAT(message(file(two, elements + "x")), HasSubstr("goes on after 48 bytes"));
+  argument = file(kHeader, elements.substr(0, 24));
+  argument.init.is_spread = true;
+  EXPECT_EQ(npy_sets(argument), 1);
+  EXPECT_EQ(contents(argument), (std::vector<double>{0, 1, 2, 3, 4, 5}));
 }
 
 TEST_F(NpyFiles, MustHaveTheShapeOfTheArgument) {

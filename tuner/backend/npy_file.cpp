@@ -166,68 +166,104 @@ std::filesystem::path place_of(const DataFile& file) {
   return std::filesystem::exists(copy) ? copy : file.path;
 }
 
+/// A .npy file with the elements of an argument, read up to where they begin.
+class NpyFile {
+ public:
+  /// Throws InputError if the file does not hold elements of the argument's type, order and shape.
+  explicit NpyFile(const Argument& argument)
+      : file_(argument.init.file.path.string()), in_(place_of(argument.init.file)) {
+    static_assert(std::endian::native == std::endian::little);
+    const NpyHeader header = NpyHeaderParser(header_text(), file_).parse();
+    const std::string wanted =
+        "argument " + argument.name + " (" + std::string(cuda_name(argument.type)) + ") needs ";
+    if (!holds(header.descr, argument.type)) {
+      throw InputError(file_ + ": elements of type '" + header.descr + "', " + wanted +
+                       (size_of(argument.type) == 1 ? "'|" : "'<") +
+                       std::string(npy_kind(argument.type)) + "'");
+    }
+    if (header.fortran_order) {
+      throw InputError(file_ + ": in Fortran order, " + wanted + "C order");
+    }
+    std::vector<std::int64_t> two_sets = {2};
+    two_sets.insert(two_sets.end(), argument.shape.begin(), argument.shape.end());
+    if (header.shape == two_sets) {
+      sets_ = 2;
+    } else if (header.shape != argument.shape) {
+      throw InputError(file_ + ": shape " + shape_text(header.shape) + ", " + wanted +
+                       shape_text(argument.shape));
+    }
+  }
+
+  int sets() const { return sets_; }
+
+  /// Returns the elements of a set, which is `size` bytes long. Throws InputError if the file is
+  /// shorter or longer than its header says.
+  std::vector<std::uint8_t> read_set(int set, std::size_t size) {
+    std::vector<std::uint8_t> bytes(size);
+    std::vector<std::uint8_t> other(sets_ == 2 ? size : 0);
+    for (int i = 0; i < sets_; ++i) {
+      std::vector<std::uint8_t>& into = i == set ? bytes : other;
+      const std::size_t count = in_.read({reinterpret_cast<char*>(into.data()), size});
+      if (count == size) continue;
+      throw InputError(
+          file_ + ": ends after " + std::to_string(count + size * static_cast<std::size_t>(i)) +
+          " of " + std::to_string(size * static_cast<std::size_t>(sets_)) + " bytes of elements");
+    }
+    if (char more = 0; reads(&more, 1)) {
+      throw InputError(file_ + ": goes on after " +
+                       std::to_string(size * static_cast<std::size_t>(sets_)) +
+                       " bytes of elements");
+    }
+    return bytes;
+  }
+
+ private:
+  /// Returns true if the file had `size` more bytes.
+  bool reads(void* into, std::size_t size) {
+    return in_.read({static_cast<char*>(into), size}) == size;
+  }
+
+  std::string header_text() {
+    // Magic, version, and the header's length: two bytes in version 1, four in 2 and 3.
+    std::array<unsigned char, 12> start{};
+    constexpr std::string_view kMagic = "\x93NUMPY";
+    if (!reads(start.data(), 8) || std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0) {
+      throw InputError(file_ + ": not a .npy file: it does not begin with \\x93NUMPY");
+    }
+    const int version = start[6];
+    if (version < 1 || version > 3) {
+      throw InputError(file_ + ": .npy version " + std::to_string(version) +
+                       ", versions 1 to 3 are supported");
+    }
+    const std::size_t length_bytes = version == 1 ? 2 : 4;
+    const bool has_length = reads(start.data() + 8, length_bytes);
+    std::size_t header_bytes = 0;
+    for (std::size_t i = length_bytes; i > 0; --i) {
+      header_bytes = header_bytes << 8 | start[7 + i];
+    }
+    constexpr std::size_t kMaxHeaderBytes = 1 << 16;  // Ours have at most 32 dimensions.
+    if (!has_length || header_bytes > kMaxHeaderBytes) {
+      throw InputError(file_ + ": not a .npy file of numbers: a header of " +
+                       std::to_string(header_bytes) + " bytes");
+    }
+    std::string text(header_bytes, '\0');
+    if (!reads(text.data(), text.size())) throw InputError(file_ + ": ends within its header");
+    return text;
+  }
+
+  std::string file_;
+  InputFile in_;
+  int sets_ = 1;
+};
+
 }  // namespace
 
+int npy_sets(const Argument& argument) { return NpyFile(argument).sets(); }
+
 std::vector<std::uint8_t> read_npy(const Argument& argument) {
-  static_assert(std::endian::native == std::endian::little);
-  const std::string file = argument.init.file.path.string();
-  InputFile in(place_of(argument.init.file));
-  // Returns true if the file had `size` more bytes.
-  const auto reads = [&in](void* into, std::size_t size) {
-    return in.read({static_cast<char*>(into), size}) == size;
-  };
-
-  // Magic, version, and the header's length: two bytes in version 1, four in 2 and 3.
-  std::array<unsigned char, 12> start{};
-  constexpr std::string_view kMagic = "\x93NUMPY";
-  if (!reads(start.data(), 8) || std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0) {
-    throw InputError(file + ": not a .npy file: it does not begin with \\x93NUMPY");
-  }
-  const int version = start[6];
-  if (version < 1 || version > 3) {
-    throw InputError(file + ": .npy version " + std::to_string(version) +
-                     ", versions 1 to 3 are supported");
-  }
-  const std::size_t length_bytes = version == 1 ? 2 : 4;
-  const bool has_length = reads(start.data() + 8, length_bytes);
-  std::size_t header_bytes = 0;
-  for (std::size_t i = length_bytes; i > 0; --i) {
-    header_bytes = header_bytes << 8 | start[7 + i];
-  }
-  constexpr std::size_t kMaxHeaderBytes = 1 << 16;  // Ours have at most 32 dimensions.
-  if (!has_length || header_bytes > kMaxHeaderBytes) {
-    throw InputError(file + ": not a .npy file of numbers: a header of " +
-                     std::to_string(header_bytes) + " bytes");
-  }
-  std::string text(header_bytes, '\0');
-  if (!reads(text.data(), text.size())) throw InputError(file + ": ends within its header");
-  const NpyHeader header = NpyHeaderParser(text, file).parse();
-
-  const std::string wanted =
-      "argument " + argument.name + " (" + std::string(cuda_name(argument.type)) + ") needs ";
-  if (!holds(header.descr, argument.type)) {
-    throw InputError(file + ": elements of type '" + header.descr + "', " + wanted +
-                     (size_of(argument.type) == 1 ? "'|" : "'<") +
-                     std::string(npy_kind(argument.type)) + "'");
-  }
-  if (header.fortran_order) {
-    throw InputError(file + ": in Fortran order, " + wanted + "C order");
-  }
-  if (header.shape != argument.shape) {
-    throw InputError(file + ": shape " + shape_text(header.shape) + ", " + wanted +
-                     shape_text(argument.shape));
-  }
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(argument.bytes()));
-  const std::size_t count = in.read({reinterpret_cast<char*>(bytes.data()), bytes.size()});
-  if (count < bytes.size()) {
-    throw InputError(file + ": ends after " + std::to_string(count) + " of " +
-                     std::to_string(bytes.size()) + " bytes of elements");
-  }
-  if (char more = 0; reads(&more, 1)) {
-    throw InputError(file + ": goes on after " + std::to_string(bytes.size()) +
-                     " bytes of elements");
-  }
-  return bytes;
+  NpyFile file(argument);
+  const int set = argument.init.is_spread ? file.sets() - 1 : 0;
+  return file.read_set(set, static_cast<std::size_t>(argument.bytes()));
 }
 
 }  // namespace smemtune

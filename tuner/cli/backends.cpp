@@ -329,7 +329,12 @@ CpuBeside cpu_beside(const Device& gpu) {
 
 DeviceUse device_use(const Device& device) {
 #if SMEMTUNE_CUDA_BUILD
-  if (device.kind == DeviceKind::gpu) return cuda::gpu_use(device.uuid).value_or(DeviceUse{});
+  if (device.kind == DeviceKind::gpu) {
+    DeviceUse use = cuda::gpu_use(device.uuid).value_or(DeviceUse{});
+    // A program that uses the GPU and has started this one, such as Python, waits for it.
+    std::erase_if(use.processes, [](const DeviceProcess& one) { return one.id == getppid(); });
+    return use;
+  }
 #else
   (void)device;
 #endif

@@ -86,7 +86,8 @@ std::shared_ptr<WorkerPool> start_workers(WorkerCommand command,
 /// model.
 CpuBeside cpu_beside(const Device& gpu);
 
-/// Returns which processes use the device now; empty if that is unknown.
+/// Returns which processes use the device now, except the one that has started this one; empty if
+/// that is unknown.
 DeviceUse device_use(const Device& device);
 
 /// Runs a worker process: `smemtune __worker compile|device BACKEND ...`. `arguments`: those after

@@ -1627,6 +1627,11 @@ TEST_F(CommandLine, ExportsEveryFormatAndRefusesOthers) {
   EXPECT_THAT(run({"export", "--format", "header"}).out, HasSubstr("namespace mine {"));
   EXPECT_THAT(run({"export", "--format", "csv"}).out, HasSubstr("\nmine,twice,N=1000,"));
   EXPECT_THAT(run({"export", "--format", "defines"}).out, HasSubstr("#define THREADS "));
+  EXPECT_THAT(run({"export", "--format", "vllm"}).out, HasSubstr("{\n    \"1000\": {\n"));
+  EXPECT_THAT(run({"export", "--format", "cub"}).err, HasSubstr("for GPUs"));
+  EXPECT_THAT(run({"export", "--format", "cubins"}).err, HasSubstr("--space with a space file"));
+  EXPECT_THAT(run({"export", "--format", "cubins", "--space", space(kTwice)}).err,
+              HasSubstr("was measured on the CPU device"));
   EXPECT_EQ(run({"export", "--format", "xml"}).status, 2);
   EXPECT_EQ(run({"export", "--format", "header", "-o", folder_.string()}).status, 2);
   ASSERT_EQ(run({"--space", space(kTwice), "--device", "cpu", "--problem", "N=2000"}).status, 0);

@@ -10,6 +10,7 @@
 #include "reports/portfolio_report.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
+#include "tuner/cli/bundled_kernels.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/space_now.h"
@@ -117,6 +118,15 @@ std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
   return chosen;
 }
 
+/// Returns the space file whose kernels are compiled. Throws InputError if --space names none.
+std::filesystem::path compiled_space(const ResultsOptions& options) {
+  if (!options.query.space_file.empty()) return options.query.space_file;
+  if (!options.query.space.empty()) return find_space(options.query.space);
+  throw InputError("--format " + options.format +
+                   " compiles what it writes: --space with a space file, or the name of a space "
+                   "that comes with smemtune");
+}
+
 std::string export_text(const ResultsOptions& options, const db::ResultReader& store) {
   using Takes = db::ExportFormat::Takes;
   const db::ExportFormat& format = db::export_format(options.format);
@@ -124,16 +134,18 @@ std::string export_text(const ResultsOptions& options, const db::ResultReader& s
     return format.write({.results = all_or_throw(options, store)});
   }
   const bool is_one = format.takes == Takes::one_configuration;
+  const bool is_compiled = format.takes == Takes::compiled;
   std::vector<PortfolioReport> reports;
   db::ExportInput input = {.results = options.portfolio > 0
                                           ? portfolio_or_throw(options, store, reports)
-                                          : best_or_throw(options, store, /*per_kernel=*/!is_one)};
+                                          : best_or_throw(options, store, !is_one && !is_compiled)};
   for (const PortfolioReport& report : reports) {
     input.notes += portfolio_text(report);
     input.portfolios.push_back(portfolio_json(report));
   }
   write_error(input.notes);
   if (is_one) refuse_several(options.format, input.results);
+  if (is_compiled) input.compiled = compile_bundle(input.results, compiled_space(options));
   input.defaults = store.defaults(options.query);
   return format.write(input);
 }

@@ -201,7 +201,12 @@ class DeviceWorker {
     }
     const Check& tuned = checks->front();
     if (!request.expected.empty() && !request.again) {
-      if (auto failure = hold_against_files(tuned, request.expected, reply)) return failure;
+      // The second set of data of the tuned problem has answers in files with two sets.
+      for (const Check& check : *checks) {
+        if (workloads_.at(check.workload).problem != workloads_.at(tuned.workload).problem)
+          continue;
+        if (auto failure = hold_against_files(check, request.expected, reply)) return failure;
+      }
     }
     channel_.tell_phase("reference");
     for (const Check& check : *checks) {

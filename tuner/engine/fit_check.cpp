@@ -34,6 +34,7 @@ struct Asked {
   Result result;
   std::optional<Variant> variant;      ///< Nullopt once the result is a failure.
   std::vector<std::uint64_t> numbers;  ///< Numbers in the compile queue.
+  std::vector<Module> modules;         ///< Compiled, one for each request of the variant.
 };
 
 Asked ask(const Space& space, const std::map<std::string, KernelSource>& sources,
@@ -65,19 +66,38 @@ Asked ask(const Space& space, const std::map<std::string, KernelSource>& sources
 
 /// Judges a compiled configuration. REQUIRES: all numbers are ready.
 void judge(Asked& asked, const Device& device, CompileQueue& queue) {
-  std::vector<Module> modules;
   std::optional<Failure> failure;
   for (const std::uint64_t number : asked.numbers) {
     Outcome<Module> module = queue.take(number);
     if (module) {
-      modules.push_back(*module);
+      asked.modules.push_back(*module);
     } else if (!failure) {
       failure = module.failure();
     }
   }
-  if (!failure) failure = judge(*asked.variant, modules, device, ResourceLimits{}, asked.result);
+  if (!failure)
+    failure = judge(*asked.variant, asked.modules, device, ResourceLimits{}, asked.result);
   asked.result.status = Status::fits;
   if (failure) set_failure(asked.result, *failure);
+}
+
+/// Compiles and judges all questions.
+std::vector<Asked> ask_all(const Space& space, const std::map<std::string, KernelSource>& sources,
+                           const std::vector<FitQuestion>& questions, const Device& device,
+                           WorkerPool& pool) {
+  CompileQueue queue(pool);
+  std::vector<Asked> all;
+  for (const FitQuestion& question : questions) {
+    all.push_back(ask(space, sources, question, device, queue));
+  }
+  for (Asked& asked : all) {
+    while (!std::ranges::all_of(asked.numbers, [&](auto number) { return queue.ready(number); })) {
+      queue.pump();
+      for (const WorkerEvent& event : pool.wait(1)) queue.handle(event);
+    }
+    if (asked.variant) judge(asked, device, queue);
+  }
+  return all;
 }
 
 }  // namespace
@@ -86,21 +106,28 @@ std::vector<Result> check_fit(const Space& space,
                               const std::map<std::string, KernelSource>& sources,
                               const std::vector<FitQuestion>& questions, const Device& device,
                               WorkerPool& pool) {
-  CompileQueue queue(pool);
-  std::vector<Asked> all;
-  for (const FitQuestion& question : questions) {
-    all.push_back(ask(space, sources, question, device, queue));
-  }
   std::vector<Result> results;
-  for (Asked& asked : all) {
-    while (!std::ranges::all_of(asked.numbers, [&](auto number) { return queue.ready(number); })) {
-      queue.pump();
-      for (const WorkerEvent& event : pool.wait(1)) queue.handle(event);
-    }
-    if (asked.variant) judge(asked, device, queue);
+  for (Asked& asked : ask_all(space, sources, questions, device, pool)) {
     results.push_back(std::move(asked.result));
   }
   return results;
+}
+
+std::vector<CompiledFit> compile_fits(const Space& space,
+                                      const std::map<std::string, KernelSource>& sources,
+                                      const std::vector<FitQuestion>& questions,
+                                      const Device& device, WorkerPool& pool) {
+  std::vector<CompiledFit> compiled;
+  for (Asked& asked : ask_all(space, sources, questions, device, pool)) {
+    if (asked.result.failed()) {
+      throw InputError(asked.result.kernel + " " + key(asked.result.configuration) + " on " +
+                       key(asked.result.problem) + " for " + device.name + ": " +
+                       asked.result.detail);
+    }
+    compiled.push_back({.instance = std::move(asked.variant->instances.front()),
+                        .module = std::move(asked.modules.front())});
+  }
+  return compiled;
 }
 
 Result judge_fit(const Space& space, const FitQuestion& question,

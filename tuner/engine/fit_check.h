@@ -1,9 +1,11 @@
 #pragma once
 
 #include "tuner/core/device.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/limits.h"
 #include "tuner/core/result.h"
 #include "tuner/core/space.h"
+#include "tuner/engine/module.h"
 
 #include <map>
 #include <string>
@@ -30,7 +32,20 @@ std::vector<Result> check_fit(const Space& space,
                               const std::vector<FitQuestion>& questions, const Device& device,
                               WorkerPool& pool);
 
-/// Does the same without a compiler, by resources that were found elsewhere, one entry for each
+/// A configuration that fits, with what was compiled for it.
+struct CompiledFit {
+  KernelInstance instance;
+  Module module;
+};
+
+/// Compiles each configuration for `device`, which need not be present. Throws what check_fit()
+/// throws, and InputError for one that does not fit.
+std::vector<CompiledFit> compile_fits(const Space& space,
+                                      const std::map<std::string, KernelSource>& sources,
+                                      const std::vector<FitQuestion>& questions,
+                                      const Device& device, WorkerPool& pool);
+
+/// Judges a configuration as check_fit() does without a compiler, by resources that were found elsewhere, one entry for each
 /// launch.
 Result judge_fit(const Space& space, const FitQuestion& question,
                  const std::vector<Resources>& resources, const Device& device);

@@ -63,7 +63,7 @@ Target target_of(const smemtune_target* target) {
   return {target->device, target->compute_capability};
 }
 
-Device device_of(const smemtune_target& target) {
+Device device_of(const smemtune_target& target, const std::filesystem::path& share) {
 #if SMEMTUNE_CUDA_BUILD
   if (target.gpu >= 0) {
     const auto& devices = gpu_devices();
@@ -73,7 +73,7 @@ Device device_of(const smemtune_target& target) {
                            std::to_string(devices.size()));
   }
 #endif
-  return assumed_device({target.device, target.compute_capability});
+  return assumed_device({target.device, target.compute_capability}, share);
 }
 
 smemtune_match match_of(Match match) { return static_cast<smemtune_match>(match); }
@@ -116,7 +116,7 @@ smemtune_status smemtune_open_space(const char* file, const char* share, smemtun
     need(space, "space");
     const std::filesystem::path folder =
         smemtune::share_of({.share = smemtune::text_or_empty(share), .cache = {}});
-    *space = new smemtune_space{file, smemtune::load_space(file, folder)};
+    *space = new smemtune_space{file, folder, smemtune::load_space(file, folder)};
   });
 }
 
@@ -188,7 +188,7 @@ smemtune_status smemtune_plan_selection(const smemtune_space* space,
     *plan = new smemtune::PlanObject(
         smemtune::plan_for(space->loaded, space->file,
                            static_cast<const smemtune::SelectionObject*>(selection)->selection,
-                           smemtune::device_of(*target)),
+                           smemtune::device_of(*target, space->share)),
         device, target->gpu);
   });
 }

@@ -252,6 +252,37 @@ TEST_F(CInterface, CompilesCubinsAndPtx) {
   EXPECT_EQ(module, nullptr);
 }
 
+TEST(CInterfaceOnItsOwn, PlansForAModelThatIsNotHereByItsPublishedLimits) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "blocks.json").string();
+  std::ofstream(folder.path() / "blocks.cu") << "__global__ void blocks(int* out) { *out = 1; }\n";
+  std::ofstream(file) << R"({"name": "blocks", "problems": [{"N": 1}],
+      "arguments": [{"name": "out", "type": "int", "shape": [1], "role": "output"}],
+      "verify": {"reference": "blocks"},
+      "kernels": [{"name": "blocks", "source": "blocks.cu", "entry": "blocks", "pass": "define",
+                   "parameters": {"THREADS": [32]}, "block": ["THREADS"], "grid": ["sm_count"]}]})";
+  smemtune_space* space = nullptr;
+  ASSERT_EQ(smemtune_open_space(file.c_str(), SMEMTUNE_SOURCE_DIR, &space), SMEMTUNE_OK)
+      << smemtune_error();
+  const smemtune_selection* selection = nullptr;
+  ASSERT_EQ(smemtune_select_given(space, "N=1", nullptr, "", &selection), SMEMTUNE_OK)
+      << smemtune_error();
+  const auto blocks = [&](const char* device, int capability) {
+    const smemtune_target target = {device, capability, -1};
+    const smemtune_plan* plan = nullptr;
+    EXPECT_EQ(smemtune_plan_selection(space, selection, &target, &plan), SMEMTUNE_OK)
+        << smemtune_error();
+    const std::int64_t grid = plan == nullptr ? 0 : plan->launches[0].grid[0];
+    smemtune_free_plan(plan);
+    return grid;
+  };
+  EXPECT_EQ(blocks("NVIDIA H200", 90), 132);
+  EXPECT_EQ(blocks("NVIDIA H200", 80), 1);
+  EXPECT_EQ(blocks("a GPU of tomorrow", 90), 1);
+  smemtune_free_selection(selection);
+  smemtune_close_space(space);
+}
+
 TEST_F(CInterface, LoadsOnlyForAGpuThatIsHere) {
   ASSERT_EQ(select(kH200), SMEMTUNE_OK) << smemtune_error();
   ASSERT_EQ(plan(), SMEMTUNE_OK) << smemtune_error();

@@ -4,6 +4,7 @@
 #include "tuner/library/planning.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -89,5 +90,6 @@ struct smemtune_results {
 
 struct smemtune_space {
   std::string file;
+  std::filesystem::path share;
   smemtune::LoadedSpace loaded;
 };

@@ -1,5 +1,6 @@
 #include "tuner/library/planning.h"
 
+#include "tuner/config/devices_file.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
@@ -64,7 +65,14 @@ std::filesystem::path share_of(const KernelPlaces& places) {
   return share != nullptr && *share != '\0' ? share : SMEMTUNE_INSTALLED_SHARE;
 }
 
-Device assumed_device(const Target& target) {
+Device assumed_device(const Target& target, const std::filesystem::path& share) {
+  const std::filesystem::path published = share / "configs" / "devices.json";
+  if (std::filesystem::exists(published)) {
+    for (const Device& device : load_devices(published)) {
+      const int capability = 10 * device.compute_major + device.compute_minor;
+      if (device.name == target.device && capability == target.compute_capability) return device;
+    }
+  }
   Device device = h200_limits();
   device.name = target.device;
   device.architecture = "sm_" + std::to_string(target.compute_capability);
@@ -108,8 +116,9 @@ PlannedKernel plan_for(const LoadedSpace& loaded, const std::filesystem::path& s
 
 KernelPlan plan_kernel(const std::filesystem::path& space_file, const Selection& selection,
                        const Target& target, const KernelPlaces& places) {
-  return plan_for(load_space(space_file, share_of(places)), space_file, selection,
-                  assumed_device(target))
+  const std::filesystem::path share = share_of(places);
+  return plan_for(load_space(space_file, share), space_file, selection,
+                  assumed_device(target, share))
       .plan;
 }
 

@@ -2,6 +2,11 @@ import os
 
 from spack.package import *
 
+try:  # Since Spack 1.0; before, spack.package had them.
+    from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+except ImportError:
+    pass
+
 
 class Smemtune(CMakePackage):
     """Autotuner for shared-memory CUDA kernels: the program and libsmemtune."""
@@ -26,6 +31,7 @@ class Smemtune(CMakePackage):
     depends_on("sqlite@3.37:")
     depends_on("simdjson@3:")
     depends_on("openssl@3:")
+    depends_on("llvm+clang", type=("build", "run"))  # libclang: headers, and the library for init.
     depends_on("zlib-api")
     depends_on("cuda@11.8:", when="+cuda")
 

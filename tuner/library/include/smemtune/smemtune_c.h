@@ -95,7 +95,8 @@ typedef struct smemtune_target {
   const char* device;     /* Its name as the driver spells it, "NVIDIA H200". */
   int compute_capability; /* 90 for 9.0; 0 if it is no GPU. */
   int gpu;                /* Its index among this machine's GPUs; -1 if it is not here. A plan then
-                             assumes the limits of the largest GPU and one multiprocessor. */
+                             assumes the published limits of a GPU of this name; of others those
+                             of the largest GPU, and one multiprocessor. */
 } smemtune_target;
 
 /* A selected configuration and where it comes from. */
