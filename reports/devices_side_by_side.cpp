@@ -1,6 +1,7 @@
 #include "reports/devices_side_by_side.h"
 
 #include "reports/comparison.h"
+#include "reports/result_texts.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@ namespace smemtune {
 namespace {
 
 using db::Comparison;
+using db::StoredResult;
 using Json = nlohmann::ordered_json;
 
 /// Returns the device's name if it is unique among the columns, otherwise its longer label.
@@ -44,7 +46,7 @@ Json share_json(const Comparison::Row& row, std::size_t of, std::size_t on) {
   const auto guest = std::ranges::find_if(
       row.guests, [&](const Comparison::Guest& one) { return one.best_of == of && one.on == on; });
   if (guest == row.guests.end() || !guest->share) return nullptr;
-  return guest->failure.empty() ? Json(std::min(1.0, *guest->share)) : Json(guest->failure);
+  return guest->failure.empty() ? rounded_json(std::min(1.0, *guest->share)) : Json(guest->failure);
 }
 
 /// Returns a sentence for each parameter in which the winners differ; or that they are the same, or
@@ -93,6 +95,60 @@ std::vector<std::string> devices_sentences(const Comparison& comparison,
   return all;
 }
 
+namespace {
+
+/// Returns what one GPU's best is, and how long it takes.
+Json winner_json(const Comparison& comparison, const StoredResult& best, std::size_t column) {
+  const Measurement& time = best.result.measurement;
+  const bool has_interval = time.sample_count > 1 && time.has_median();
+  return {{"device", label(comparison, column)},
+          {"kernel", best.result.kernel},
+          {"values", values_json(best.result.configuration)},
+          {"ms", rounded_json(time.median_ms)},
+          {"low", has_interval ? rounded_json(time.median_low_ms) : Json()},
+          {"high", has_interval ? rounded_json(time.median_high_ms) : Json()},
+          {"n", time.sample_count > 0 ? Json(time.sample_count) : Json()}};
+}
+
+Json for_all_json(const Comparison::Row& row) {
+  Json list = Json::array();
+  const auto add = [&](const char* what, const Comparison::ForAll& one) {
+    Json shares = Json::array();
+    for (const double share : one.shares) shares.push_back(rounded_json(std::min(1.0, share)));
+    list.push_back({{"what", what},
+                    {"kernel", one.kernel},
+                    {"values", values_json(one.configuration)},
+                    {"shares", std::move(shares)},
+                    {"worst", rounded_json(std::min(1.0, one.worst_share))},
+                    {"portability", rounded_json(std::min(1.0, one.portability))}});
+  };
+  if (!row.least_worst) return list;
+  const Comparison::ForAll& least = *row.least_worst;
+  const Comparison::ForAll& most = *row.most_portable;
+  const bool is_same = most.kernel == least.kernel && most.configuration == least.configuration;
+  add(is_same ? "for all" : "for all: least loss at worst", least);
+  if (!is_same) add("for all: best on average", most);
+  return list;
+}
+
+Json effects_json(const Comparison& comparison, const Comparison::Row& row) {
+  Json list = Json::array();
+  for (const Comparison::Advice& advice : row.advice) {
+    if (advice.effects.empty()) continue;
+    Json shares = Json::object();
+    for (const MainEffect& one : advice.effects) {
+      shares[one.parameter] = rounded_json(one.explained);
+    }
+    list.push_back({{"device", label(comparison, advice.on)},
+                    {"n", advice.effects.front().configurations},
+                    {"chosen_by", to_text(advice.chosen_by)},
+                    {"shares", std::move(shares)}});
+  }
+  return list;
+}
+
+}  // namespace
+
 Json devices_json(const Comparison& comparison) {
   Json problems = Json::array();
   for (const Comparison::Row& row : comparison.rows) {
@@ -100,11 +156,7 @@ Json devices_json(const Comparison& comparison) {
     Json winners = Json::array();
     Json shares = Json::array();
     for (const std::size_t of : row.gpus) {
-      const Result& best = row.best.at(of).result;
-      winners.push_back({{"device", label(comparison, of)},
-                         {"kernel", best.kernel},
-                         {"configuration", key(best.configuration)},
-                         {"ms", best.measurement.median_ms}});
+      winners.push_back(winner_json(comparison, row.best.at(of), of));
       Json line = Json::array();
       for (const std::size_t on : row.gpus) line.push_back(share_json(row, of, on));
       shares.push_back(std::move(line));
@@ -112,7 +164,9 @@ Json devices_json(const Comparison& comparison) {
     problems.push_back({{"problem", key(row.problem)},
                         {"winners", std::move(winners)},
                         {"shares", std::move(shares)},
-                        {"sentences", devices_sentences(comparison, row)}});
+                        {"for_all", for_all_json(row)},
+                        {"on_all", row.on_all},
+                        {"effects", effects_json(comparison, row)}});
   }
   return problems;
 }

@@ -14,8 +14,8 @@ namespace smemtune {
 std::vector<std::string> devices_sentences(const db::Comparison& comparison,
                                            const db::Comparison::Row& row);
 
-/// Returns what the page shows for several GPUs: for each problem the labels, winners, sentences,
-/// and the shares that each GPU's best keeps on the others.
+/// Returns what the page shows for several GPUs: for each problem the winners, the shares that each
+/// GPU's best and one configuration for all keep on the others, and what parameters explain.
 nlohmann::ordered_json devices_json(const db::Comparison& comparison);
 
 }  // namespace smemtune

@@ -144,6 +144,12 @@ std::vector<std::string> findings(const ReportSource& source, const ProblemResul
     sentences.emplace_back("It was screened only: no finals were held.");
   }
   sentences.push_back(over_default(source, section, best));
+  const Measurement& time = best.result.measurement;
+  if (time.sample_count > 1 && time.has_median()) {
+    sentences.push_back("Its median lies between " + format_time(time.median_low_ms) + " and " +
+                        format_time(time.median_high_ms) +
+                        " (95 % of confidence, n = " + std::to_string(time.sample_count) + ").");
+  }
   sentences.push_back(verification(best.result.coverage()));
   const std::vector<const StoredResult*> tied = ties(section);
   if (!tied.empty()) sentences.push_back(ties_text(tied));

@@ -21,9 +21,12 @@ using db::Json;
 using db::ProblemResults;
 using db::StoredResult;
 
-/// Maximum number of finalists whose samples are shown, and of samples for each.
+/// Maximum number of finalists that are shown, of samples for each, and of samples of all sections.
 constexpr std::size_t kFinalists = 20;
 constexpr std::size_t kSamples = 200;
+constexpr std::size_t kAllSamples = 40'000;
+constexpr std::size_t kFewestSamples = 20;  ///< Fewer are none, and fewer finalists are shown.
+constexpr std::size_t kFewFinalists = 8;
 
 /// A list of words, each of which occurs once.
 class Words {
@@ -84,6 +87,19 @@ constexpr LaunchColumn kLaunchColumns[] = {
     {"threads",
      [](const LaunchResult& one) { return static_cast<double>(one.shape.threads_per_block()); }}};
 
+/// Returns work per launch, null where none is known.
+Json work_json(const Result& result, const char* name) {
+  const double work = metric(result, name);
+  return work > 0 ? rounded_json(work) : Json();
+}
+
+/// Returns a column's cells, or only one where all are the same.
+Json without_repetition(Json cells) {
+  const bool is_constant =
+      std::ranges::all_of(cells, [&](const Json& cell) { return cell == cells.front(); });
+  return is_constant && !cells.empty() ? Json::array({cells.front()}) : cells;
+}
+
 using Rows = std::vector<const StoredResult*>;
 
 /// Returns the timed results, fastest first, followed by the others.
@@ -124,6 +140,7 @@ class ReportWriter {
             {"details", details_.words()},
             {"parameters", std::move(parameters)},
             {"run_list", std::move(run_list)},
+            {"device_list", devices_},
             {"devices", source_.devices ? devices_json(*source_.devices) : Json::array()},
             {"sections", std::move(sections)}};
   }
@@ -137,7 +154,7 @@ class ReportWriter {
     for (const ProblemResults::Step& step : section.convergence) {
       steps.push_back({step.evaluations, db::number_json(step.seconds), step.best_ms});
     }
-    return {{"device", db::device_json(section.device)},
+    return {{"device", device_number(section.device)},
             {"device_label", device_label(section.device)},
             {"problem", key(section.problem)},
             {"dry", is_dry(section)},
@@ -152,20 +169,38 @@ class ReportWriter {
             {"failures", failures(section, rows)},
             {"convergence", std::move(steps)},
             {"samples", samples(rows)},
+            {"count", rows.size()},
             {"rows", std::move(columns)}};
+  }
+
+  std::size_t device_number(const Device& device) {
+    Json json = db::device_json(device);
+    const auto same = std::ranges::find(devices_, json);
+    const auto number = static_cast<std::size_t>(same - devices_.begin());
+    if (same == devices_.end()) devices_.push_back(std::move(json));
+    return number;
   }
 
   Json best(const ProblemResults& section) const {
     Json best = Json::array();
     for (const StoredResult& one : section.best) {
       const StoredResult* standard = default_of(source_, section, one.result.kernel);
-      best.push_back({{"kernel", one.result.kernel},
-                      {"configuration", key(one.result.configuration)},
-                      {"ms", one.result.measurement.median_ms},
-                      {"default_ms",
-                       standard == nullptr ? Json() : Json(standard->result.measurement.median_ms)},
-                      {"rate", rates(one.result)},
-                      {"compared_with", to_text(one.result.coverage())}});
+      const Measurement& time = one.result.measurement;
+      const bool has_interval = time.sample_count > 1 && time.has_median();
+      best.push_back(
+          {{"kernel", one.result.kernel},
+           {"values", values_json(one.result.configuration)},
+           {"ms", rounded_json(time.median_ms)},
+           {"low", has_interval ? rounded_json(time.median_low_ms) : Json()},
+           {"high", has_interval ? rounded_json(time.median_high_ms) : Json()},
+           {"n", time.sample_count > 0 ? Json(time.sample_count) : Json()},
+           {"default_ms",
+            standard == nullptr ? Json() : rounded_json(standard->result.measurement.median_ms)},
+           {"flops", work_json(one.result, "flops")},
+           {"bytes", work_json(one.result, "bytes")},
+           {"from", one.origin ? one.origin->file : one.shared_from},
+           {"rate", rates(one.result)},
+           {"compared_with", to_text(one.result.coverage())}});
     }
     return best;
   }
@@ -187,20 +222,22 @@ class ReportWriter {
 
   /// Returns for each finalist, fastest first: its row, interval of the median, quartiles and
   /// samples.
-  static Json samples(const Rows& rows) {
+  Json samples(const Rows& rows) const {
+    const std::size_t most = std::min(kSamples, kAllSamples / kFinalists / source_.sections.size());
+    const bool has_samples = most >= kFewestSamples;
+    const std::size_t finalists = has_samples ? kFinalists : kFewFinalists;
     Json list = Json::array();
-    for (std::size_t row = 0; row < rows.size() && list.size() < kFinalists; ++row) {
+    for (std::size_t row = 0; row < rows.size() && list.size() < finalists; ++row) {
       const Measurement& time = rows[row]->result.measurement;
       if (rows[row]->result.stage != Stage::final || time.samples_ms.empty()) continue;
       Json shown = Json::array();
-      const std::size_t step = time.samples_ms.size() / kSamples + 1;
-      for (std::size_t i = 0; i < time.samples_ms.size(); i += step)
-        shown.push_back(db::number_json(time.samples_ms[i]));
+      const std::size_t step = time.samples_ms.size() / std::max(most, kFewestSamples) + 1;
+      for (std::size_t i = 0; has_samples && i < time.samples_ms.size(); i += step)
+        shown.push_back(rounded_json(time.samples_ms[i]));
       list.push_back({{"row", row},
-                      {"low", db::number_json(time.median_low_ms)},
-                      {"high", db::number_json(time.median_high_ms)},
-                      {"q1", db::number_json(time.q1_ms)},
-                      {"q3", db::number_json(time.q3_ms)},
+                      {"low", rounded_json(time.median_low_ms)},
+                      {"high", rounded_json(time.median_high_ms)},
+                      {"n", time.sample_count},
                       {"ms", std::move(shown)}});
     }
     return list;
@@ -211,7 +248,7 @@ class ReportWriter {
     const auto column = [&](const char* name, const auto& cell) {
       Json cells = Json::array();
       for (const StoredResult* stored : rows) cells.push_back(cell(stored->result));
-      json[name] = std::move(cells);
+      json[name] = without_repetition(std::move(cells));
     };
     column("kernel", [&](const Result& one) { return kernels_.number(one.kernel); });
     column("status", [&](const Result& one) {
@@ -221,16 +258,16 @@ class ReportWriter {
       return details_.number(one.failed() ? printable(one.detail, 200) : "");
     });
     column("ms", [](const Result& one) {
-      return one.timed() ? db::number_json(one.measurement.median_ms) : Json();
+      return one.timed() ? rounded_json(one.measurement.median_ms) : Json();
     });
     for (const LaunchColumn& of_launch : kLaunchColumns) {
       column(of_launch.name, [&](const Result& one) {
         const LaunchResult* launch = tightest_launch(one);
-        return launch == nullptr ? Json() : db::number_json(of_launch.value(*launch));
+        return launch == nullptr ? Json() : rounded_json(of_launch.value(*launch));
       });
     }
     for (const char* work : {"flops", "bytes"}) {
-      column(work, [&](const Result& one) { return metric(one, work); });
+      column(work, [&](const Result& one) { return work_json(one, work); });
     }
     json["values"] = Json::array();
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -241,7 +278,7 @@ class ReportWriter {
                             ? Json(-1)
                             : Json(values_[i].number(to_text(value->second))));
       }
-      json["values"].push_back(std::move(cells));
+      json["values"].push_back(without_repetition(std::move(cells)));
     }
     return json;
   }
@@ -249,6 +286,7 @@ class ReportWriter {
   const ReportSource& source_;
   std::vector<std::string> parameters_;
   std::vector<Words> values_;  ///< Values of each parameter.
+  std::vector<Json> devices_;
   Words kernels_;
   Words statuses_;
   Words details_;

@@ -31,6 +31,8 @@ TEST(ReportFindings, SayWhoWonOverItsDefaultComparedWithWhatAndWhatFailed) {
   EXPECT_THAT(findings(source, source.sections[0]),
               ElementsAre("tiled with TILE=32 takes 2.000 ms on NVIDIA H200.",
                           "That is 2.00x the speed of its default (TILE=16, 4.000 ms).",
+                          "Its median lies between 1.980 ms and 2.020 ms (95 % of confidence, "
+                          "n = 9).",
                           "Its results were compared with the space's definition.",
                           "Statistically tied with it: tiled with TILE=64.",
                           "5 configurations tried, 4 timed; failed: 1 constraints."));
@@ -180,6 +182,25 @@ TEST(ReportPage, LetsNoTextOfTheDataBecomeMarkup) {
 
 TEST(ReportPage, WeighsLessThanAMegabyteWithoutData) {
   EXPECT_LT(report_page({}, "gemm", embedded_charts()).size(), 1'000'000u);
+}
+
+TEST(ReportPage, OfFortyDevicesWithTenProblemsEachWeighsLessThanThreeMegabytes) {
+  std::vector<StoredResult> results;
+  for (std::int64_t n = 1; n <= 120; ++n) {
+    results.push_back(
+        timed(n, 1 + 1 / static_cast<double>(n), n <= 40 ? Stage::final : Stage::screen));
+    results.back().result.measurement.samples_ms.assign(60, 1.23456789012 / static_cast<double>(n));
+    for (const char* name : {"DEPTH", "ITEMS", "TILE_X", "UNROLL"}) {
+      results.back().result.configuration[name] = n % 7;
+    }
+  }
+  ReportSource source = source_of(std::move(results));
+  const db::ProblemResults section = source.sections[0];
+  for (int i = 1; i < 400; ++i) {
+    source.sections.push_back(section);
+    source.sections.back().device.name = "GPU " + std::to_string(i / 10);
+  }
+  EXPECT_LT(report_page(report_json(source), "gemm", embedded_charts()).size(), 3'000'000u);
 }
 
 TEST(ReportPage, NamesItsOwnScriptsByTheirHashesAndNothingElse) {

@@ -3,7 +3,13 @@
 #include "reports/table.h"
 #include "tuner/core/text.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
 
 namespace smemtune {
 
@@ -24,6 +30,19 @@ const LaunchResult* tightest_launch(const Result& result) {
 double metric(const Result& result, const std::string& name) {
   const auto found = result.metrics.find(name);
   return found == result.metrics.end() ? 0 : found->second;
+}
+
+nlohmann::ordered_json rounded_json(double number) {
+  if (!std::isfinite(number)) return nullptr;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", number);
+  return std::strtod(text.data(), nullptr);
+}
+
+nlohmann::ordered_json values_json(const Configuration& configuration) {
+  auto json = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : configuration) json[name] = to_text(value);
+  return json;
 }
 
 std::string rates(const Result& result) {

@@ -4,6 +4,8 @@
 #include "tuner/core/summary.h"
 #include "tuner/core/text.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
 #include <vector>
 
@@ -25,6 +27,12 @@ const LaunchResult* tightest_launch(const Result& result);
 
 /// Work per launch by the metric's name; 0 where the kernel has none of that name.
 double metric(const Result& result, const std::string& name);
+
+/// Returns a number with six significant digits; null if it is not finite.
+nlohmann::ordered_json rounded_json(double number);
+
+/// Returns a configuration's values as text, by parameter.
+nlohmann::ordered_json values_json(const Configuration& configuration);
 
 /// `48.2 TFLOP/s, 312 GB/s`: of the metrics `flops` and `bytes`, as far as the result has them.
 /// REQUIRES: it was timed.

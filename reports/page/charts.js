@@ -8,19 +8,23 @@ const theme = () => {
   Chart.defaults.font.family = 'system-ui, "DejaVu Sans", sans-serif';
   Chart.defaults.animation = false;
   Chart.defaults.responsive = false;
+  Chart.defaults.plugins.legend.display = false;
   Chart.defaults.scales.category.ticks = {...Chart.defaults.scales.category.ticks, callback(n) {
-    return short(this.getLabelForValue(n), this.isHorizontal() ? 16 : this.chart.width / 22);
+    const label = this.getLabelForValue(n);
+    return Array.isArray(label) ? label : short(label, this.isHorizontal() ? 16 : this.chart.width / 13);
   }};
 };
 
 // `make` gives Chart.js's configuration; it is asked again when light turns to dark. `makeTable`, where there is a table,
 // is asked when it is first looked at.
-const chart = (title, words, make, makeTable, low = false) => {
+// `lines`: how many lie below each other, where it is known.
+const chart = (title, words, make, makeTable, lines = 0) => {
   if (!hasCharts && !makeTable) return null;
   const figure = element('figure', {}, element('h3', {text: title}), element('figcaption', {text: words}));
   if (hasCharts) {
     const canvas = element('canvas', {role: 'img', 'aria-label': `${title}. ${words}`});
-    const place = element('div', {class: low ? 'canvas low' : 'canvas'}, canvas);
+    const place = element('div', {class: 'canvas'}, canvas);
+    if (lines) place.style.height = `${5 + 1.6 * Math.max(lines, 2)}rem`;
     figure.append(place);
     widths.observe(place);
     charts.push({canvas, make, drawn: null, current: false});
@@ -98,17 +102,31 @@ const logarithmic = text => v => {
   const lead = v / 10 ** Math.floor(Math.log10(v) + 1e-9);
   return [1, 2, 5].some(n => Math.abs(lead - n) < 1e-6) ? text(v) : null;
 };
+const withPrefix = v => {
+  const n = Math.max(0, Math.min(4, Math.floor(Math.log10(v) / 3 + 1e-9)));
+  return digits(v / 1000 ** n, 3) + ['', ' k', ' M', ' G', ' T'][n];
+};
 const axis = (title, type = 'linear') => ({type, title: {display: true, text: title},
-  ticks: {maxRotation: 0, autoSkipPadding: 10, ...(type === 'logarithmic' ? {callback: logarithmic(digits)} : {})}});
+  ticks: {maxRotation: 0, autoSkipPadding: 10, ...(type === 'logarithmic' ? {callback: logarithmic(withPrefix)} : {})}});
+const shareAxis = title => ({...axis(title), min: 0, max: 1, ticks: {stepSize: 0.25, autoSkip: false, maxRotation: 0, callback: v => `${100 * v} %`}});
 const occupancyAxis = () => ({...axis('occupancy (%)'), min: 0, max: 100});
-// Logarithmic, from a round time below to a round time above.
+// Round numbers between two: of a decade 1, 2 and 5, of less evenly spaced ones.
+const roundBetween = (low, high) => {
+  const power = x => 10 ** Math.floor(Math.log10(x));
+  const all = [];
+  if (high / low < 5) {
+    const raw = (high - low) / 5, step = [1, 2, 2.5, 5, 10].map(lead => lead * power(raw)).find(one => one >= raw);
+    for (let at = Math.ceil(low / step); at * step <= high; ++at) all.push(at * step);
+  } else {
+    for (let at = power(low); at <= high; at *= 10) all.push(...(high / low > 3000 ? [1] : [1, 2, 5]).map(lead => lead * at));
+  }
+  return all.filter(at => at >= low && at <= high).map(value => ({value: Number(value.toPrecision(6))}));
+};
+// Logarithmic, over what the times take.
 const msAxis = (title, times) => {
-  const [low, high] = extent(times);
-  const round = (v, away) => {
-    const power = 10 ** Math.floor(Math.log10(v) + 1e-9), near = [0.5, 1, 2, 5, 10].map(lead => lead * power);
-    return away > 0 ? near.find(at => at > v * 1.001) : near.findLast(at => at < v * 0.999);
-  };
-  return {...axis(title, 'logarithmic'), min: round(low, -1), max: round(high, 1), ticks: {callback: logarithmic(v => time(v, digits))}};
+  const [low, high] = extent(times), room = Math.max((high / low) ** 0.03, 1.002);
+  return {...axis(title, 'logarithmic'), min: low / room, max: high * room, ticks: {callback: v => time(v, digits), maxRotation: 0},
+    afterBuildTicks: scale => { scale.ticks = roundBetween(low / room, high * room); }};
 };
 
 // A point for each row of `list`; where they are many, of those that fall on one spot of the screen the first: tens of
@@ -140,11 +158,12 @@ const tooltip = (rows, extra) => ({callbacks: {label: context => {
     ...(rows.ms[i] === null ? [] : [time(rows.ms[i])]), ...(extra ? [extra(i)] : [])];
 }}});
 
-// A point for each row of `list`, colored by kernel.
+// A point for each row of `list`, by kernel; what is not highlighted lies grey below.
 const scatter = (rows, list, x, y, xAxis, yAxis, extra) => () => ({type: 'scatter',
-  data: {datasets: [...grouped(list, i => rows.kernel[i])].sort(([a], [b]) => a - b).map(([k, its]) => ({
-    label: short(data.kernels[k]), pointRadius: 2.5, pointBorderWidth: 0, clip: 3, backgroundColor: color(k),
-    data: points(its, x, y, xAxis, yAxis)}))},
+  data: {datasets: [...[...grouped(list.filter(i => isHighlighted(rows, i)), i => rows.kernel[i])].sort(([a], [b]) => a - b).map(([k, its]) => ({
+    ...marker(k), label: short(data.kernels[k]), pointRadius: k % 8 > 3 ? 4 : 3, pointBorderWidth: k % 8 > 3 ? 1.5 : 0, clip: 5,
+    data: points(its, x, y, xAxis, yAxis)})), ...highlighted ? [{label: 'others', pointRadius: 1.5, pointBorderWidth: 0, clip: 5, backgroundColor: css('--line'),
+    data: points(list.filter(i => !isHighlighted(rows, i)), x, y, xAxis, yAxis)}] : []]},
   options: {scales: {x: xAxis, y: yAxis}, normalized: true, parsing: false, plugins: {tooltip: tooltip(rows, extra)}}});
 
 // Lines from low to high, one below the other: [{label, color, intervals: [[row, low, middle, high]]}]. `reach`: what else of
@@ -157,7 +176,7 @@ const intervals = (sets, title, ticks, names, reach = {}) => ({type: 'scatter',
   options: {scales: {x: {...axis(title), ...reach, ticks: {callback: ticks, includeBounds: false, maxRotation: 0, autoSkipPadding: 10}},
     y: {min: -0.5, max: names.length - 0.5, reverse: true, afterBuildTicks: scale => {
       scale.ticks = names.map((_, value) => ({value}));
-    }, ticks: {autoSkip: false, callback(n) { return names[n] && short(names[n], this.chart.width / 22); }}, grid: {display: false}}},
+    }, ticks: {autoSkip: false, callback(n) { return names[n] && short(names[n], this.chart.width / 13); }}, grid: {display: false}}},
   plugins: {legend: {display: sets.length > 1},
     tooltip: {filter: item => item.raw.low !== undefined,
       callbacks: {title: items => items.map(one => names[Math.round(one.raw.y)]), label: c => `${c.dataset.label}: ${ticks(c.raw.x)} (${ticks(c.raw.low)} to ${ticks(c.raw.high)})`}}}}});

@@ -12,12 +12,14 @@ const element = (tag, attributes = {}, ...children) => {
 };
 
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
-const palettes = {
-  light: ['#0b7285', '#d9480f', '#5f3dc4', '#2b8a3e', '#c2255c', '#1864ab', '#e67700', '#495057'],
-  dark: ['#3bc9db', '#ff922b', '#b197fc', '#69db7c', '#f783ac', '#74c0fc', '#ffd43b', '#ced4da'],
-};
-const color = i => palettes[dark.matches && !('paper' in document.documentElement.dataset) ? 'dark' : 'light'][i % 8];
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// Eight of them, told apart by those who do not see red and green, too; the last is grey.
+const color = i => css(`--c${i % 8}`);
+const shapes = [['circle', '●'], ['triangle', '▲'], ['rect', '■'], ['rectRot', '◆'], ['star', '✳'], ['crossRot', '✕'], ['cross', '✚'], ['line', '━']];
+const marker = i => ({pointStyle: shapes[i % 8][0], borderColor: color(i), backgroundColor: color(i)});
+// entries: [text, number of its color and shape]
+const legend = (entries, shape) => element('p', {class: 'legend'}, ...entries.map(([text, i]) => element('span', {},
+  element('span', {class: `c${i % 8}`, 'aria-hidden': 'true', text: shape ?? shapes[i % 8][1]}), ` ${short(text)}`)));
 
 const digits = (x, n = 4) => Number(x.toPrecision(n)).toString();
 const time = (ms, text = x => x < 1000 ? x.toPrecision(4) : String(Math.round(x))) => ms >= 1000 ? text(ms / 1000) + ' s' : ms >= 1 ? text(ms) + ' ms'
@@ -41,7 +43,8 @@ const choice = (name, options, preset, onchange) => {
   const select = element('select', {}, ...options.map(([value, text]) =>
     element('option', {value, text, selected: value === chosen ? '' : null})));
   select.addEventListener('change', () => { choices.set(name, select.value); onchange(); });
-  return {label: element('label', {}, name, select), get value() { return select.value; }};
+  return {label: element('label', {}, name, select), get value() { return select.value; },
+    choose: value => { select.value = value; select.dispatchEvent(new Event('change')); }};
 };
 
 // Lets go of the page's thread: for what people do, and for drawing.

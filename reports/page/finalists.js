@@ -8,17 +8,16 @@ const finalists = (section, rows) => {
     const config = intervals([{label: '95 % interval of the median', color: color(0),
       intervals: list.map((one, n) => [n, one.low, rows.ms[one.row], one.high])}], 'time', v => time(v, digits), list.map((_, n) => String(n + 1)));
     const samples = list.flatMap((one, n) => one.ms.map((x, j) => ({x, y: n + 0.15 + 0.2 * ((j * 0.618) % 1)})));
-    config.data.datasets.push({label: 'samples', data: samples, pointRadius: 1.5, backgroundColor: color(7), borderColor: color(7)});
+    if (samples.length) config.data.datasets.push({label: 'samples', data: samples, pointRadius: 1.5, backgroundColor: color(7), borderColor: color(7)});
     config.options.plugins.legend.display = true;
     config.options.scales.y.title = {display: true, text: 'rank'};
-    const sorted = samples.map(p => p.x).sort((a, b) => a - b);
+    const sorted = [...samples.map(p => p.x), ...list.map(one => one.low)].sort((a, b) => a - b);
     const most = Math.max(sorted[Math.floor(0.98 * (sorted.length - 1))], ...list.map(one => one.high));
     config.options.scales.x.max = most + (0.02 * (most - sorted[0]) || 0.01 * most);
     return config;
   },
   () => table('Finalists', [{title: 'rank', number: true}, {title: 'configuration'}, {title: 'median', number: true}, {title: 'low', number: true},
-    {title: 'high', number: true}, {title: 'quartiles'}], list.map((one, n) => [n + 1,
+    {title: 'high', number: true}, {title: 'n', number: true}], list.map((one, n) => [n + 1,
     `${data.kernels[rows.kernel[one.row]]} ${configuration(rows, one.row)}`, {text: time(rows.ms[one.row]), value: rows.ms[one.row]},
-    {text: time(one.low), value: one.low}, {text: time(one.high), value: one.high},
-    `${time(one.q1)} to ${time(one.q3)}`])), list.length < 6);
+    {text: time(one.low), value: one.low}, {text: time(one.high), value: one.high}, one.n])), list.length);
 };

@@ -26,6 +26,7 @@ const follow = async () => {
       const answer = await fetch(`data/${data.live.version}`);
       if (answer.status === 200) {
         data = await answer.json();
+        constants = constantsOf();
         showInPlace();
       }
       unanswered = 0;

@@ -58,7 +58,7 @@ const hostile = /<\/script><img src=x onerror/;
 
 const tests = {
   'each page is drawn without a message or a request': async () => {
-    for (const [name, charts] of [['stored', 15], ['hostile', 15], ['dry', 4], ['versions', 2]]) {
+    for (const [name, charts] of [['stored', 14], ['hostile', 14], ['dry', 4], ['versions', 2]]) {
       await open(name);
       assert.deepEqual(browser.complaints(), [], name);
       assert.equal(await browser.evaluate('document.documentElement.dataset.drawn'), String(charts), name);
@@ -79,8 +79,8 @@ const tests = {
       await openTables();
       assert.doesNotMatch(await browser.evaluate('document.title'), /^taken/, name);
       assert.equal(await browser.evaluate('document.querySelectorAll("img").length'), 0, name);
-      assert.match(await browser.evaluate('document.querySelector(".findings").textContent'), hostile, name);
-      for (const cell of ['td', 'caption', 'option', 'th', 'h2', 'h3', 'pre', 'li']) {
+      assert.match(await browser.evaluate('[...document.querySelectorAll(".findings")].map(one => one.textContent).join()'), hostile, name);
+      for (const cell of ['td', 'caption', 'option', 'th', 'h2', 'h3', 'pre', 'a', '.legend']) {
         const texts = await browser.evaluate(`[...document.querySelectorAll('${cell}')].map(one => one.textContent).join('\\n')`);
         if (name === 'hostile') assert.match(texts, hostile, cell);
       }
@@ -171,10 +171,55 @@ const tests = {
     const chosen = await browser.evaluate(`${select('Color')}.value`);
     await browser.until('document.querySelector(".live").textContent.includes("has ended: complete")');
     await browser.until('document.documentElement.dataset.drawn');
-    assert.equal(await browser.evaluate('document.documentElement.dataset.drawn'), '15');
+    assert.equal(await browser.evaluate('document.documentElement.dataset.drawn'), '14');
     assert.equal(await browser.evaluate(`${select('Color')}.value`), chosen, 'what was chosen is kept');
     assert.equal(await browser.evaluate('document.activeElement.value'), chosen, 'and so is the focus');
     server.close();
+  },
+  'colors are told apart without red and green, too, and stand out from the ground': async () => {
+    const linear = c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    // What people without red or green cones see (Machado, Oliveira and Fernandes 2009), and what all others do.
+    const eyes = [[[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+      [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]];
+    const times = (lines, v) => lines.map(line => line[0] * v[0] + line[1] * v[1] + line[2] * v[2]);
+    const oklab = v => times([[0.2105, 0.7936, -0.0041], [1.978, -2.4286, 0.4506], [0.0259, 0.7828, -0.8087]],
+      times([[0.4122, 0.5363, 0.0514], [0.2119, 0.6807, 0.1074], [0.0883, 0.2817, 0.63]], v).map(Math.cbrt));
+    const luminance = v => 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2];
+    for (const dark of [false, true]) {
+      await open('stored', {dark});
+      const [ground, ...colors] = (await browser.evaluate('[css("--ground"), ...[...Array(8).keys()].map(color)]'))
+        .map(text => [1, 3, 5].map(at => linear(parseInt(text.slice(at, at + 2), 16))));
+      colors.forEach((one, n) => {
+        const [low, high] = [luminance(one), luminance(ground)].sort((a, b) => a - b);
+        assert.ok((high + 0.05) / (low + 0.05) >= 2.5, `${n} on the ground, ${dark ? 'dark' : 'light'}`);
+        for (const [m, other] of colors.slice(0, n).entries()) {
+          for (const eye of eyes) {
+            const [a, b] = [one, other].map(v => oklab(times(eye, v).map(c => Math.max(0, c))));
+            assert.ok(Math.hypot(...a.map((x, i) => x - b[i])) > 0.07, `${n} and ${m}, ${dark ? 'dark' : 'light'}`);
+          }
+        }
+      });
+    }
+  },
+  'what is highlighted in one chart is so in all': async () => {
+    await open('stored');
+    const shown = () => browser.evaluate(`charts.map(one => one.drawn).filter(one => one.options.parsing === false)
+      .map(one => one.data.datasets.filter(set => set.label !== 'others').reduce((sum, set) => sum + set.data.length, 0))`);
+    const everything = await shown();
+    await chooseAnother('Highlighted');
+    await browser.until('document.documentElement.dataset.drawn');
+    const some = await shown();
+    some.forEach((n, i) => assert.ok(n > 0 && n < everything[i], `${n} of ${everything[i]}`));
+    await browser.evaluate('highlight(highlighted.p, highlighted.number)');
+    await browser.until('document.documentElement.dataset.drawn');
+    assert.deepEqual(await shown(), everything);
+  },
+  'statistics say of how many they are': async () => {
+    await open('stored');
+    assert.deepEqual(await browser.evaluate(`charts.map(one => one.canvas.ariaLabel).filter(text => text.includes('explains') && !/n = \\d/.test(text))`), []);
+    assert.equal(await browser.evaluate(`charts.map(one => one.drawn).filter(one => one.data.datasets.some(set => set.label === 'median'))
+      .every(one => one.data.labels.every(([, n]) => /^n \\d/.test(n)))`), true);
+    assert.match(await browser.evaluate('[...document.querySelectorAll("th")].map(one => one.textContent).join()'), /,n,/);
   },
   'nothing is wider than a phone': async () => {
     for (const name of pages) {

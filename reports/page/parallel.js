@@ -32,9 +32,9 @@ const parallel = (rows, timed, kernel, ranked) => {
   const heights = axes.map(({p, values}) => [p, new Map(values.map(({number}, n) => [number, n / (values.length - 1)]))]);
   const best = rows.ms[timed[0]];
   return chart('Parallel coordinates', `${kernel}: a line for each configuration through its values ` +
-    `(the lowest at the bottom), colored by its share of the best time. At most ${mostLines} lines of each color.`,
+    `(the lowest at the bottom), colored by its share of the best time; a click on a value highlights it everywhere. At most ${mostLines} lines of each color.`,
   () => ({type: 'scatter', data: {datasets: bands.map(([low, high, label, ink], b) => {
-    const all = timed.filter(i => best / rows.ms[i] >= low && best / rows.ms[i] < high);
+    const all = timed.filter(i => isHighlighted(rows, i) && best / rows.ms[i] >= low && best / rows.ms[i] < high);
     const step = Math.max(1, all.length / mostLines);
     const chosen = all.filter((_, n) => Math.floor(n / step) !== Math.floor((n - 1) / step));
     return {label, showLine: true, spanGaps: false, pointRadius: 0, borderWidth: b === 3 ? 2 : 1, order: 3 - b,
@@ -42,6 +42,11 @@ const parallel = (rows, timed, kernel, ranked) => {
       borderColor: ink(), backgroundColor: ink()};
   })}, options: {normalized: false, scales: {
     x: {type: 'linear', min: 0, max: axes.length - 1, ticks: {stepSize: 1, autoSkip: false, callback: n => axes[n] && short(data.parameters[axes[n].p].name, 16)}},
-    y: {display: false, min: -0.04, max: 1.04}}, plugins: {tooltip: {enabled: false}},
+    y: {display: false, min: -0.04, max: 1.04}}, plugins: {legend: {display: true}, tooltip: {enabled: false}},
+    onClick: ({x, y}, _, drawn) => {
+      const axis = axes[Math.round(drawn.scales.x.getValueForPixel(x))];
+      const value = axis?.values[Math.round(drawn.scales.y.getValueForPixel(y) * (axis.values.length - 1))];
+      if (value) highlight(axis.p, value.number);
+    },
     layout: {padding: {right: Math.min(maxLabel, 4 + 8 * Math.max(...axes.at(-1).values.map(one => one.text.length)))}}}, plugins: [axisValues(axes)]}), null);
 };

@@ -6,7 +6,7 @@ const download = (name, type, text) => {
 };
 
 const csv = section => {
-  const rows = section.rows;
+  const rows = wholeRows(section);
   const quoted = cell => {
     const text = String(cell ?? '');
     // A spreadsheet takes what begins like this for a formula.
@@ -30,7 +30,7 @@ const provenance = section => {
     section.commands.length ? element('p', {text: 'Measured again by:'}) : null,
     section.commands.length ? element('pre', {}, element('code', {}, ...section.commands.join('\n').split(/(--[a-z-]+)/).flatMap((part, n) =>
       n % 2 ? [element('span', {class: 'option', text: part})] : breakable(part)))) : null,
-    table('Device', [{title: 'property'}, {title: 'value'}], deviceProperties(section.device)),
+    element('details', {}, element('summary', {text: 'Properties of the device'}), table('Device', [{title: 'property'}, {title: 'value'}], deviceProperties(data.device_list[section.device]))),
     runs.length ? table('Runs', ['run', 'started (UTC)', 'device', 'compiler', 'strategy', 'seed', 'results', 'outcome', 'imported from']
       .map(title => ({title})), runs.map(run => [run.run.slice(0, 8), moment(run.started_unix),
       run.device, run.compiler, run.strategy, run.seed, run.results, run.outcome, run.imported_from.split('/').pop()]), 20) : null,

@@ -2,12 +2,22 @@
 // timed are the first, the fastest first, and what is chosen from a list stays in its order.
 let data = JSON.parse(document.getElementById('data').textContent);
 
+// A column of which only one cell is stored has it everywhere.
+const wholeRows = ({count, rows}) => {
+  const whole = column => column.length === 1 && count > 1 ? Array(count).fill(column[0]) : column;
+  return {...Object.fromEntries(Object.entries(rows).map(([name, column]) => [name, whole(column)])), values: rows.values.map(whole)};
+};
+// Parameters that have one value wherever they occur are said once, not in each configuration.
+const constantsOf = () => new Map(data.pairs || data.sections.every(one => one.count < 2) && data.sections.length < 2 ? []
+  : data.parameters.filter(one => one.values.length === 1).map(one => [one.name, one.values[0]]));
+let constants = constantsOf();
+
 const indices = rows => rows.ms.map((_, i) => i);
 const timedOf = rows => indices(rows).filter(i => rows.ms[i] !== null);
 const failedOf = (rows, i) => !['correct', 'fits'].includes(data.statuses[rows.status[i]]);
 const valueText = (rows, p, i) => rows.values[p][i] < 0 ? null : data.parameters[p].values[rows.values[p][i]];
 const configuration = (rows, i) => data.parameters.map((one, p) => [one.name, valueText(rows, p, i)])
-  .filter(([, v]) => v !== null).map(([n, v]) => `${n}=${v}`).join(',');
+  .filter(([n, v]) => v !== null && !constants.has(n)).map(([n, v]) => `${n}=${v}`).join(',');
 
 // Work of the i-th configuration for each byte that must move, and in a second; null where it is not known.
 const flopPerByte = (rows, i) => rows.flops[i] > 0 && rows.bytes[i] > 0 ? rows.flops[i] / rows.bytes[i] : null;
@@ -28,6 +38,11 @@ const grouped = (list, of) => {
   }
   return groups;
 };
+// What is highlighted everywhere: the rows that have this value of a parameter.
+let highlighted = null;
+let highlight = () => {};  // Chooses it, or lets go of it.
+const isHighlighted = (rows, i) => !highlighted || rows.values[highlighted.p][i] === highlighted.number;
+
 // The values of a parameter that rows of `list` have, each with its rows.
 const valuesOf = (rows, list, p) => {
   const groups = grouped(list, i => rows.values[p][i]);

@@ -14,14 +14,17 @@ const inOrderOf = (rows, i, down) => [...rows].sort((a, b) => {
   return (x < y ? -1 : 1) * (down ? -1 : 1);
 });
 
-// Without the columns in which nothing stands.
+// Without the columns in which nothing stands; what is the same in all rows is said once, above.
 const table = (caption, allColumns, allRows, limit = 200) => {
-  const kept = allColumns.map((_, i) => i).filter(i => allRows.some(row => cellText(row[i]) !== ''));
+  const filled = allColumns.map((_, i) => i).filter(i => allRows.some(row => cellText(row[i]) !== ''));
+  const isSame = i => i > 0 && !allColumns[i].number && allRows.length > 1 && allRows.every(row => cellText(row[i]) === cellText(allRows[0][i]));
+  const kept = filled.filter(i => !isSame(i));
+  const same = filled.filter(isSame).map(i => `; ${allColumns[i].title}: ${cellText(allRows[0][i])}`).join('');
   const columns = kept.map(i => allColumns[i]), rows = allRows.map(row => kept.map(i => row[i]));
   const body = element('tbody');
   const fill = shown => body.replaceChildren(...shown.slice(0, limit).map(row =>
     element('tr', {}, ...row.map((cell, i) => element('td', {
-      class: columns[i].number ? 'number' : null,
+      class: columns[i].number ? 'number' : columns[i].title === 'configuration' ? 'long' : null, 'data-title': columns[i].title,
     }, ...breakable(cellText(cell)))))));
   const headers = columns.map((column, i) => {
     const header = element('th', {scope: 'col', class: column.number ? 'number' : null});
@@ -39,7 +42,7 @@ const table = (caption, allColumns, allRows, limit = 200) => {
   fill(rows);
   const note = rows.length > limit ? ` (${count(limit)} of ${count(rows.length)}; sorting shows others)` : '';
   return element('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption},
-    element('table', {}, element('caption', {text: caption + note}),
+    element('table', {class: 'lines'}, element('caption', {}, ...breakable(caption + same + note)),
       element('thead', {}, element('tr', {}, ...headers)), body));
 };
 

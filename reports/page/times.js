@@ -9,7 +9,7 @@ const everyTime = (section, rows, timed) => {
   const failed = section.total - section.timed;
   return chart('Every configuration, sorted by time',
     `${count(timed.length)} that were timed, fastest left${failed ? `; ${count(failed)} failed` : ''}.` + sampleText(section, rows),
-    scatter(rows, timed, i => i + 1, i => rows.ms[i], axis('rank'), msAxis('time (logarithmic)', timed.map(i => rows.ms[i]))),
+    scatter(rows, timed, i => i + 1, i => rows.ms[i], {...axis('rank'), min: 0, max: timed.length}, msAxis('time (logarithmic)', timed.map(i => rows.ms[i]))),
     () => table('Configurations by time', [{title: 'rank', number: true}, {title: 'kernel'}, {title: 'configuration'},
       {title: 'time', number: true}, {title: 'registers', number: true}, {title: 'shared bytes', number: true},
       {title: 'occupancy %', number: true}, {title: 'FLOP per byte', number: true}, {title: 'TFLOP/s', number: true}],
