@@ -219,7 +219,11 @@ DataFile SpaceReader::data_file(const std::filesystem::path& name) const {
 void SpaceReader::read_init(const std::string& init, const std::string& where,
                             ArgumentTemplate& argument) {
   try {
-    argument.init = parse_init(init);
+    InitText parsed = parse_init(init);
+    argument.init = std::move(parsed.init);
+    for (std::string& number : parsed.numbers) {
+      argument.init_numbers.push_back({.text = std::move(number), .where = where});
+    }
     if (argument.init.kind != Init::Kind::file) return;
     argument.init.file = data_file(argument.init.file.path);
   } catch (const InputError& error) {

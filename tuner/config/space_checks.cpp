@@ -240,7 +240,9 @@ void SpaceReader::check_arguments(const KernelTemplate& kernel) {
       check_texel(argument.type, child(argument.where, "type"));
     }
     if (may_vary) continue;
-    for (const ExpressionText& extent : argument.shape) {
+    std::vector<ExpressionText> fixed = argument.shape;
+    fixed.insert(fixed.end(), argument.init_numbers.begin(), argument.init_numbers.end());
+    for (const ExpressionText& extent : fixed) {
       for (const std::string_view name : identifiers(extent.text)) {
         if (!kernel.default_configuration.contains(name)) continue;
         fault(extent.where,
@@ -275,7 +277,8 @@ void SpaceReader::check_buffers_agree() {
         difference = "of another shape";
       } else if (argument.is_passed() != first.is_passed()) {
         difference = first.is_passed() ? "not in constant memory" : "in constant memory";
-      } else if (argument.is_buffer() && argument.init != first.init) {
+      } else if (argument.is_buffer() && (argument.init != first.init ||
+                                          !same_texts(argument.init_numbers, first.init_numbers))) {
         difference = "initialized differently";
       }
       if (difference.empty()) continue;

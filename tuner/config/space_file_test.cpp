@@ -264,6 +264,26 @@ TEST(SpaceFile, ReadsEveryWayToBegin) {
             init("file(\\\"data.npy\\\")"));
 }
 
+TEST(SpaceFile, ReadsNumbersOfContentsThatAreExpressions) {
+  const SpaceFolder folder;
+  const auto changed = [&](const std::string& text) {
+    folder.write("space.json", replaced(kSpace, "uniform(-1, 1)", text));
+    return without_lines(folder.faults());
+  };
+  EXPECT_THAT(changed("uniform(-1 / sqrt(N), max(0.5, 1.0 / N))"), IsEmpty());
+  const ArgumentTemplate in = folder.load().space.kernels[0].arguments[0];
+  EXPECT_EQ(Init::Kind::uniform, in.init.kind);
+  EXPECT_THAT(in.init_numbers,
+              ElementsAre(ExpressionText{"-1 / sqrt(N)", "/arguments/0/init"},
+                          ExpressionText{"max(0.5, 1.0 / N)", "/arguments/0/init"}));
+  EXPECT_THAT(changed("constant(1 / (N - 1024))"),
+              ElementsAre(HasSubstr("/arguments/0/init: '1 / (N - 1024)' column 3: division by")));
+  EXPECT_THAT(changed("uniform(N, 0)"), ElementsAre(HasSubstr("/init: LOW is above HIGH")));
+  EXPECT_THAT(changed("normal(0, -N)"), ElementsAre(HasSubstr("/init: the deviation is negative")));
+  EXPECT_THAT(changed("uniform(0, TILE)"),
+              testing::Contains(HasSubstr("the parameter 'TILE' would change the problem")));
+}
+
 TEST(SpaceFile, ReadsContentsByADefinitionOfArgumentsBefore) {
   const SpaceFolder folder;
   const auto changed = [&](const std::string& definition) {
@@ -714,7 +734,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"InitReversed", "uniform(-1, 1)", "uniform(1, -1)",
               ": /arguments/0/init: 'uniform(1, -1)': LOW is above HIGH"},
         Fault{"InitNoNumber", "uniform(-1, 1)", "uniform(-1, nan)",
-              ": /arguments/0/init: ' nan' in 'uniform(-1, nan)' is not a number"},
+              ": /arguments/0/init: 'nan' column 1: unknown name 'nan'"},
         Fault{"InitUnclosed", "uniform(-1, 1)", "uniform(-1, 1",
               ": /arguments/0/init: 'uniform(-1, 1' lacks a ')' at its end"},
         Fault{"InitNoFile", "uniform(-1, 1)", "file(\\\"none.npy\\\")",

@@ -28,6 +28,21 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
+/// Returns the operands between commas that stand in no parentheses.
+std::vector<std::string_view> operands_in(std::string_view text) {
+  std::vector<std::string_view> operands;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (text[i] != ',' || depth != 0) continue;
+    operands.push_back(text.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  operands.push_back(text.substr(begin));
+  return operands;
+}
+
 }  // namespace
 
 bool is_identifier(std::string_view text) {
@@ -170,12 +185,12 @@ std::optional<std::int64_t> struct_bytes(std::string_view type) {
   throw InputError(quote(type) + " does not have 1 to " + std::to_string(kMost) + " bytes");
 }
 
-Init parse_init(std::string_view text) {
+InitText parse_init(std::string_view text) {
   if (text.find("[") < text.find("=")) {
     Init init;
     init.kind = Init::Kind::definition;
     init.definition = text;
-    return init;
+    return {.init = init};
   }
   static const std::vector<std::string> forms = {"uniform",  "normal",      "iota", "zero",
                                                  "constant", "permutation", "file"};
@@ -184,13 +199,7 @@ Init parse_init(std::string_view text) {
   std::vector<std::string_view> words;
   if (open != std::string_view::npos) {
     if (text.back() != ')') throw InputError(quote(text) + " lacks a ')' at its end");
-    std::string_view rest = text.substr(open + 1, text.size() - open - 2);
-    while (true) {
-      const std::size_t comma = rest.find(',');
-      words.push_back(rest.substr(0, comma));
-      if (comma == std::string_view::npos) break;
-      rest.remove_prefix(comma + 1);
-    }
+    words = operands_in(text.substr(open + 1, text.size() - open - 2));
   }
   if (name == "file") {
     if (words.size() != 1 || words[0].size() < 3 || words[0].front() != '"' ||
@@ -200,36 +209,40 @@ Init parse_init(std::string_view text) {
     Init init;
     init.kind = Init::Kind::file;
     init.file.path = std::string(words[0].substr(1, words[0].size() - 2));
-    return init;
+    return {.init = init};
   }
+  InitText result;
   std::vector<double> numbers;
+  bool all_are_numbers = true;
   for (const std::string_view word : words) {
     const std::optional<double> number = parse_number(word);
-    if (!number) throw InputError(quote(word) + " in " + quote(text) + " is not a number");
-    numbers.push_back(*number);
+    if (!number && trimmed(word).empty()) {
+      throw InputError(quote(word) + " in " + quote(text) + " is not a number");
+    }
+    numbers.push_back(number.value_or(0));
+    result.numbers.push_back(trimmed(word));
+    all_are_numbers = all_are_numbers && number;
   }
+  if (all_are_numbers) result.numbers.clear();
   const auto init = [&](Init::Kind kind, std::vector<std::size_t> counts, const char* form) {
     if (std::find(counts.begin(), counts.end(), numbers.size()) == counts.end() ||
         (numbers.empty() && open != std::string_view::npos)) {
       throw InputError(quote(text) + " is not of the form " + form);
     }
-    Init result;
-    result.kind = kind;
-    if (!numbers.empty()) result.a = numbers[0];
-    if (numbers.size() > 1) result.b = numbers[1];
+    result.init.kind = kind;
+    if (!numbers.empty()) result.init.a = numbers[0];
+    if (numbers.size() > 1) result.init.b = numbers[1];
+    const std::string fault = result.numbers.empty() ? init_fault(result.init) : "";
+    if (!fault.empty()) throw InputError(quote(text) + ": " + fault);
     return result;
   };
   if (name == "uniform") {
-    Init result = init(Init::Kind::uniform, {0, 2}, "uniform or uniform(LOW, HIGH)");
-    if (numbers.empty()) result.kind = Init::Kind::full_range;
-    if (result.a > result.b) throw InputError(quote(text) + ": LOW is above HIGH");
-    return result;
+    return init(numbers.empty() ? Init::Kind::full_range : Init::Kind::uniform, {0, 2},
+                "uniform or uniform(LOW, HIGH)");
   }
   if (name == "normal") {
-    Init result = init(Init::Kind::normal, {0, 2}, "normal or normal(MEAN, DEVIATION)");
-    if (numbers.empty()) result.b = 1;
-    if (result.b < 0) throw InputError(quote(text) + " has a negative deviation");
-    return result;
+    if (numbers.empty()) result.init.b = 1;
+    return init(Init::Kind::normal, {0, 2}, "normal or normal(MEAN, DEVIATION)");
   }
   if (name == "iota") return init(Init::Kind::iota, {0}, "iota");
   if (name == "zero") return init(Init::Kind::zero, {0}, "zero");

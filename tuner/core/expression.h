@@ -83,9 +83,16 @@ class Expression {
   /// ExpressionError.
   static Expression compile(TokenStream& tokens, const Scope& scope);
 
+  /// Compiles `text` in double precision: `/` gives a fraction, numbers may have a decimal point,
+  /// and there are sqrt exp log sin cos floor. Throws ExpressionError.
+  static Expression compile_real(std::string_view text, const Scope& scope);
+
   /// Returns the value. slots[i] is the value of the variable that was added with slot i. Throws
   /// ExpressionError. REQUIRES: slots holds every slot of variables().
   std::int64_t evaluate(std::span<const std::int64_t> slots = {}) const;
+
+  /// Returns the value of an expression that compile_real() returned.
+  double evaluate_real(std::span<const std::int64_t> slots = {}) const;
 
   /// Returns the slots of the variables that the expression reads, ascending, each once; empty for
   /// a constant.

@@ -6,6 +6,7 @@
 #include "tuner/core/text.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -125,6 +126,10 @@ class KernelBinding::Evaluation {
     }
   }
 
+  double real_value(const PlacedExpression& placed) const {
+    return std::bit_cast<double>(value(placed));
+  }
+
   /// Returns all launches, with their repetitions.
   std::vector<LaunchShape> launches() {
     std::vector<LaunchShape> shapes;
@@ -181,12 +186,15 @@ class KernelBinding::Evaluation {
       argument.symbol = source.name;
     }
     if (source.is_buffer()) {
+      add_init_numbers(compiled, argument);
       add_shape(compiled, argument);
       visit_tensor_map_keys(
           [&](const SpaceKey&, const auto& given, auto& result) { bind(given, result); }, compiled,
           argument);
     } else if (source.raw_bytes > 0) {
       argument.raw_bytes = source.raw_bytes;
+    } else if (compiled.value && compiled.value->is_real) {
+      set_number(argument, compiled.value->where, real_value(*compiled.value));
     } else if (compiled.value) {
       set_integer(argument, compiled.value->where, value(*compiled.value));
     } else {
@@ -330,6 +338,16 @@ class KernelBinding::Evaluation {
     return compiled_.require_type(compiled.source->where + "/type",
                                   compiled_.kernel->parameters[compiled.type_parameter].name,
                                   word(compiled.type_parameter));
+  }
+
+  void add_init_numbers(const CompiledArgument& compiled, Argument& argument) const {
+    if (compiled.init_numbers.empty()) return;
+    Init& init = argument.init;
+    init.a = real_value(compiled.init_numbers.front());
+    if (compiled.init_numbers.size() > 1) init.b = real_value(compiled.init_numbers.back());
+    if (const std::string fault = init_fault(init); !fault.empty()) {
+      compiled_.fail(compiled.init_numbers.front().where, fault);
+    }
   }
 
   void add_shape(const CompiledArgument& compiled, Argument& argument) const {

@@ -306,6 +306,25 @@ TEST(KernelBinding, ConvertsScalarsToTheirTypes) {
   EXPECT_EQ(3, instance.arguments[7].integer);
 }
 
+TEST(KernelBinding, ComputesFloatingScalarsAndContentsInDoublePrecision) {
+  KernelTemplate kernel = shared_kernel();
+  kernel.arguments.push_back(scalar("dx", "float", "1.0 / N"));
+  kernel.arguments.push_back(scalar("half", "double", "1 / 2"));
+  kernel.arguments.push_back(scalar("scale", "double", "1 / sqrt(THREADS)"));
+  kernel.arguments.push_back(scalar("down", "int", "N / 3"));
+  kernel.arguments[0].init.kind = Init::Kind::uniform;
+  kernel.arguments[0].init_numbers = {text("-0.5", "/init"), text("N - 1", "/init")};
+  const Space space = stencil(kernel);
+  const KernelInstance instance = bind(space).instantiate(configuration(256, 4));
+  const auto n = static_cast<double>(std::get<std::int64_t>(space.problems.front().at("N")));
+  EXPECT_EQ(1.0 / n, instance.arguments[3].number);
+  EXPECT_EQ(0.5, instance.arguments[4].number);
+  EXPECT_EQ(0.0625, instance.arguments[5].number);
+  EXPECT_EQ(std::floor(n / 3), static_cast<double>(instance.arguments[6].integer));
+  EXPECT_EQ(-0.5, instance.arguments[0].init.a);
+  EXPECT_EQ(n - 1, instance.arguments[0].init.b);
+}
+
 TEST(KernelBinding, RefusesScalarsThatDoNotFit) {
   const auto of_value = [](const std::string& type, const std::string& value) {
     return message_of([&](KernelTemplate& k) { k.arguments[2] = scalar("n", type, value); });

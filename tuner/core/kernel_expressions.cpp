@@ -106,6 +106,15 @@ PlacedExpression KernelBinding::Compiled::compile(const ExpressionText& text,
   }
 }
 
+PlacedExpression KernelBinding::Compiled::compile_real(const ExpressionText& text,
+                                                       const Scope& names) const {
+  try {
+    return {Expression::compile_real(text.text, names), text.where, true};
+  } catch (const ExpressionError& error) {
+    fail(text.where, error.what());
+  }
+}
+
 std::vector<PlacedExpression> KernelBinding::Compiled::compile(
     const std::vector<ExpressionText>& texts, const Scope& names) const {
   std::vector<PlacedExpression> compiled;
@@ -226,14 +235,37 @@ std::vector<std::string> KernelBinding::Compiled::launch_arguments(std::size_t n
 CompiledArgument KernelBinding::Compiled::compile_argument(const ArgumentTemplate& argument) const {
   CompiledArgument compiled;
   compiled.source = &argument;
+  find_type(argument, compiled);
   visit_argument_keys(
       [&](const SpaceKey& key, const auto& given, auto& result) {
+        if (key.name == "value" && may_be_floating(compiled)) return;
         result = compile(given, key.may_count ? launch_scope : scope);
       },
       argument, compiled);
+  if (argument.value && may_be_floating(compiled)) {
+    compiled.value = compile_real(*argument.value, launch_scope);
+  }
+  for (const ExpressionText& number : argument.init_numbers) {
+    compiled.init_numbers.push_back(compile_real(number, scope));
+  }
   for (const ArgumentTemplate& other : argument.reads) {
     compiled.reads.push_back(compile_argument(other));
   }
+  if (!argument.is_buffer() && !argument.value && !argument.number && argument.raw_bytes == 0) {
+    fail(argument.where, in_quotes(argument.name) + " has neither a shape nor a value");
+  }
+  return compiled;
+}
+
+bool KernelBinding::Compiled::may_be_floating(const CompiledArgument& compiled) const {
+  if (compiled.type) return is_floating(*compiled.type);
+  const std::vector<Value>& types = kernel->parameters[compiled.type_parameter].values;
+  return std::ranges::any_of(
+      types, [](const Value& type) { return is_floating(*scalar_type(to_text(type))); });
+}
+
+void KernelBinding::Compiled::find_type(const ArgumentTemplate& argument,
+                                        CompiledArgument& compiled) const {
   const std::string name = trimmed(argument.type);
   const std::string where = argument.where + "/type";
   if (const auto parameter = word_parameter(name)) {
@@ -247,10 +279,6 @@ CompiledArgument KernelBinding::Compiled::compile_argument(const ArgumentTemplat
     compiled.type = scalar_type(name);
     if (!compiled.type) fail_unknown_type(where, name);
   }
-  if (!argument.is_buffer() && !argument.value && !argument.number && argument.raw_bytes == 0) {
-    fail(argument.where, in_quotes(argument.name) + " has neither a shape nor a value");
-  }
-  return compiled;
 }
 
 ScalarType KernelBinding::Compiled::require_type(const std::string& where, const std::string& name,

@@ -17,6 +17,7 @@ namespace smemtune {
 struct PlacedExpression {
   Expression expression;
   std::string where;
+  bool is_real = false;  ///< True if the value is a double: Expression::evaluate_real().
 };
 
 /// A template argument of an entry, which is printed between < and >: an integer expression, the
@@ -39,6 +40,7 @@ struct CompiledArgument : ArgumentKeys<PlacedExpression> {
   std::optional<ScalarType> type;
   /// Number of the parameter that names the type, if `type` is not set.
   std::size_t type_parameter = 0;
+  std::vector<PlacedExpression> init_numbers;
   std::vector<CompiledArgument> reads;
 };
 
@@ -77,6 +79,7 @@ struct KernelBinding::Compiled {
   void add_words(const Space& space);
   PlacedExpression compile(const ExpressionText& text, const Scope& names) const;
   PlacedExpression compile(const ExpressionText& text) const { return compile(text, scope); }
+  PlacedExpression compile_real(const ExpressionText& text, const Scope& names) const;
   std::vector<PlacedExpression> compile(const std::vector<ExpressionText>& texts,
                                         const Scope& names) const;
   std::optional<PlacedExpression> compile(const std::optional<ExpressionText>& text,
@@ -90,6 +93,8 @@ struct KernelBinding::Compiled {
   CompiledLaunch compile_launch(std::size_t number) const;
   std::vector<std::string> launch_arguments(std::size_t number) const;
   CompiledArgument compile_argument(const ArgumentTemplate& argument) const;
+  void find_type(const ArgumentTemplate& argument, CompiledArgument& compiled) const;
+  bool may_be_floating(const CompiledArgument& compiled) const;
   [[noreturn]] void fail_unknown_type(const std::string& where, const std::string& name) const;
 };
 

@@ -107,6 +107,7 @@ void add_argument(CanonicalText& text, const ArgumentTemplate& argument) {
   text.add("init", code(argument.init.kind));
   text.add("init_a", std::optional(argument.init.a));
   text.add("init_b", std::optional(argument.init.b));
+  if (!argument.init_numbers.empty()) text.add("init_numbers", argument.init_numbers);
   text.add("init_file", argument.init.file.sha256);
   if (argument.init.kind == Init::Kind::definition) {
     text.add("init_definition", argument.init.definition);

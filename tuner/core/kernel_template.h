@@ -72,6 +72,10 @@ struct Init {
   bool operator==(const Init&) const = default;
 };
 
+/// Returns why the numbers of uniform(LOW, HIGH) or normal(MEAN, DEVIATION) make no sense; empty if
+/// they do.
+std::string init_fault(const Init& init);
+
 /// The memory that a buffer lies in, and what a kernel is passed. `constant`: a __constant__ symbol
 /// of the kernel, which is not passed. `texture`: global memory; a cudaTextureObject_t over it is
 /// passed, for tex1Dfetch. `tensor_map`: global memory; a CUtensorMap of it is passed by value.
@@ -83,6 +87,8 @@ struct ArgumentTemplate : ArgumentKeys<ExpressionText> {
   std::string type;  ///< C++ type, or a name of the problem or of a parameter that stands for one.
   Role role = Role::input;
   Init init;
+  /// Numbers of `init` that are expressions: both of uniform() or normal(), or that of constant().
+  std::vector<ExpressionText> init_numbers = {};
   std::vector<ArgumentTemplate> reads;  ///< Arguments that the definition of `init` reads.
   MemorySpace memory = MemorySpace::global;
   /// Name expression of an argument in constant memory. Default: the name.

@@ -4,6 +4,12 @@
 
 namespace smemtune {
 
+std::string init_fault(const Init& init) {
+  if (init.kind == Init::Kind::uniform && init.a > init.b) return "LOW is above HIGH";
+  if (init.kind == Init::Kind::normal && init.b < 0) return "the deviation is negative";
+  return {};
+}
+
 bool KernelTemplate::names_template_argument(std::string_view wanted) const {
   for (const LaunchTemplate& launch : launches) {
     for (const ExpressionText& argument : launch.template_arguments) {
