@@ -27,8 +27,12 @@ bool is_type_keyword(std::string_view word) {
 class ExpressionParser {
  public:
   /// `in_reals`: the expression is in double precision.
-  ExpressionParser(TokenStream& tokens, const Scope& scope, bool in_reals = false)
-      : tokens_(tokens), scope_(scope), in_reals_(in_reals) {}
+  ExpressionParser(TokenStream& tokens, const Scope& scope, bool in_reals = false,
+                   Expression::ElementReader read_element = {})
+      : tokens_(tokens),
+        scope_(scope),
+        in_reals_(in_reals),
+        read_element_(std::move(read_element)) {}
 
   Expression expression() {
     std::size_t root = conditional();
@@ -311,6 +315,12 @@ class ExpressionParser {
   }
 
   std::size_t name(const Token& token) {
+    if (read_element_ && tokens_.peek().is("[")) {
+      return add({.operation = Operation::variable,
+                  .column = token.column,
+                  .operand = static_cast<std::int64_t>(read_element_(token)),
+                  .children = {}});
+    }
     const auto found = scope_.entries_.find(token.text);
     if (found != scope_.entries_.end()) {
       const Scope::Entry& entry = found->second;
@@ -625,10 +635,12 @@ class ExpressionParser {
   std::size_t depth_ = 0;
   bool in_python_ = false;
   bool in_reals_;
+  Expression::ElementReader read_element_;
 };
 
-Expression Expression::compile(TokenStream& tokens, const Scope& scope) {
-  return ExpressionParser(tokens, scope).expression();
+Expression Expression::compile(TokenStream& tokens, const Scope& scope,
+                               const ElementReader& read_element) {
+  return ExpressionParser(tokens, scope, false, read_element).expression();
 }
 
 Expression Expression::compile(std::string_view text, const Scope& scope) {
