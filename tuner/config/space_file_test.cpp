@@ -284,6 +284,29 @@ TEST(SpaceFile, ReadsNumbersOfContentsThatAreExpressions) {
               testing::Contains(HasSubstr("the parameter 'TILE' would change the problem")));
 }
 
+TEST(SpaceFile, ReadsHowATextureOfRowsIsRead) {
+  const SpaceFolder folder;
+  const auto changed = [&](const std::string& more, const std::string& shape = "\"N\", \"N\"") {
+    folder.write(
+        "space.json",
+        replaced(kSpace, "\"arguments\": [",
+                 "\"arguments\": [{ \"name\": \"image\", \"type\": \"float\", \"shape\": [" +
+                     shape + "], \"role\": \"input\", \"init\": \"uniform\", " + more + " },"));
+    return without_lines(folder.faults());
+  };
+  const std::string rows = "\"memory\": \"texture_2d\"";
+  changed(rows + ", \"address\": \"mirror\", \"filter\": \"linear\", \"normalized\": true");
+  const ArgumentTemplate image = folder.load().space.kernels[0].arguments[0];
+  EXPECT_EQ(MemorySpace::texture_2d, image.memory);
+  EXPECT_EQ((TextureReading{TextureReading::Address::mirror, true, true}), image.reading);
+  EXPECT_THAT(changed(rows + ", \"address\": \"wrap\""),
+              testing::Contains(HasSubstr("/arguments/0/address: needs \"normalized\": true")));
+  EXPECT_THAT(changed("\"filter\": \"linear\""),
+              testing::Contains(HasSubstr("/filter: needs \"memory\": \"texture_2d\" beside it")));
+  EXPECT_THAT(changed(rows, "\"N\""),
+              testing::Contains(HasSubstr("/shape: a texture of rows has two dimensions")));
+}
+
 TEST(SpaceFile, ReadsContentsByADefinitionOfArgumentsBefore) {
   const SpaceFolder folder;
   const auto changed = [&](const std::string& definition) {
@@ -433,7 +456,7 @@ TEST(SpaceFile, ComparesSumsOfResultsOnly) {
   EXPECT_THAT(faults("output", "sum"), IsEmpty());
   EXPECT_THAT(faults("input", "sum"), ElementsAre(HasSubstr("/arguments/0/compare: is for the")));
   EXPECT_THAT(faults("output", "mean"),
-              ElementsAre(HasSubstr("/arguments/0/compare: 'mean' is not \"sum\"")));
+              ElementsAre(HasSubstr("/arguments/0/compare: 'mean' is not one of sum, sorted")));
 }
 
 TEST(SpaceFile, KnowsTensorMapsClustersAndRegistersOfWarpgroups) {
@@ -700,8 +723,8 @@ INSTANTIATE_TEST_SUITE_P(
               "word of CUDA C++"},
         Fault{"OfAnArgument", "\"THREADS\": [64", "\"n\": [64",
               ": /kernels/0/parameters/n: 'n' cannot be a parameter, because it is an argument"},
-        Fault{"ArgumentOfTheProblem", "\"name\": \"n\"", "\"name\": \"N\"",
-              ": /arguments/2/name: 'N' cannot be an argument, because it is a name of the "
+        Fault{"ArgumentOfTheProblem", "\"name\": \"out\"", "\"name\": \"N\"",
+              ": /arguments/1/name: 'N' cannot be an argument, because it is a name of the "
               "problems"},
         Fault{"ArgumentOfDefinitions", "\"name\": \"n\"", "\"name\": \"sum\"",
               ": /arguments/2/name: 'sum' cannot be an argument, because it is a word of the "
@@ -753,15 +776,15 @@ INSTANTIATE_TEST_SUITE_P(
               ": /arguments: none has the role \"output\" or \"inout\", so nothing could be "
               "verified"},
         Fault{"InitOfScratch", "\"role\": \"scratch\"", "\"role\": \"scratch\", \"init\": \"zero\"",
-              ": /kernels/2/arguments/3/init: a scratch buffer has no initial contents; an "
-              "\"inout\" buffer is restored before each run"},
+              ": /kernels/2/arguments/3/shape/0: the parameter 'BLOCK' would change the problem; "
+              "only a scratch buffer may depend on one"},
         Fault{
             "ConstantOutput", "\"role\": \"output\"",
             "\"role\": \"output\", \"memory\": \"constant\"",
             ": /arguments/1/memory: constant memory and textures are for the role \"input\" only"},
         Fault{"OtherMemory", "\"role\": \"input\"", "\"role\": \"input\", \"memory\": \"textures\"",
-              ": /arguments/0/memory: 'textures' is not one of constant, texture, tensor_map; did "
-              "you mean 'texture'?"},
+              ": /arguments/0/memory: 'textures' is not one of constant, texture, tensor_map, "
+              "texture_2d; did you mean 'texture'?"},
         Fault{"NoBox", "\"role\": \"input\"", "\"role\": \"input\", \"memory\": \"tensor_map\"",
               ": /arguments/0: lacks \"box\", the elements that are copied at a time in each "
               "dimension"},

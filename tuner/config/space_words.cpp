@@ -51,10 +51,13 @@ bool is_identifier(std::string_view text) {
 }
 
 bool is_word(std::string_view text) {
+  int depth = 0;  // A comma may only stand between template arguments.
   return !text.empty() && text.size() <= kMaxNameBytes && is_letter(text.front()) &&
          text.back() != ' ' && text.find("  ") == std::string_view::npos &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return is_letter(c) || is_digit(c) || c == ':' || c == '<' || c == '>' || c == ' ';
+         std::all_of(text.begin(), text.end(), [&depth](char c) {
+           depth += c == '<' ? 1 : c == '>' ? -1 : 0;
+           return is_letter(c) || is_digit(c) || c == ':' || c == '<' || c == '>' || c == ' ' ||
+                  (c == ',' && depth > 0);
          });
 }
 
@@ -251,35 +254,77 @@ InitText parse_init(std::string_view text) {
   throw InputError(quote(name) + " is not one of " + listed(forms) + suggestion(name, forms));
 }
 
-std::pair<std::string, std::vector<std::string>> split_entry(const std::string& entry) {
-  const std::size_t open = entry.find('<');
-  std::string name = entry.substr(0, open);
-  while (!name.empty() && name.back() == ' ') name.pop_back();
-  const bool is_qualified_name = [&] {
-    std::string_view rest = name;
-    while (true) {
-      const std::size_t colons = rest.find("::");
-      if (!is_identifier(rest.substr(0, colons))) return false;
-      if (colons == std::string_view::npos) return true;
-      rest.remove_prefix(colons + 2);
-    }
-  }();
-  if (!is_qualified_name) throw InputError(quote(name) + " is not the name of a function");
-  if (open == std::string::npos) return {name, {}};
-  if (entry.back() != '>') throw InputError(quote(entry) + " lacks a '>' at its end");
+namespace {
 
+bool is_name_of_function(std::string_view name) {
+  if (name.starts_with("::")) name.remove_prefix(2);
+  while (true) {
+    const std::size_t colons = name.find("::");
+    if (!is_identifier(name.substr(0, colons))) return false;
+    if (colons == std::string_view::npos) return true;
+    name.remove_prefix(colons + 2);
+  }
+}
+
+/// Returns the parts between commas that stand in no parentheses and in no template arguments.
+std::vector<std::string> template_arguments_in(std::string_view text) {
   std::vector<std::string> arguments(1);
-  int depth = 0;
-  for (const char c : std::string_view(entry).substr(open + 1, entry.size() - open - 2)) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == ',' && depth == 0) {
+  int round = 0;
+  int angle = 0;
+  char before = ' ';
+  for (const char c : text) {
+    round += c == '(' ? 1 : c == ')' ? -1 : 0;
+    // A comparison has a space before its `<`.
+    if (c == '<' && (is_letter(before) || is_digit(before))) ++angle;
+    if (c == '>' && angle > 0) --angle;
+    before = c;
+    if (c == ',' && round == 0 && angle == 0) {
       arguments.emplace_back();
     } else if (c != ' ' || !arguments.back().empty()) {
       arguments.back() += c;
     }
   }
-  for (std::string& argument : arguments) {
-    while (!argument.empty() && argument.back() == ' ') argument.pop_back();
+  for (std::string& argument : arguments) argument = trimmed(argument);
+  return arguments;
+}
+
+/// Returns the name of the function that a cast takes: `ns::go` of `(void (*)(int))ns::go<4>`.
+std::string cast_function(std::string_view text) {
+  while (!text.empty() && (text.back() == ')' || text.back() == ' ')) text.remove_suffix(1);
+  if (text.ends_with('>')) {
+    int angle = 0;
+    while (!text.empty()) {
+      angle += text.back() == '>' ? 1 : text.back() == '<' ? -1 : 0;
+      text.remove_suffix(1);
+      if (angle == 0) break;
+    }
+  }
+  std::size_t begin = text.size();
+  while (begin > 0 &&
+         (is_letter(text[begin - 1]) || is_digit(text[begin - 1]) || text[begin - 1] == ':')) {
+    --begin;
+  }
+  return std::string(text.substr(begin));
+}
+
+}  // namespace
+
+std::pair<std::string, std::vector<std::string>> split_entry(const std::string& entry) {
+  if (is_cast(entry)) {
+    const std::string name = cast_function(entry);
+    if (!is_name_of_function(name))
+      throw InputError(quote(entry) + " does not end with a function");
+    return {name, {}};
+  }
+  const std::size_t open = entry.find('<');
+  const std::string name = trimmed(entry.substr(0, open));
+  if (!is_name_of_function(name)) throw InputError(quote(name) + " is not the name of a function");
+  if (open == std::string::npos) return {name, {}};
+  if (entry.back() != '>') throw InputError(quote(entry) + " lacks a '>' at its end");
+  const std::string inner = entry.substr(open + 1, entry.size() - open - 2);
+  if (trimmed(inner).empty()) return {name, {}};  // All arguments have defaults.
+  const std::vector<std::string> arguments = template_arguments_in(inner);
+  for (const std::string& argument : arguments) {
     if (argument.empty()) throw InputError(quote(entry) + " has an empty template argument");
   }
   return {name, arguments};

@@ -63,7 +63,8 @@ struct InitText {
 InitText parse_init(std::string_view text);
 
 /// Splits an entry into its name and its template arguments, which are separated by commas outside
-/// parentheses: `gemm<T, min(A, B)>`. Throws InputError.
+/// parentheses and other template arguments: `gemm<T, min(A, B), Tile<M, N>>`. A cast has no
+/// template arguments of its own. Throws InputError.
 std::pair<std::string, std::vector<std::string>> split_entry(const std::string& entry);
 
 }  // namespace smemtune

@@ -230,6 +230,20 @@ TEST(KernelBinding, PrintsAPlainEntryAsItStands) {
   EXPECT_EQ("stencil1d_plain", instance.launches[0].name_expression);
 }
 
+TEST(KernelBinding, BindsCarveOutAndProgrammaticLaunch) {
+  KernelTemplate kernel = shared_kernel();
+  kernel.launches[0].shared_carveout = text("ITEMS * 10", "/carveout");
+  kernel.launches[0].programmatic = text("ITEMS > 1", "/programmatic");
+  const Space space = stencil(kernel);
+  const LaunchShape shape = bind(space).instantiate(configuration(256, 4)).launches[0];
+  EXPECT_EQ(40, shape.shared_carveout);
+  EXPECT_EQ(1, shape.programmatic);
+  EXPECT_THAT(message_of([](KernelTemplate& k) {
+                k.launches[0].shared_carveout = text("101", "/carveout");
+              }),
+              HasSubstr("/carveout: '101' is 101, -1 to 100 are possible"));
+}
+
 TEST(KernelBinding, PutsValuesIntoOptions) {
   KernelTemplate kernel = shared_kernel();
   kernel.options = {"--maxrregcount=${THREADS}", "-DWIDTH=${N}", "--use_fast_math"};

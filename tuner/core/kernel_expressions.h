@@ -20,12 +20,17 @@ struct PlacedExpression {
   bool is_real = false;  ///< True if the value is a double: Expression::evaluate_real().
 };
 
+/// CUDA C++ text in which values take the place of names: pieces of text and numbers of parameters
+/// whose values are printed.
+using CppText = std::vector<std::variant<std::string, std::size_t>>;
+
 /// A template argument of an entry, which is printed between < and >: an integer expression, the
-/// number of a parameter whose word is printed, or a word that is known.
-using TemplateArgument = std::variant<PlacedExpression, std::size_t, std::string>;
+/// number of a parameter whose word is printed, a word that is known, or C++: `Tile<M, N>`.
+using TemplateArgument = std::variant<PlacedExpression, std::size_t, std::string, CppText>;
 
 /// The compiled form of a LaunchTemplate.
 struct CompiledLaunch : LaunchKeys<PlacedExpression> {
+  CppText entry;  ///< The entry without the template arguments below.
   std::vector<TemplateArgument> template_arguments;
 };
 
@@ -90,6 +95,7 @@ struct KernelBinding::Compiled {
   std::optional<std::size_t> word_parameter(std::string_view name) const;
   const std::string* problem_word(std::string_view name) const;
   TemplateArgument compile_template_argument(const ExpressionText& text) const;
+  CppText compile_cpp(const std::string& text) const;
   CompiledLaunch compile_launch(std::size_t number) const;
   std::vector<std::string> launch_arguments(std::size_t number) const;
   CompiledArgument compile_argument(const ArgumentTemplate& argument) const;

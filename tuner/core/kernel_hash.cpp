@@ -116,6 +116,11 @@ void add_argument(CanonicalText& text, const ArgumentTemplate& argument) {
   }
   text.add("in_constant_memory", std::int64_t{argument.memory == MemorySpace::constant});
   if (argument.memory == MemorySpace::texture) text.add("texture", std::int64_t{1});
+  if (argument.memory == MemorySpace::texture_2d) {
+    text.add("texture_2d", static_cast<std::int64_t>(argument.reading.address));
+    text.add("linear", argument.reading.is_linear);
+    text.add("normalized", argument.reading.is_normalized);
+  }
   if (argument.memory == MemorySpace::tensor_map) {
     visit_tensor_map_keys(
         [&](const SpaceKey& key, const auto& given) { text.add(key.hashed_as, given); }, argument);
@@ -124,6 +129,9 @@ void add_argument(CanonicalText& text, const ArgumentTemplate& argument) {
   text.add("value", argument.value);
   text.add("number", argument.number);
   if (argument.compares_sum) text.add("compares_sum", std::int64_t{1});
+  if (argument.compares_sorted) text.add("compares_sorted", std::int64_t{1});
+  if (argument.nan_agrees) text.add("nan_agrees", std::int64_t{1});
+  if (!argument.members.empty()) text.add("members", argument.members);
   if (argument.raw_bytes > 0 && !argument.is_buffer()) text.add("raw_bytes", argument.raw_bytes);
 }
 

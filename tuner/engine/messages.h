@@ -293,10 +293,15 @@ void fields(auto& archive, Is<DataFile> auto& v) { archive(v.path, v.sha256); }
 void fields(auto& archive, Is<Init> auto& v) {
   archive(v.kind, v.a, v.b, v.file, v.definition, v.is_spread);
 }
+void fields(auto& archive, Is<TextureReading> auto& v) {
+  archive(v.address, v.is_linear, v.is_normalized);
+}
+void fields(auto& archive, Is<StructMember> auto& v) { archive(v.name, v.offset); }
 void fields(auto& archive, Is<Argument> auto& v) {
   visit_argument_traits(archive, v);
   visit_tensor_map_keys([&](const SpaceKey&, auto& field) { archive(field); }, v);
-  archive(v.type, v.shape, v.integer, v.number, v.raw_bytes, v.begins_as, v.reads, v.problem);
+  archive(v.type, v.shape, v.integer, v.number, v.raw_bytes, v.members, v.begins_as, v.reads,
+          v.problem);
 }
 template <typename T>
 requires(Is<T, Device> || Is<T, Resources>) void fields(auto& archive, T& v) {
