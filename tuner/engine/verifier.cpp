@@ -443,11 +443,10 @@ Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Che
   std::vector<Defined> outputs;
   for (std::size_t i = 0; i < definitions.size(); ++i) {
     const std::string& output = run.definitions[i].output();
-    outputs.push_back(
-        {.output = output,
-         .definition = definitions[i].text,
-         .expected = run.definitions[i].evaluate(run.before, run.scalars),
-         .actual = std::move(run.after.at(output))});
+    outputs.push_back({.output = output,
+                       .definition = definitions[i].text,
+                       .expected = run.definitions[i].evaluate(run.before, run.scalars),
+                       .actual = std::move(run.after.at(output))});
   }
   return outputs;
 }
