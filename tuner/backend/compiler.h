@@ -30,6 +30,11 @@ struct CompileRequest {
   bool operator==(const CompileRequest&) const = default;
 };
 
+/// Returns an expression for an entry's address: casts are addresses themselves.
+inline std::string address_of_entry(const std::string& name_expression) {
+  return is_cast(name_expression) ? name_expression : "&" + name_expression;
+}
+
 struct CompiledEntry {
   std::string name_expression;
   std::string lowered_name;  ///< The entry's name in the module.

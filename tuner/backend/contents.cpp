@@ -127,7 +127,7 @@ std::vector<std::uint8_t> defined_contents(const Argument& argument, std::uint64
       arrays[other.name] = host_contents(other, seed);
     } else if (!is_floating(other.type) && other.raw_bytes == 0) {
       constants[other.name] = other.integer;
-    } else {
+    } else if (!constants.contains(other.name)) {
       scalar_names.push_back(other.name);
       scalars[other.name] = to_doubles(scalar_bytes(other), other.type).front();
     }
@@ -205,6 +205,15 @@ std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64
 bool begins_with_contents(const Argument& argument) {
   return argument.role == Role::input || argument.role == Role::inout ||
          argument.init.kind != Init::Kind::none;
+}
+
+std::vector<std::uint8_t> struct_bytes(const Argument& argument, const MemberBytes& of_member) {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(argument.raw_bytes));
+  for (const StructMember& member : argument.members) {
+    const std::span<const std::uint8_t> own = of_member(member.name);
+    std::ranges::copy(own, bytes.begin() + member.offset);
+  }
+  return bytes;
 }
 
 std::vector<std::uint8_t> scalar_bytes(const Argument& argument) {

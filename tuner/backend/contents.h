@@ -3,6 +3,9 @@
 #include "tuner/core/kernel_binding.h"
 
 #include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace smemtune {
@@ -35,6 +38,12 @@ constexpr std::uint8_t poison_byte(ScalarType type) {
 constexpr bool poison_by_chance(ScalarType type, std::uint64_t poisoned, std::uint64_t others) {
   return type <= ScalarType::uint16 && poisoned <= others / 16;
 }
+
+/// Returns the bytes of an argument as a kernel takes it: of a buffer its address.
+using MemberBytes = std::function<std::span<const std::uint8_t>(const std::string& argument)>;
+
+/// Returns the bytes of a struct that is made of other arguments.
+std::vector<std::uint8_t> struct_bytes(const Argument& argument, const MemberBytes& of_member);
 
 /// Returns the bytes of a scalar argument as a kernel takes it.
 std::vector<std::uint8_t> scalar_bytes(const Argument& argument);

@@ -43,7 +43,7 @@ void add_noise(const Redraw& how, Bits kept, std::int64_t begin, std::int64_t en
 
 bool can_redraw(const Argument& argument, const std::vector<Argument>& all) {
   return argument.is_buffer() && !argument.in_constant_memory() && is_drawn(argument.init) &&
-         argument.role != Role::scratch && std::ranges::none_of(all, [&](const Argument& other) {
+         !argument.is_scratch() && std::ranges::none_of(all, [&](const Argument& other) {
            return reads(other, argument.name);
          });
 }

@@ -220,8 +220,8 @@ std::string names_of(const std::vector<PassedArgument>& arguments) {
 }
 
 Assertion count_assertion(const PassedArguments& launch) {
-  const std::string count =
-      "smemtune_signature::smt_takes<decltype(&" + launch.name_expression + ")>::smt_count()";
+  const std::string count = "smemtune_signature::smt_takes<decltype(" +
+                            address_of_entry(launch.name_expression) + ")>::smt_count()";
   const std::size_t passed = launch.arguments.size();
   return {count + " == " + std::to_string(passed), "smemtune_signature::smt_number<" + count + ">",
           launch.name_expression, launch.name_expression + " takes ",
@@ -230,7 +230,7 @@ Assertion count_assertion(const PassedArguments& launch) {
 }
 
 std::string parameter_of(const PassedArguments& launch, std::size_t i) {
-  return "smemtune_signature::smt_is<decltype(&" + launch.name_expression + "), " +
+  return "smemtune_signature::smt_is<decltype(" + address_of_entry(launch.name_expression) + "), " +
          std::to_string(i) + ">";
 }
 

@@ -65,6 +65,7 @@ Tolerance tolerance_for(const Tolerance& given, ScalarType type) {
 }
 
 double allowed_error(const Tolerance& tolerance, ScalarType type, double reference) {
+  if (std::isinf(reference)) return 0;
   double allowed =
       tolerance.absolute.value_or(0) + tolerance.relative.value_or(0) * std::abs(reference);
   if (tolerance.ulps) {
@@ -99,6 +100,60 @@ std::optional<Mismatch> wrong_sum(const Argument& argument, const Sum& its_sum,
   mismatch.exact_value = exact_text(its_sum.bits, argument.type);
   mismatch.exact_expected = exact_text(expected_sum.bits, argument.type);
   return mismatch;
+}
+
+namespace {
+
+bool is_before(Whole a, Whole b) { return a < b; }
+bool is_before(double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); }
+
+/// `exact`: all digits of a number, or an empty text.
+template <typename Number>
+std::optional<Mismatch> wrong_in_order(const Argument& argument, std::vector<Number> numbers,
+                                       std::vector<Number> expected, const Tolerance& used,
+                                       const auto& exact, RunReport& report) {
+  const auto less = [](Number a, Number b) { return is_before(a, b); };
+  std::ranges::sort(numbers, less);
+  std::ranges::sort(expected, less);
+  Mismatch mismatch = {.argument = argument.name + " in ascending order",
+                       .reason = Reason(Status::correctness, "mismatch").word()};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto wanted = static_cast<double>(expected[i]);
+    const auto error = std::abs(static_cast<double>(numbers[i] - expected[i]));
+    if (std::isfinite(error))
+      report.max_absolute_error = std::max(report.max_absolute_error, error);
+    // NaN fails.
+    if (error <= allowed_error(used, argument.type, wanted) || mismatch.count++ > 0) continue;
+    mismatch.index = static_cast<std::int64_t>(i);
+    mismatch.value = static_cast<double>(numbers[i]);
+    mismatch.expected = wanted;
+    mismatch.exact_value = exact(numbers[i]);
+    mismatch.exact_expected = exact(expected[i]);
+  }
+  return mismatch.count == 0 ? std::nullopt : std::optional(mismatch);
+}
+
+std::vector<Whole> to_wholes(std::span<const std::uint8_t> bytes, ScalarType type) {
+  std::vector<Whole> wholes;
+  for (const std::uint64_t bits : to_bits(bytes, type)) wholes.push_back(whole_of(bits, type));
+  return wholes;
+}
+
+}  // namespace
+
+std::optional<Mismatch> wrong_sorted(const Argument& argument, std::span<const std::uint8_t> bytes,
+                                     std::span<const std::uint8_t> expected,
+                                     const Tolerance& tolerance, RunReport& report) {
+  const ScalarType type = argument.type;
+  const Tolerance used = tolerance_for(tolerance, type);
+  if (is_floating(type)) {
+    return wrong_in_order(
+        argument, to_doubles(bytes, type), to_doubles(expected, type), used,
+        [](double /*x*/) { return std::string(); }, report);
+  }
+  return wrong_in_order(
+      argument, to_wholes(bytes, type), to_wholes(expected, type), used,
+      [type](Whole x) { return exact_text(bits_of(x, type), type); }, report);
 }
 
 }  // namespace smemtune

@@ -43,6 +43,12 @@ double distance(const Sum& a, const Sum& b, ScalarType type);
 std::optional<Mismatch> wrong_sum(const Argument& argument, const Sum& sum, const Sum& expected,
                                   const Tolerance& tolerance, RunReport& report);
 
+/// Checks a result whose elements are compared in ascending order, likewise. The index of the
+/// mismatch is that of this order.
+std::optional<Mismatch> wrong_sorted(const Argument& argument, std::span<const std::uint8_t> bytes,
+                                     std::span<const std::uint8_t> expected,
+                                     const Tolerance& tolerance, RunReport& report);
+
 /// Returns all digits of an element of an integer type; empty for a floating-point type.
 std::string exact_text(std::uint64_t bits, ScalarType type);
 

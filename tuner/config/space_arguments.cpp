@@ -17,13 +17,19 @@ namespace smemtune {
 namespace {
 
 const std::vector<std::string> kRoles = {"input", "output", "inout", "scratch"};
-const std::vector<std::string> kMemories = {"constant", "texture", "tensor_map"};
+const std::vector<std::string> kMemories = {"constant", "texture", "tensor_map", "texture_2d"};
+const std::vector<std::string> kAddresses = {"clamp", "border", "wrap", "mirror"};
+const std::vector<std::string> kFilters = {"point", "linear"};
 
 }  // namespace
 
+/// `passed`: receives the names in the order in which they are passed, which may repeat one that is
+/// only named.
 std::vector<ArgumentTemplate> SpaceReader::read_arguments(const Json& value,
                                                           const std::string& pointer,
-                                                          bool of_kernel) {
+                                                          bool of_kernel,
+                                                          std::vector<std::string>* passed) {
+  if (passed != nullptr) passed->clear();
   std::vector<ArgumentTemplate> arguments;
   if (!check_list(value, pointer, "a list of arguments")) return arguments;
   const std::size_t faults_before = faults().size();
@@ -46,8 +52,13 @@ std::vector<ArgumentTemplate> SpaceReader::read_arguments(const Json& value,
       if (argument) find_reads(*argument, arguments);
     }
     if (!argument) continue;
-    if (std::any_of(arguments.begin(), arguments.end(),
-                    [&](const auto& known) { return known.name == argument->name; })) {
+    if (passed != nullptr) passed->push_back(argument->name);
+    if (value[i].is_string()) {
+      add_named(*argument, arguments);
+      continue;
+    }
+    check_members(*argument, arguments);
+    if (std::ranges::find(arguments, argument->name, &ArgumentTemplate::name) != arguments.end()) {
       fault(where, "there are two arguments " + quote(argument->name));
     }
     arguments.push_back(*argument);
@@ -67,8 +78,10 @@ std::optional<ArgumentTemplate> SpaceReader::read_argument(const Json& value,
   if (!check_object(value, pointer, "argument")) return std::nullopt;
   ArgumentTemplate argument;
   argument.where = pointer;
+  const bool is_struct = value.contains("members");
   for (const char* const needed : {"name", "type"}) {
-    if (!value.contains(needed)) fault(pointer, std::string("lacks \"") + needed + "\"");
+    if (value.contains(needed) || (is_struct && needed == std::string_view("type"))) continue;
+    fault(pointer, std::string("lacks \"") + needed + "\"");
   }
   if (value.contains("name")) {
     argument.name = identifier(value["name"], child(pointer, "name")).value_or("");
@@ -79,7 +92,9 @@ std::optional<ArgumentTemplate> SpaceReader::read_argument(const Json& value,
   if (value.contains("description")) {
     text(value["description"], child(pointer, "description"), "a string");
   }
-  if (value.contains("shape") == value.contains("value")) {
+  if (is_struct) {
+    read_members(value, pointer, argument);
+  } else if (value.contains("shape") == value.contains("value")) {
     fault(pointer, "needs either \"shape\" (a buffer) or \"value\" (a scalar)");
   } else if (value.contains("shape")) {
     read_buffer(value, pointer, argument);
@@ -118,25 +133,21 @@ void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
     if (const auto init = text(value["init"], where, "a string such as uniform(-1, 1)")) {
       read_init(*init, where, argument);
     }
-    if (argument.role == Role::scratch) {
-      fault(where,
-            "a scratch buffer has no initial contents; an \"inout\" buffer is restored before each "
-            "run");
-    }
   } else if (argument.role == Role::input || argument.role == Role::inout) {
     fault(pointer, "lacks \"init\", its initial contents, such as uniform(-1, 1)");
   }
   if (value.contains("compare")) {
     read_compare(value["compare"], child(pointer, "compare"), argument);
   }
+  argument.nan_agrees = flag(value, "nan_agrees", pointer);
   read_memory(value, pointer, argument);
 }
 
 void SpaceReader::read_compare(const Json& value, const std::string& pointer,
                                ArgumentTemplate& argument) {
-  const auto compare = text(value, pointer, "\"sum\"");
-  argument.compares_sum = true;
-  if (compare && *compare != "sum") fault(pointer, quote(*compare) + " is not \"sum\"");
+  const auto compare = one_of({"sum", "sorted"}, value, pointer);
+  argument.compares_sum = compare == 0;
+  argument.compares_sorted = compare == 1;
   if (argument.role != Role::output && argument.role != Role::inout) {
     fault(pointer, "is for the roles \"output\" and \"inout\", which are compared");
   }
@@ -147,13 +158,13 @@ void SpaceReader::read_memory(const Json& value, const std::string& pointer,
   if (value.contains("memory")) {
     const std::string where = child(pointer, "memory");
     argument.memory =
-        std::array{MemorySpace::constant, MemorySpace::texture,
-                   MemorySpace::tensor_map}[one_of(kMemories, value["memory"], where).value_or(0)];
+        std::array{MemorySpace::constant, MemorySpace::texture, MemorySpace::tensor_map,
+                   MemorySpace::texture_2d}[one_of(kMemories, value["memory"], where).value_or(0)];
     if (argument.memory == MemorySpace::constant) {
       argument.symbol = argument.name;
     } else if (argument.raw_bytes > 0) {
       fault(where,
-            std::string(argument.memory == MemorySpace::texture ? "a texture" : "a tensor map") +
+            std::string(argument.memory == MemorySpace::tensor_map ? "a tensor map" : "a texture") +
                 " has no elements of type " + quote(value["type"].get<std::string>()));
     }
     if (argument.memory == MemorySpace::texture && argument.shape.size() > 2) {
@@ -169,6 +180,7 @@ void SpaceReader::read_memory(const Json& value, const std::string& pointer,
     }
   }
   read_box(value, pointer, argument);
+  read_texture_2d(value, pointer, argument);
   if (!value.contains("symbol")) return;
   const std::string where = child(pointer, "symbol");
   argument.symbol =
@@ -178,6 +190,40 @@ void SpaceReader::read_memory(const Json& value, const std::string& pointer,
   }
   if (!is_identifier(argument.symbol) && !is_word(std::string_view(argument.symbol))) {
     fault(where, quote(argument.symbol) + " is not a name");
+  }
+}
+
+/// Reads how a texture of two dimensions is read.
+void SpaceReader::read_texture_2d(const Json& value, const std::string& pointer,
+                                  ArgumentTemplate& argument) {
+  const bool is_2d = argument.memory == MemorySpace::texture_2d;
+  for (const char* const key : {"address", "filter", "normalized"}) {
+    if (!value.contains(key) || is_2d) continue;
+    fault(child(pointer, key), "needs \"memory\": \"texture_2d\" beside it");
+  }
+  if (!is_2d) return;
+  const std::size_t dimensions = argument.shape.size();
+  if (dimensions != 2 && dimensions != 3) {
+    fault(
+        child(pointer, "shape"),
+        "a texture of rows has two dimensions, and a third one of 1, 2 or 4 elements if these are "
+        "fetched at once, not " +
+            std::to_string(dimensions));
+  }
+  TextureReading& reading = argument.reading;
+  reading.is_normalized = flag(value, "normalized", pointer);
+  if (value.contains("filter")) {
+    reading.is_linear = one_of(kFilters, value["filter"], child(pointer, "filter")) == 1;
+  }
+  if (!value.contains("address")) return;
+  const std::string where = child(pointer, "address");
+  using enum TextureReading::Address;
+  reading.address = std::array{clamp, border, wrap,
+                               mirror}[one_of(kAddresses, value["address"], where).value_or(0)];
+  if ((reading.address == wrap || reading.address == mirror) && !reading.is_normalized) {
+    fault(where,
+          "needs \"normalized\": true beside it, because CUDA repeats only textures with "
+          "coordinates from 0 to 1");
   }
 }
 
@@ -219,7 +265,11 @@ DataFile SpaceReader::data_file(const std::filesystem::path& name) const {
 void SpaceReader::read_init(const std::string& init, const std::string& where,
                             ArgumentTemplate& argument) {
   try {
-    argument.init = parse_init(init);
+    InitText parsed = parse_init(init);
+    argument.init = std::move(parsed.init);
+    for (std::string& number : parsed.numbers) {
+      argument.init_numbers.push_back({.text = std::move(number), .where = where});
+    }
     if (argument.init.kind != Init::Kind::file) return;
     argument.init.file = data_file(argument.init.file.path);
   } catch (const InputError& error) {
@@ -237,7 +287,7 @@ void SpaceReader::find_reads(ArgumentTemplate& argument,
   named.erase(argument.name);
   for (const std::vector<ArgumentTemplate>* list : {&before, &arguments_}) {
     for (const ArgumentTemplate& other : *list) {
-      if (other.role != Role::scratch && named.erase(other.name) > 0) {
+      if (!other.is_scratch() && named.erase(other.name) > 0) {
         argument.reads.push_back(other);
       }
     }
@@ -257,12 +307,70 @@ void SpaceReader::read_struct(const Json& value, const std::string& pointer,
   }
 }
 
+/// Reads a struct that is made of other arguments.
+void SpaceReader::read_members(const Json& value, const std::string& pointer,
+                               ArgumentTemplate& argument) {
+  argument.type = cuda_name(ScalarType::uint8);
+  for (const auto& [key, given] : value.items()) {
+    if (key == "name" || key == "description" || key == "members") continue;
+    fault(child(pointer, key), "is not for a struct of members, which have it themselves");
+  }
+  const std::string where = child(pointer, "members");
+  if (!check_list(value["members"], where, "a list of arguments' names")) return;
+  for (std::size_t i = 0; i < value["members"].size(); ++i) {
+    const auto name = text(value["members"][i], child(where, i), "an argument's name");
+    if (name) argument.members.push_back(*name);
+  }
+}
+
+/// Checks that the members of a struct stand before it and can be parts of it.
+void SpaceReader::check_members(const ArgumentTemplate& argument,
+                                const std::vector<ArgumentTemplate>& before) {
+  for (std::size_t i = 0; i < argument.members.size(); ++i) {
+    const std::string& name = argument.members[i];
+    const std::string where = child(child(argument.where, "members"), i);
+    const auto member = std::ranges::find(before, name, &ArgumentTemplate::name);
+    if (member == before.end()) {
+      std::vector<std::string> known;
+      for (const ArgumentTemplate& other : before) known.push_back(other.name);
+      fault(where,
+            "there is no argument " + quote(name) + " before the struct" + suggestion(name, known));
+    } else if (member->memory == MemorySpace::constant ||
+               member->memory == MemorySpace::tensor_map) {
+      fault(where, quote(name) +
+                       " is a __constant__ variable or a tensor map, which cannot be a "
+                       "member of a struct");
+    }
+  }
+}
+
+/// Adds an argument of the space behind those that it is made of.
+void SpaceReader::add_named(const ArgumentTemplate& argument,
+                            std::vector<ArgumentTemplate>& arguments) const {
+  for (const std::string& name : argument.members) {
+    const auto member = std::ranges::find(arguments_, name, &ArgumentTemplate::name);
+    if (member != arguments_.end()) add_named(*member, arguments);
+  }
+  const auto known = std::ranges::find(arguments, argument.name, &ArgumentTemplate::name);
+  if (known == arguments.end()) arguments.push_back(argument);
+}
+
+/// Reads a null pointer, which is passed as the integer 0.
+void SpaceReader::read_null(const Json& value, const std::string& pointer,
+                            ArgumentTemplate& argument) {
+  argument.type = cuda_name(ScalarType::uint64);
+  argument.value = ExpressionText{.text = "0", .where = child(pointer, "value")};
+  if (value.is_null() || value == 0) return;
+  fault(child(pointer, "value"),
+        summary(value) + " is no pointer: only null is, other pointers are buffers with a shape");
+}
+
 void SpaceReader::read_scalar(const Json& value, const std::string& pointer,
                               ArgumentTemplate& argument) {
   const auto refuse = [&](std::string_view key) {
     if (value.contains(key)) fault(child(pointer, key), "is for buffers; a scalar has a \"value\"");
   };
-  for (const char* const key : {"init", "compare", "memory", "symbol"}) refuse(key);
+  for (const char* const key : {"init", "compare", "nan_agrees", "memory", "symbol"}) refuse(key);
   visit_tensor_map_keys([&](const SpaceKey& key, auto&) { refuse(key.name); }, argument);
   if (value.contains("role") && value["role"] != "input") {
     fault(child(pointer, "role"), "a scalar can only be an input");
@@ -273,6 +381,7 @@ void SpaceReader::read_scalar(const Json& value, const std::string& pointer,
     fault(child(pointer, "type"), error.what());
   }
   if (argument.raw_bytes > 0) return read_struct(value, pointer, argument);
+  if (argument.type.ends_with('*')) return read_null(value["value"], pointer, argument);
   const std::optional<ScalarType> type = scalar_type(argument.type);
   const std::string where = child(pointer, "value");
   if (value["value"].is_number_float()) {

@@ -27,11 +27,23 @@ std::string last_component(const std::string& name) {
   return colons == std::string::npos ? name : name.substr(colons + 2);
 }
 
+/// Returns whether a scalar is a value of the problem under the same name, which then has one
+/// meaning.
+bool passes_name_of_problem(const ArgumentTemplate& argument) {
+  return argument.value && argument.value->text == argument.name;
+}
+
 bool is_random(const ArgumentTemplate& argument) {
   const Init::Kind kind = argument.init.kind;
   return kind == Init::Kind::uniform || kind == Init::Kind::normal ||
          kind == Init::Kind::full_range || kind == Init::Kind::permutation ||
          std::ranges::any_of(argument.reads, is_random);
+}
+
+/// Returns whether an array is an output without contents of its own.
+bool begins_as_poison(const KernelTemplate& kernel, const std::string& name) {
+  const auto found = std::ranges::find(kernel.arguments, name, &ArgumentTemplate::name);
+  return found->role == Role::output && found->init.kind == Init::Kind::none;
 }
 
 bool is_written(Access access) {
@@ -120,6 +132,7 @@ void SpaceReader::check_names() {
   }
   const std::map<std::string, std::string> of_problems = meanings;
   for (const ArgumentTemplate& argument : arguments_) {
+    if (passes_name_of_problem(argument)) continue;
     check_name(argument.name, child(argument.where, "name"), "an argument", meanings);
   }
   std::vector<std::string> kernels;
@@ -130,6 +143,7 @@ void SpaceReader::check_names() {
     kernels.push_back(kernel.name);
     std::map<std::string, std::string> of_kernel = of_problems;
     for (const ArgumentTemplate& argument : kernel.arguments) {
+      if (passes_name_of_problem(argument)) continue;
       const bool is_own = argument.where.starts_with(kernel.where + "/");
       if (is_own) {
         check_name(argument.name, child(argument.where, "name"), "an argument", of_kernel);
@@ -194,12 +208,17 @@ void SpaceReader::check_name(const std::string& name, const std::string& pointer
 /// Checks what types and shapes refer to.
 void SpaceReader::check_arguments(const KernelTemplate& kernel) {
   for (const ArgumentTemplate& argument : kernel.arguments) {
-    const bool may_vary = argument.role == Role::scratch || !argument.is_buffer();
+    const bool may_vary = argument.is_scratch() || !argument.is_buffer();
     const auto parameter =
         std::find_if(kernel.parameters.begin(), kernel.parameters.end(),
                      [&](const Parameter& p) { return p.name == argument.type; });
     const auto check_texel = [&](const std::string& type, const std::string& where) {
-      if (argument.memory != MemorySpace::texture || is_texel_type(*scalar_type(type))) return;
+      const bool is_texture =
+          argument.memory == MemorySpace::texture || argument.memory == MemorySpace::texture_2d;
+      if (argument.reading.is_linear && type != "float") {
+        fault(where, "only textures of float are filtered, not of " + quote(type));
+      }
+      if (!is_texture || is_texel_type(*scalar_type(type))) return;
       fault(where, "a texture has no elements of type " + quote(type) +
                        ", only float and integers of 8, 16 or 32 bits");
     };
@@ -240,7 +259,9 @@ void SpaceReader::check_arguments(const KernelTemplate& kernel) {
       check_texel(argument.type, child(argument.where, "type"));
     }
     if (may_vary) continue;
-    for (const ExpressionText& extent : argument.shape) {
+    std::vector<ExpressionText> fixed = argument.shape;
+    fixed.insert(fixed.end(), argument.init_numbers.begin(), argument.init_numbers.end());
+    for (const ExpressionText& extent : fixed) {
       for (const std::string_view name : identifiers(extent.text)) {
         if (!kernel.default_configuration.contains(name)) continue;
         fault(extent.where,
@@ -259,13 +280,15 @@ void SpaceReader::check_buffers_agree() {
     for (const ArgumentTemplate& argument : kernel.arguments) {
       const auto [entry, is_new] = known.emplace(argument.name, &argument);
       const ArgumentTemplate& first = *entry->second;
-      if (is_new || (argument.role == Role::scratch && first.role == Role::scratch)) continue;
+      if (is_new || (argument.is_scratch() && first.is_scratch())) continue;
       const auto same_texts = [](const auto& a, const auto& b) {
         return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                           [](const auto& x, const auto& y) { return x.text == y.text; });
       };
       std::string difference;
-      if (argument.is_buffer() != first.is_buffer()) {
+      if (argument.members != first.members) {
+        difference = "a struct of other members";
+      } else if (argument.is_buffer() != first.is_buffer()) {
         difference = "a buffer in one and a scalar in the other";
       } else if (argument.is_buffer() && argument.role != first.role) {
         difference = "of another role";
@@ -275,7 +298,8 @@ void SpaceReader::check_buffers_agree() {
         difference = "of another shape";
       } else if (argument.is_passed() != first.is_passed()) {
         difference = first.is_passed() ? "not in constant memory" : "in constant memory";
-      } else if (argument.is_buffer() && argument.init != first.init) {
+      } else if (argument.is_buffer() && (argument.init != first.init ||
+                                          !same_texts(argument.init_numbers, first.init_numbers))) {
         difference = "initialized differently";
       }
       if (difference.empty()) continue;
@@ -375,6 +399,7 @@ void SpaceReader::check_effects(KernelTemplate& kernel, std::span<const SourceFi
   };
   for (const LaunchTemplate& launch : kernel.launches) {
     for (const ExpressionText& argument : launch.template_arguments) use(argument);
+    for (const std::string_view name : identifiers(launch.entry)) used.insert(name);
     visit_launch_keys(use_key, launch);
   }
   for (const Repeat& repeat : kernel.repeats) use(repeat.times);
@@ -465,8 +490,9 @@ void SpaceReader::check_expected() {
   const KernelTemplate* const reference = space_.kernel(space_.verify.reference);
   std::vector<std::string> outputs;
   for (const ArgumentTemplate& argument : reference->arguments) {
-    if (!argument.is_buffer() || argument.role == Role::scratch) continue;
-    if (argument.role != Role::input) outputs.push_back(argument.name);
+    if (!argument.is_buffer() || argument.is_scratch()) continue;
+    if (argument.role == Role::output || argument.role == Role::inout)
+      outputs.push_back(argument.name);
     if (is_random(argument)) {
       fault(child(argument.where, "init"),
             "/verify/expected holds for one set of data only, but this one is drawn at random; "
@@ -495,7 +521,7 @@ void SpaceReader::check_derived(LoadedSpace& loaded) {
       if (argument.is_result() && is_narrow(argument.type)) is_narrow_anywhere = true;
       const auto declared =
           std::ranges::find(reference.arguments, argument.name, &ArgumentTemplate::name);
-      if (declared->raw_bytes == 0) continue;
+      if (declared->raw_bytes == 0 && declared->members.empty()) continue;
       why = quote(argument.name) + " is a struct, which cannot be turned into doubles";
     }
   }
@@ -563,7 +589,7 @@ void SpaceReader::check_init_definitions() {
       for (const ArgumentTemplate& other : argument.reads) {
         if (other.is_buffer()) {
           arrays.emplace(other.name, other.shape.size());
-        } else {
+        } else if (!passes_name_of_problem(other)) {
           scalars.push_back(other.name);
         }
       }
@@ -592,10 +618,11 @@ void SpaceReader::check_definitions() {
   std::vector<std::string> outputs;
   for (const ArgumentTemplate& argument : reference->arguments) {
     if (!argument.is_buffer()) {
-      scalars.push_back(argument.name);
-    } else if (argument.role != Role::scratch) {
+      if (!passes_name_of_problem(argument)) scalars.push_back(argument.name);
+    } else if (!argument.is_scratch()) {
       arrays.emplace(argument.name, argument.shape.size());
-      if (argument.role != Role::input) outputs.push_back(argument.name);
+      if (argument.role == Role::output || argument.role == Role::inout)
+        outputs.push_back(argument.name);
     }
   }
   std::set<std::string> defined;
@@ -603,7 +630,14 @@ void SpaceReader::check_definitions() {
     try {
       std::string output;
       for (const Problem& problem : every_problem()) {
-        output = Definition::compile(definition.text, problem, arrays, scalars).output();
+        const auto compiled = Definition::compile(definition.text, problem, arrays, scalars);
+        output = compiled.output();
+        for (const std::string& read : compiled.arrays()) {
+          if (!begins_as_poison(*reference, read) || defined.contains(read)) continue;
+          fault(definition.where, "reads " + quote(read) +
+                                      ", which has no contents before the launch and no definition "
+                                      "before this one");
+        }
       }
       if (std::find(outputs.begin(), outputs.end(), output) == outputs.end()) {
         fault(definition.where, quote(output) + " is not an output of the reference kernel" +

@@ -62,7 +62,8 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
     return keys;
   };
   const auto of_argument = [] {
-    Keys keys = {"name", "description", "type", "role", "init", "compare", "memory", "symbol"};
+    Keys keys = {"name",   "description", "type",    "role",    "init",   "compare",   "nan_agrees",
+                 "memory", "symbol",      "members", "address", "filter", "normalized"};
     const ArgumentTemplate argument;
     visit_argument_keys([&](const SpaceKey& key, const auto&) { keys.emplace_back(key.name); },
                         argument);
@@ -76,10 +77,10 @@ const std::map<std::string, std::vector<std::string>>& space_file_keys() {
       {"verify",
        {"description", "reference", "absolute", "relative", "ulps", "derived", "also",
         "also_reference", "definition", "definition_is_a_guess", "expected"}},
-      {"kernel",
-       and_of_launch({"name", "description", "source", "pass", "include", "options",
-                      "architecture_specific", "requires", "parameters", "default",
-                      "default_is_a_guess", "constraints", "metrics", "expect", "verify"})},
+      {"kernel", and_of_launch({"name", "description", "source", "pass", "include", "options",
+                                "architecture_specific", "requires", "parameters", "configurations",
+                                "default", "default_is_a_guess", "constraints", "metrics", "expect",
+                                "verify"})},
       {"expect", {"time", "within_percent"}},
       {"parameter", {"values", "when"}},
       {"kernel_verify", {"absolute", "relative", "ulps", "derived"}},

@@ -264,6 +264,49 @@ TEST(SpaceFile, ReadsEveryWayToBegin) {
             init("file(\\\"data.npy\\\")"));
 }
 
+TEST(SpaceFile, ReadsNumbersOfContentsThatAreExpressions) {
+  const SpaceFolder folder;
+  const auto changed = [&](const std::string& text) {
+    folder.write("space.json", replaced(kSpace, "uniform(-1, 1)", text));
+    return without_lines(folder.faults());
+  };
+  EXPECT_THAT(changed("uniform(-1 / sqrt(N), max(0.5, 1.0 / N))"), IsEmpty());
+  const ArgumentTemplate in = folder.load().space.kernels[0].arguments[0];
+  EXPECT_EQ(Init::Kind::uniform, in.init.kind);
+  EXPECT_THAT(in.init_numbers,
+              ElementsAre(ExpressionText{"-1 / sqrt(N)", "/arguments/0/init"},
+                          ExpressionText{"max(0.5, 1.0 / N)", "/arguments/0/init"}));
+  EXPECT_THAT(changed("constant(1 / (N - 1024))"),
+              ElementsAre(HasSubstr("/arguments/0/init: '1 / (N - 1024)' column 3: division by")));
+  EXPECT_THAT(changed("uniform(N, 0)"), ElementsAre(HasSubstr("/init: LOW is above HIGH")));
+  EXPECT_THAT(changed("normal(0, -N)"), ElementsAre(HasSubstr("/init: the deviation is negative")));
+  EXPECT_THAT(changed("uniform(0, TILE)"),
+              testing::Contains(HasSubstr("the parameter 'TILE' would change the problem")));
+}
+
+TEST(SpaceFile, ReadsHowATextureOfRowsIsRead) {
+  const SpaceFolder folder;
+  const auto changed = [&](const std::string& more, const std::string& shape = "\"N\", \"N\"") {
+    folder.write(
+        "space.json",
+        replaced(kSpace, "\"arguments\": [",
+                 "\"arguments\": [{ \"name\": \"image\", \"type\": \"float\", \"shape\": [" +
+                     shape + "], \"role\": \"input\", \"init\": \"uniform\", " + more + " },"));
+    return without_lines(folder.faults());
+  };
+  const std::string rows = "\"memory\": \"texture_2d\"";
+  changed(rows + ", \"address\": \"mirror\", \"filter\": \"linear\", \"normalized\": true");
+  const ArgumentTemplate image = folder.load().space.kernels[0].arguments[0];
+  EXPECT_EQ(MemorySpace::texture_2d, image.memory);
+  EXPECT_EQ((TextureReading{TextureReading::Address::mirror, true, true}), image.reading);
+  EXPECT_THAT(changed(rows + ", \"address\": \"wrap\""),
+              testing::Contains(HasSubstr("/arguments/0/address: needs \"normalized\": true")));
+  EXPECT_THAT(changed("\"filter\": \"linear\""),
+              testing::Contains(HasSubstr("/filter: needs \"memory\": \"texture_2d\" beside it")));
+  EXPECT_THAT(changed(rows, "\"N\""),
+              testing::Contains(HasSubstr("/shape: a texture of rows has two dimensions")));
+}
+
 TEST(SpaceFile, ReadsContentsByADefinitionOfArgumentsBefore) {
   const SpaceFolder folder;
   const auto changed = [&](const std::string& definition) {
@@ -413,7 +456,7 @@ TEST(SpaceFile, ComparesSumsOfResultsOnly) {
   EXPECT_THAT(faults("output", "sum"), IsEmpty());
   EXPECT_THAT(faults("input", "sum"), ElementsAre(HasSubstr("/arguments/0/compare: is for the")));
   EXPECT_THAT(faults("output", "mean"),
-              ElementsAre(HasSubstr("/arguments/0/compare: 'mean' is not \"sum\"")));
+              ElementsAre(HasSubstr("/arguments/0/compare: 'mean' is not one of sum, sorted")));
 }
 
 TEST(SpaceFile, KnowsTensorMapsClustersAndRegistersOfWarpgroups) {
@@ -680,8 +723,8 @@ INSTANTIATE_TEST_SUITE_P(
               "word of CUDA C++"},
         Fault{"OfAnArgument", "\"THREADS\": [64", "\"n\": [64",
               ": /kernels/0/parameters/n: 'n' cannot be a parameter, because it is an argument"},
-        Fault{"ArgumentOfTheProblem", "\"name\": \"n\"", "\"name\": \"N\"",
-              ": /arguments/2/name: 'N' cannot be an argument, because it is a name of the "
+        Fault{"ArgumentOfTheProblem", "\"name\": \"out\"", "\"name\": \"N\"",
+              ": /arguments/1/name: 'N' cannot be an argument, because it is a name of the "
               "problems"},
         Fault{"ArgumentOfDefinitions", "\"name\": \"n\"", "\"name\": \"sum\"",
               ": /arguments/2/name: 'sum' cannot be an argument, because it is a word of the "
@@ -714,7 +757,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"InitReversed", "uniform(-1, 1)", "uniform(1, -1)",
               ": /arguments/0/init: 'uniform(1, -1)': LOW is above HIGH"},
         Fault{"InitNoNumber", "uniform(-1, 1)", "uniform(-1, nan)",
-              ": /arguments/0/init: ' nan' in 'uniform(-1, nan)' is not a number"},
+              ": /arguments/0/init: 'nan' column 1: unknown name 'nan'"},
         Fault{"InitUnclosed", "uniform(-1, 1)", "uniform(-1, 1",
               ": /arguments/0/init: 'uniform(-1, 1' lacks a ')' at its end"},
         Fault{"InitNoFile", "uniform(-1, 1)", "file(\\\"none.npy\\\")",
@@ -733,15 +776,15 @@ INSTANTIATE_TEST_SUITE_P(
               ": /arguments: none has the role \"output\" or \"inout\", so nothing could be "
               "verified"},
         Fault{"InitOfScratch", "\"role\": \"scratch\"", "\"role\": \"scratch\", \"init\": \"zero\"",
-              ": /kernels/2/arguments/3/init: a scratch buffer has no initial contents; an "
-              "\"inout\" buffer is restored before each run"},
+              ": /kernels/2/arguments/3/shape/0: the parameter 'BLOCK' would change the problem; "
+              "only a scratch buffer may depend on one"},
         Fault{
             "ConstantOutput", "\"role\": \"output\"",
             "\"role\": \"output\", \"memory\": \"constant\"",
             ": /arguments/1/memory: constant memory and textures are for the role \"input\" only"},
         Fault{"OtherMemory", "\"role\": \"input\"", "\"role\": \"input\", \"memory\": \"textures\"",
-              ": /arguments/0/memory: 'textures' is not one of constant, texture, tensor_map; did "
-              "you mean 'texture'?"},
+              ": /arguments/0/memory: 'textures' is not one of constant, texture, tensor_map, "
+              "texture_2d; did you mean 'texture'?"},
         Fault{"NoBox", "\"role\": \"input\"", "\"role\": \"input\", \"memory\": \"tensor_map\"",
               ": /arguments/0: lacks \"box\", the elements that are copied at a time in each "
               "dimension"},

@@ -28,6 +28,8 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
   KernelTemplate kernel;
   kernel.where = pointer;
   kernel.arguments = arguments_;
+  std::vector<std::string> passed;
+  for (const ArgumentTemplate& argument : arguments_) passed.push_back(argument.name);
   kernel.metrics = metrics_;
   kernel.tolerance = tolerance_;
   if (!check_object(value, pointer, "kernel")) return kernel;
@@ -59,7 +61,8 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
     read_features(value["requires"], child(pointer, "requires"), kernel);
   }
   if (value.contains("arguments")) {
-    kernel.arguments = read_arguments(value["arguments"], child(pointer, "arguments"), true);
+    kernel.arguments =
+        read_arguments(value["arguments"], child(pointer, "arguments"), true, &passed);
   } else if (arguments_.empty()) {
     fault(pointer, "lacks \"arguments\", as does the space");
   }
@@ -89,6 +92,12 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
          .where = when.where});
   }
   read_launches(value, pointer, true, kernel);
+  // One buffer may be passed more than once, but is one argument.
+  if (passed.size() != kernel.arguments.size()) {
+    for (LaunchTemplate& launch : kernel.launches) {
+      if (launch.arguments.empty()) launch.arguments = passed;
+    }
+  }
   if (value.contains("include")) read_include(value["include"], child(pointer, "include"), kernel);
   if (value.contains("options")) read_options(value["options"], child(pointer, "options"), kernel);
   return kernel;
@@ -148,10 +157,64 @@ SpaceReader::Conditions SpaceReader::read_parameters(const Json& kernel, const s
       result.parameters.push_back(std::move(parameter));
     }
   }
+  std::vector<Configuration> listed;
+  if (kernel.contains("configurations")) {
+    listed =
+        read_configurations(kernel["configurations"], child(pointer, "configurations"), result);
+  }
   if (kernel.contains("default")) {
     read_default(kernel, child(pointer, "default"), result);
+  } else if (!listed.empty()) {
+    for (const auto& [name, value] : listed.front()) {
+      result.default_configuration.insert_or_assign(name, value);
+    }
   }
+  for (Configuration& one : listed) one.merge(Configuration(result.default_configuration));
+  result.configurations = std::move(listed);
   return conditions;
+}
+
+/// Reads the list of configurations, and adds the parameters that only it has. What a configuration
+/// does not name is left out.
+std::vector<Configuration> SpaceReader::read_configurations(const Json& value,
+                                                            const std::string& pointer,
+                                                            KernelTemplate& result) {
+  std::vector<Configuration> listed;
+  std::set<std::string> own;  // Parameters that have no list of values.
+  if (!check_list(value, pointer, "a list of configurations")) return listed;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string place = child(pointer, i);
+    if (!value[i].is_object()) {
+      fault(place, summary(value[i]) + " is not an object of values");
+      continue;
+    }
+    Configuration& one = listed.emplace_back();
+    for (const auto& [name, given] : value[i].items()) {
+      const std::string where = child(place, name);
+      const auto found = scalar(given, where);
+      if (!found) continue;
+      if (!is_identifier(name)) fault(where, quote(name) + " is not a name");
+      auto parameter = std::ranges::find(result.parameters, name, &Parameter::name);
+      if (parameter == result.parameters.end()) {
+        own.insert(name);
+        result.default_configuration.emplace(name, *found);
+        parameter = result.parameters.insert(parameter, {.name = name, .values = {}});
+      }
+      std::vector<Value>& values = parameter->values;
+      const bool is_new = std::ranges::find(values, *found) == values.end();
+      if (is_new && !own.contains(name)) {
+        fault(where, quote(to_text(*found)) + " is not one of the parameter's values");
+      } else if (!values.empty() && holds_word(values.front()) != holds_word(*found)) {
+        fault(where, quote(to_text(*found)) + " is " +
+                         (holds_word(*found) ? "a word" : "an integer") +
+                         ", but the first value is " + quote(to_text(values.front())));
+      } else if (is_new) {
+        values.push_back(*found);
+      }
+      one.emplace(name, *found);
+    }
+  }
+  return listed;
 }
 
 std::vector<Value> SpaceReader::parameter_values(const Json& given, const std::string& pointer) {

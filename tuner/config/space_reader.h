@@ -36,12 +36,18 @@ class SpaceReader : private SpaceValues {
   void read_problems(const Json& root);
   std::vector<Problem> problem_list(const Json& value, const std::string& pointer);
   std::vector<ArgumentTemplate> read_arguments(const Json& value, const std::string& pointer,
-                                               bool of_kernel);
+                                               bool of_kernel,
+                                               std::vector<std::string>* passed = nullptr);
   std::optional<ArgumentTemplate> read_argument(const Json& value, const std::string& pointer);
   void read_buffer(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   void read_compare(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   void read_memory(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   void read_box(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
+  void read_members(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
+  void check_members(const ArgumentTemplate& argument, const std::vector<ArgumentTemplate>& before);
+  void add_named(const ArgumentTemplate& argument, std::vector<ArgumentTemplate>& arguments) const;
+  void read_null(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
+  void read_texture_2d(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   void read_scalar(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
   DataFile data_file(const std::filesystem::path& name) const;
   void read_init(const std::string& init, const std::string& where, ArgumentTemplate& argument);
@@ -58,6 +64,8 @@ class SpaceReader : private SpaceValues {
   using Conditions = std::map<std::string, ExpressionText>;
   Conditions read_parameters(const Json& kernel, const std::string& pointer,
                              KernelTemplate& result);
+  std::vector<Configuration> read_configurations(const Json& value, const std::string& pointer,
+                                                 KernelTemplate& result);
   std::vector<Value> parameter_values(const Json& given, const std::string& pointer);
   void read_default(const Json& kernel, const std::string& pointer, KernelTemplate& result);
   void read_launches(const Json& value, const std::string& pointer, bool of_kernel,

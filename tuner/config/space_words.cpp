@@ -28,6 +28,21 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
+/// Returns the operands between commas that stand in no parentheses.
+std::vector<std::string_view> operands_in(std::string_view text) {
+  std::vector<std::string_view> operands;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (text[i] != ',' || depth != 0) continue;
+    operands.push_back(text.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  operands.push_back(text.substr(begin));
+  return operands;
+}
+
 }  // namespace
 
 bool is_identifier(std::string_view text) {
@@ -36,10 +51,13 @@ bool is_identifier(std::string_view text) {
 }
 
 bool is_word(std::string_view text) {
+  int depth = 0;  // A comma may only stand between template arguments.
   return !text.empty() && text.size() <= kMaxNameBytes && is_letter(text.front()) &&
          text.back() != ' ' && text.find("  ") == std::string_view::npos &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return is_letter(c) || is_digit(c) || c == ':' || c == '<' || c == '>' || c == ' ';
+         std::all_of(text.begin(), text.end(), [&depth](char c) {
+           depth += c == '<' ? 1 : c == '>' ? -1 : 0;
+           return is_letter(c) || is_digit(c) || c == ':' || c == '<' || c == '>' || c == ' ' ||
+                  (c == ',' && depth > 0);
          });
 }
 
@@ -170,12 +188,12 @@ std::optional<std::int64_t> struct_bytes(std::string_view type) {
   throw InputError(quote(type) + " does not have 1 to " + std::to_string(kMost) + " bytes");
 }
 
-Init parse_init(std::string_view text) {
+InitText parse_init(std::string_view text) {
   if (text.find("[") < text.find("=")) {
     Init init;
     init.kind = Init::Kind::definition;
     init.definition = text;
-    return init;
+    return {.init = init};
   }
   static const std::vector<std::string> forms = {"uniform",  "normal",      "iota", "zero",
                                                  "constant", "permutation", "file"};
@@ -184,13 +202,7 @@ Init parse_init(std::string_view text) {
   std::vector<std::string_view> words;
   if (open != std::string_view::npos) {
     if (text.back() != ')') throw InputError(quote(text) + " lacks a ')' at its end");
-    std::string_view rest = text.substr(open + 1, text.size() - open - 2);
-    while (true) {
-      const std::size_t comma = rest.find(',');
-      words.push_back(rest.substr(0, comma));
-      if (comma == std::string_view::npos) break;
-      rest.remove_prefix(comma + 1);
-    }
+    words = operands_in(text.substr(open + 1, text.size() - open - 2));
   }
   if (name == "file") {
     if (words.size() != 1 || words[0].size() < 3 || words[0].front() != '"' ||
@@ -200,36 +212,40 @@ Init parse_init(std::string_view text) {
     Init init;
     init.kind = Init::Kind::file;
     init.file.path = std::string(words[0].substr(1, words[0].size() - 2));
-    return init;
+    return {.init = init};
   }
+  InitText result;
   std::vector<double> numbers;
+  bool all_are_numbers = true;
   for (const std::string_view word : words) {
     const std::optional<double> number = parse_number(word);
-    if (!number) throw InputError(quote(word) + " in " + quote(text) + " is not a number");
-    numbers.push_back(*number);
+    if (!number && trimmed(word).empty()) {
+      throw InputError(quote(word) + " in " + quote(text) + " is not a number");
+    }
+    numbers.push_back(number.value_or(0));
+    result.numbers.push_back(trimmed(word));
+    all_are_numbers = all_are_numbers && number;
   }
+  if (all_are_numbers) result.numbers.clear();
   const auto init = [&](Init::Kind kind, std::vector<std::size_t> counts, const char* form) {
     if (std::find(counts.begin(), counts.end(), numbers.size()) == counts.end() ||
         (numbers.empty() && open != std::string_view::npos)) {
       throw InputError(quote(text) + " is not of the form " + form);
     }
-    Init result;
-    result.kind = kind;
-    if (!numbers.empty()) result.a = numbers[0];
-    if (numbers.size() > 1) result.b = numbers[1];
+    result.init.kind = kind;
+    if (!numbers.empty()) result.init.a = numbers[0];
+    if (numbers.size() > 1) result.init.b = numbers[1];
+    const std::string fault = result.numbers.empty() ? init_fault(result.init) : "";
+    if (!fault.empty()) throw InputError(quote(text) + ": " + fault);
     return result;
   };
   if (name == "uniform") {
-    Init result = init(Init::Kind::uniform, {0, 2}, "uniform or uniform(LOW, HIGH)");
-    if (numbers.empty()) result.kind = Init::Kind::full_range;
-    if (result.a > result.b) throw InputError(quote(text) + ": LOW is above HIGH");
-    return result;
+    return init(numbers.empty() ? Init::Kind::full_range : Init::Kind::uniform, {0, 2},
+                "uniform or uniform(LOW, HIGH)");
   }
   if (name == "normal") {
-    Init result = init(Init::Kind::normal, {0, 2}, "normal or normal(MEAN, DEVIATION)");
-    if (numbers.empty()) result.b = 1;
-    if (result.b < 0) throw InputError(quote(text) + " has a negative deviation");
-    return result;
+    if (numbers.empty()) result.init.b = 1;
+    return init(Init::Kind::normal, {0, 2}, "normal or normal(MEAN, DEVIATION)");
   }
   if (name == "iota") return init(Init::Kind::iota, {0}, "iota");
   if (name == "zero") return init(Init::Kind::zero, {0}, "zero");
@@ -238,35 +254,77 @@ Init parse_init(std::string_view text) {
   throw InputError(quote(name) + " is not one of " + listed(forms) + suggestion(name, forms));
 }
 
-std::pair<std::string, std::vector<std::string>> split_entry(const std::string& entry) {
-  const std::size_t open = entry.find('<');
-  std::string name = entry.substr(0, open);
-  while (!name.empty() && name.back() == ' ') name.pop_back();
-  const bool is_qualified_name = [&] {
-    std::string_view rest = name;
-    while (true) {
-      const std::size_t colons = rest.find("::");
-      if (!is_identifier(rest.substr(0, colons))) return false;
-      if (colons == std::string_view::npos) return true;
-      rest.remove_prefix(colons + 2);
-    }
-  }();
-  if (!is_qualified_name) throw InputError(quote(name) + " is not the name of a function");
-  if (open == std::string::npos) return {name, {}};
-  if (entry.back() != '>') throw InputError(quote(entry) + " lacks a '>' at its end");
+namespace {
 
+bool is_name_of_function(std::string_view name) {
+  if (name.starts_with("::")) name.remove_prefix(2);
+  while (true) {
+    const std::size_t colons = name.find("::");
+    if (!is_identifier(name.substr(0, colons))) return false;
+    if (colons == std::string_view::npos) return true;
+    name.remove_prefix(colons + 2);
+  }
+}
+
+/// Returns the parts between commas that stand in no parentheses and in no template arguments.
+std::vector<std::string> template_arguments_in(std::string_view text) {
   std::vector<std::string> arguments(1);
-  int depth = 0;
-  for (const char c : std::string_view(entry).substr(open + 1, entry.size() - open - 2)) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == ',' && depth == 0) {
+  int round = 0;
+  int angle = 0;
+  char before = ' ';
+  for (const char c : text) {
+    round += c == '(' ? 1 : c == ')' ? -1 : 0;
+    // A comparison has a space before its `<`.
+    if (c == '<' && (is_letter(before) || is_digit(before))) ++angle;
+    if (c == '>' && angle > 0) --angle;
+    before = c;
+    if (c == ',' && round == 0 && angle == 0) {
       arguments.emplace_back();
     } else if (c != ' ' || !arguments.back().empty()) {
       arguments.back() += c;
     }
   }
-  for (std::string& argument : arguments) {
-    while (!argument.empty() && argument.back() == ' ') argument.pop_back();
+  for (std::string& argument : arguments) argument = trimmed(argument);
+  return arguments;
+}
+
+/// Returns the name of the function that a cast takes: `ns::go` of `(void (*)(int))ns::go<4>`.
+std::string cast_function(std::string_view text) {
+  while (!text.empty() && (text.back() == ')' || text.back() == ' ')) text.remove_suffix(1);
+  if (text.ends_with('>')) {
+    int angle = 0;
+    while (!text.empty()) {
+      angle += text.back() == '>' ? 1 : text.back() == '<' ? -1 : 0;
+      text.remove_suffix(1);
+      if (angle == 0) break;
+    }
+  }
+  std::size_t begin = text.size();
+  while (begin > 0 &&
+         (is_letter(text[begin - 1]) || is_digit(text[begin - 1]) || text[begin - 1] == ':')) {
+    --begin;
+  }
+  return std::string(text.substr(begin));
+}
+
+}  // namespace
+
+std::pair<std::string, std::vector<std::string>> split_entry(const std::string& entry) {
+  if (is_cast(entry)) {
+    const std::string name = cast_function(entry);
+    if (!is_name_of_function(name))
+      throw InputError(quote(entry) + " does not end with a function");
+    return {name, {}};
+  }
+  const std::size_t open = entry.find('<');
+  const std::string name = trimmed(entry.substr(0, open));
+  if (!is_name_of_function(name)) throw InputError(quote(name) + " is not the name of a function");
+  if (open == std::string::npos) return {name, {}};
+  if (entry.back() != '>') throw InputError(quote(entry) + " lacks a '>' at its end");
+  const std::string inner = entry.substr(open + 1, entry.size() - open - 2);
+  if (trimmed(inner).empty()) return {name, {}};  // All arguments have defaults.
+  const std::vector<std::string> arguments = template_arguments_in(inner);
+  for (const std::string& argument : arguments) {
     if (argument.empty()) throw InputError(quote(entry) + " has an empty template argument");
   }
   return {name, arguments};

@@ -51,12 +51,20 @@ inline bool is_todo(std::string_view text) { return text.starts_with("TODO"); }
 /// is not 1 to 4096, the largest size that can be passed to a kernel.
 std::optional<std::int64_t> struct_bytes(std::string_view type);
 
+/// The parsed text of an init.
+struct InitText {
+  Init init = {};
+  /// Texts of the numbers in parentheses if one of them is an expression; `init` lacks them then.
+  std::vector<std::string> numbers = {};
+};
+
 /// Parses an init: `uniform(-1, 1)`, `iota`, `file("x.npy")`, ... Throws InputError with what is
 /// wrong.
-Init parse_init(std::string_view text);
+InitText parse_init(std::string_view text);
 
 /// Splits an entry into its name and its template arguments, which are separated by commas outside
-/// parentheses: `gemm<T, min(A, B)>`. Throws InputError.
+/// parentheses and other template arguments: `gemm<T, min(A, B), Tile<M, N>>`. A cast has no
+/// template arguments of its own. Throws InputError.
 std::pair<std::string, std::vector<std::string>> split_entry(const std::string& entry);
 
 }  // namespace smemtune

@@ -160,6 +160,44 @@ std::vector<Value> list_of(std::string_view text, int depth) {
   return values;
 }
 
+/// Replaces `a if c else b` by `((c) ? (a) : (b))`, in all brackets.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the text has brackets, at most kMaxNesting.
+std::string without_if(std::string_view text, int depth) {
+  if (depth > kMaxNesting) throw InputError("brackets nested deeper than 16");
+  std::string inner;
+  int level = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(' && level++ == 0) {
+      inner += text.substr(begin, i + 1 - begin);
+      begin = i + 1;
+    }
+    if (text[i] == ')' && level > 0 && --level == 0) {
+      inner += without_if(text.substr(begin, i - begin), depth + 1);
+      begin = i;
+    }
+  }
+  inner += text.substr(begin);
+  const std::size_t at_if = outside(inner, " if ");
+  const std::size_t at_else = outside(inner, " else ");
+  if (at_if == std::string::npos || at_else == std::string::npos || at_else < at_if) return inner;
+  return "((" + inner.substr(at_if + 4, at_else - at_if - 4) + ") ? (" + inner.substr(0, at_if) +
+         ") : (" + without_if(inner.substr(at_else + 6), depth + 1) + "))";
+}
+
+/// Converts a Python expression of the index `i` to the language of definitions.
+std::string in_definition(const std::string& text) {
+  if (text.size() > 4096) throw InputError("an expression of more than 4096 characters");
+  static const std::regex kModule(R"(\b(math|np|numpy)\s*\.\s*)");
+  static const std::regex kFloat(R"(\bfloat\s*\()");
+  static const std::regex kInt(R"(\bint\s*\()");
+  static const std::regex kPi(R"(\bpi\b)");
+  std::string plain = std::regex_replace(text, kModule, "");
+  plain = std::regex_replace(plain, kFloat, "(");
+  plain = std::regex_replace(plain, kInt, "floor(");
+  return without_if(std::regex_replace(plain, kPi, "3.141592653589793"), 0);
+}
+
 /// Translates a T1 specification into a space. `where` is the pointer of the value that is being
 /// read.
 class Translator {
@@ -442,11 +480,12 @@ class Translator {
     const bool is_floating = type == "float" || type == "double" || type == "__half";
     if (role != "output") {
       const std::string value = text_of(one.value("FillValue", Json(0)));
-      argument["init"] = fill == "Generator"
-                             ? name + "[i] = " + one.at("DataSource").get<std::string>()
-                         : fill == "Constant" ? "constant(" + value + ")"
-                         : is_floating        ? "uniform(-1, 1)"
-                                              : "uniform(0, 100)";
+      argument["init"] =
+          fill == "Generator"
+              ? name + "[i] = " + in_definition(one.at("DataSource").get<std::string>())
+          : fill == "Constant" ? "constant(" + value + ")"
+          : is_floating        ? "uniform(-1, 1)"
+                               : "uniform(0, 100)";
     }
     if (role != "input" && is_floating) has_floating_output_ = true;
     if (is_symbol || one.value("MemType", "") == "Constant") argument["memory"] = "constant";
@@ -469,7 +508,9 @@ class Translator {
     at("/KernelSpecification/CompilerOptions", [&] {
       for (const Json& one : kernel_.value("CompilerOptions", Json::array())) {
         std::string option = one.get<std::string>();
-        if (option.size() > 1 && option[0] == '-' && is_letter(option[1]) && option[1] >= 'a') {
+        const bool is_long = option.size() > 1 && option[0] == '-' && is_letter(option[1]) &&
+                             option[1] >= 'a' && option != "-lineinfo";
+        if (is_long) {
           option.insert(0, 1, '-');
         }
         if (!option.empty() && !option.starts_with("--std")) all.push_back(std::move(option));

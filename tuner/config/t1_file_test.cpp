@@ -229,6 +229,26 @@ TEST_F(T1, OfKttNamesNoProblemSize) {
   EXPECT_THAT(error(scale_), HasSubstr("no_parameter"));
 }
 
+TEST_F(T1, HasDataSourcesAsPythonReadsThem) {
+  const auto init = [](const std::string& source) {
+    Json root = Json::parse(R"json({ "ConfigurationSpace": { "TuningParameters": [] },
+      "KernelSpecification": { "KernelName": "k", "KernelFile": "k.cu",
+        "CompilerOptions": ["-lineinfo", "-use_fast_math"],
+        "LocalSize": { "X": "32" }, "GlobalSize": { "X": "1" },
+        "Arguments": [{ "Name": "a", "Type": "float", "MemoryType": "Vector", "Size": 64,
+                        "AccessType": "ReadOnly", "FillType": "Generator" }] } })json");
+    root["KernelSpecification"]["Arguments"][0]["DataSource"] = source;
+    const Json space = space_of_t1(root, "");
+    EXPECT_EQ(space["kernels"][0]["options"],
+              Json::array({"-Dkernel_tuner=1", "-lineinfo", "--use_fast_math"}));
+    return space["arguments"][0]["init"].get<std::string>();
+  };
+  EXPECT_EQ("a[i] = 1+(i//4)*0.1", init("1+(i//4)*0.1"));
+  EXPECT_EQ("a[i] = ((i%2 == 0) ? (0.5) : (1.5))", init("0.5 if i%2 == 0 else 1.5"));
+  EXPECT_EQ("a[i] = 2 * (((i > 3) ? (sin(i)) : (((i > 1) ? ((i)) : (floor(i / 2))))))",
+            init("2 * (math.sin(i) if i > 3 else float(i) if i > 1 else int(i / 2))"));
+}
+
 TEST_F(T1, SaysWhatHasNoCounterpart) {
   Json t1 = scale_;
   t1["KernelSpecification"]["Language"] = "OpenCL";

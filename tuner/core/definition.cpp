@@ -46,6 +46,18 @@ double calculated(DefinitionOperation operation, double left, double right) {
       return std::abs(left);
     case Operation::round_down:
       return std::floor(left);
+    case Operation::sine:
+      return std::sin(left);
+    case Operation::cosine:
+      return std::cos(left);
+    case Operation::tangent:
+      return std::tan(left);
+    case Operation::hyperbolic_tangent:
+      return std::tanh(left);
+    case Operation::error_function:
+      return std::erf(left);
+    case Operation::power:
+      return std::pow(left, right);
     case Operation::add:
       return left + right;
     case Operation::subtract:
@@ -317,6 +329,7 @@ class Definition::Evaluation {
       case Operation::sum:
       case Operation::largest:
       case Operation::smallest: {
+        gather(node);
         const auto bound = static_cast<double>(node.indices.front().evaluate(slots_));
         slots_[node.slot] = 0;
         return bound <= 0 ? 0 : bound * (1 + cost(node.operands.front()));
@@ -378,6 +391,12 @@ class Definition::Evaluation {
       case Operation::square_root:
       case Operation::exponential:
       case Operation::logarithm:
+      case Operation::sine:
+      case Operation::cosine:
+      case Operation::tangent:
+      case Operation::hyperbolic_tangent:
+      case Operation::error_function:
+      case Operation::power:
       case Operation::divide:
         return;
       case Operation::element:
@@ -508,8 +527,23 @@ class Definition::Evaluation {
     if (divides && divisor == 0) fail(node.column, "a whole number is divided by 0");
   }
 
+  /// Stores the elements that the indices or the bound of a node read.
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
+  void gather(const Node& node) {
+    for (std::size_t i = 0; i < node.gathered.size(); ++i) {
+      const Node& one = node.gathered[i];
+      if (is_floating(arrays_[one.slot]->type)) {
+        fail(one.column, in_quotes(program_.arrays[one.slot]) +
+                             " has fractions, where a whole number is needed");
+      }
+      slots_[node.gathered_slots[i]] = static_cast<std::int64_t>(element<Whole>(one));
+    }
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
   template <typename Number>
   Number element(const Node& node) {
+    gather(node);
     const HostArray& array = *arrays_[node.slot];
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < node.indices.size(); ++d) {
@@ -535,6 +569,7 @@ class Definition::Evaluation {
 
   template <typename Number>
   Number loop(const Node& node) {
+    gather(node);
     const std::int64_t bound = node.indices.front().evaluate(slots_);
     if (bound <= 0 && node.operation != Operation::sum) {
       fail(node.column, "there is nothing to take the largest or smallest of: the bound is " +

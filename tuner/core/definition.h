@@ -60,14 +60,15 @@ struct DefinitionEffort {
 ///
 ///   C[m, n] = sum(k < K, A[m, k] * B[k, n])
 ///   out[i]  = sum(r < 2 * RADIUS + 1, in[i + r])
+///   y[i]    = sum(k < row[i + 1] - row[i], value[row[i] + k] * x[column[row[i] + k]])
 ///   array[i] = array[i] + 1                          (an inout argument is read as it was before)
 ///
 /// The left side names an output and its indices, one per dimension of its shape, each running over
 /// that dimension. The right side may contain numbers, the problem's names, indices, scalars and
 /// array elements, + - * / % (the remainder, with the sign of the dividend), comparisons (1 or 0),
-/// && || !, ?:, sum(i < n, x), max(i < n, x), min(i < n, x), sqrt exp log abs floor, min and max of
-/// two operands, and sizeof(type). The indices of an element and the bounds of a loop are integer
-/// expressions (expression.h). Operands that && || ?: do not need are not evaluated. Reading
+/// && || !, ?:, sum(i < n, x), max(i < n, x), min(i < n, x), sqrt exp log abs floor sin cos tan tanh
+/// erf, pow(x, y) or x ** y, a // b for floor(a / b), min and max of two operands, and sizeof(type). The indices of an element and the bounds of a loop are integer
+/// expressions (expression.h), which may read elements of integer arrays. Operands that && || ?: do not need are not evaluated. Reading
 /// outside an array throws ExpressionError with the index and the shape.
 class Definition {
  public:

@@ -20,7 +20,7 @@ struct BinaryOperator {
 
 constexpr int kComparisonLevel = 3;
 
-constexpr std::array<BinaryOperator, 15> kBinaryOperators = {
+constexpr std::array<BinaryOperator, 16> kBinaryOperators = {
     {{"||", Operation::logical_or, 1},
      {"or", Operation::logical_or, 1},
      {"&&", Operation::logical_and, 2},
@@ -35,6 +35,7 @@ constexpr std::array<BinaryOperator, 15> kBinaryOperators = {
      {"-", Operation::subtract, 4},
      {"*", Operation::multiply, 5},
      {"/", Operation::divide, 5},
+     {"//", Operation::round_down, 5},  // Rounds the quotient down.
      {"%", Operation::remainder, 5}}};
 
 struct Function {
@@ -44,12 +45,18 @@ struct Function {
   std::optional<Operation> loop;  // Operation of NAME(i < n, x), if there is such a form.
 };
 
-constexpr std::array<Function, 8> kFunctions = {
+constexpr std::array<Function, 14> kFunctions = {
     {{"sqrt", Operation::square_root, 1, std::nullopt},
      {"exp", Operation::exponential, 1, std::nullopt},
      {"log", Operation::logarithm, 1, std::nullopt},
      {"abs", Operation::absolute, 1, std::nullopt},
      {"floor", Operation::round_down, 1, std::nullopt},
+     {"sin", Operation::sine, 1, std::nullopt},
+     {"cos", Operation::cosine, 1, std::nullopt},
+     {"tan", Operation::tangent, 1, std::nullopt},
+     {"tanh", Operation::hyperbolic_tangent, 1, std::nullopt},
+     {"erf", Operation::error_function, 1, std::nullopt},
+     {"pow", Operation::power, 2, std::nullopt},
      {"min", Operation::minimum, 2, Operation::smallest},
      {"max", Operation::maximum, 2, Operation::largest},
      {"sum", Operation::sum, 0, Operation::sum}}};
@@ -111,19 +118,32 @@ class Definition::Parser {
           !left.in_parentheses) {
         tokens_.fail(column, "comparisons in a row need parentheses");
       }
-      left = node(known->operation, column, std::move(left), std::move(right));
+      if (known->operation == Operation::round_down) {
+        left = node(Operation::round_down, column,
+                    node(Operation::divide, column, std::move(left), std::move(right)));
+      } else {
+        left = node(known->operation, column, std::move(left), std::move(right));
+      }
     }
   }
 
   Node unary() {
     const Token token = tokens_.peek();
-    if (!token.is("+") && !token.is("-") && !token.is("!")) return primary();
+    if (!token.is("+") && !token.is("-") && !token.is("!")) return power();
     tokens_.take();
     const Nesting nesting(tokens_, depth_);
     Node x = unary();
     if (token.is("+")) return x;
     return node(token.is("-") ? Operation::negate : Operation::logical_not, token.column,
                 std::move(x));
+  }
+
+  Node power() {
+    Node base = primary();
+    const std::size_t column = tokens_.peek().column;
+    if (!tokens_.take_if("**")) return base;
+    const Nesting nesting(tokens_, depth_);
+    return node(Operation::power, column, std::move(base), unary());
   }
 
   Node primary() {
@@ -196,11 +216,21 @@ class Definition::Parser {
       const bool is_alone = tokens_.peek(1).is(",") || tokens_.peek(1).is("]");
       element.index_slots.push_back(is_alone && slot != index_slots_.end() ? slot->second
                                                                            : Node::kNoSlot);
-      element.indices.push_back(Expression::compile(tokens_, scope_));
+      element.indices.push_back(whole_expression(element));
     } while (tokens_.take_if(","));
     tokens_.expect("]");
     require_dimensions(token, element.indices.size(), array->second);
     return element;
+  }
+
+  /// Parses an index or a bound of `node`, which may read elements of arrays.
+  Expression whole_expression(Node& node) {
+    return Expression::compile(tokens_, scope_, [&](const Token& name) {
+      const Nesting nesting(tokens_, depth_);
+      node.gathered.push_back(element(name));
+      node.gathered_slots.push_back(next_slot_);
+      return next_slot_++;
+    });
   }
 
   /// Parses `(TYPE)` and returns the size in bytes. TYPE may be a name of the problem that stands
@@ -261,7 +291,7 @@ class Definition::Parser {
     const Token index = tokens_.take();
     tokens_.expect("<");
     // The loop's index is not known in its bound.
-    loop.indices.push_back(Expression::compile(tokens_, scope_));
+    loop.indices.push_back(whole_expression(loop));
     tokens_.expect(",");
     const Scope outer_scope = scope_;
     loop.slot = next_slot_;

@@ -25,7 +25,13 @@ enum class DefinitionOperation : std::uint8_t {
   logarithm,
   absolute,
   round_down,
+  sine,
+  cosine,
+  tangent,
+  hyperbolic_tangent,
+  error_function,
   // Operations with two operands.
+  power,
   add,
   subtract,
   multiply,
@@ -68,6 +74,10 @@ struct Definition::Node {
   static constexpr std::size_t kNoSlot = SIZE_MAX;
   std::vector<Node> operands;
   bool in_parentheses = false;
+  /// Elements of integer arrays that `indices` read, `idx[i]` of `in[idx[i]]`, and the slots in
+  /// which they expect them.
+  std::vector<Node> gathered;
+  std::vector<std::size_t> gathered_slots;
 };
 
 struct Definition::Program {

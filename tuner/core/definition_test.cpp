@@ -108,6 +108,15 @@ TEST(Definition, KnowsItsOperatorsAndFunctions) {
   EXPECT_THAT(out("N * i"), ElementsAre(0, 4, 8, 12));
 }
 
+TEST(Definition, KnowsPowersAndFunctionsOfAngles) {
+  EXPECT_THAT(out("2.0 ** (i % 3) - pow(2, i % 3)"), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(out("-2 ** 2 + i // 2"), ElementsAre(-4, -4, -3, -3));
+  EXPECT_THAT(out("sin(0) + cos(0) + tan(0) + tanh(0) + erf(0)"), ElementsAre(1, 1, 1, 1));
+  EXPECT_DOUBLE_EQ(std::sin(2.0) + std::cos(2.0), out("sin(i) + cos(i)")[2]);
+  EXPECT_DOUBLE_EQ(std::tan(1.0) + std::tanh(1.0) + std::erf(1.0),
+                   out("tan(i) + tanh(i) + erf(i)")[1]);
+}
+
 TEST(Definition, SumsOverBoundsThatDependOnIndices) {
   EXPECT_THAT(out("sum(k < i + 1, in[k])"), ElementsAre(1, -1, 3, 11));
   EXPECT_THAT(out("sum(k < i, in[k])"), ElementsAre(0, 1, -1, 3));
@@ -131,6 +140,49 @@ TEST(Definition, SaysWhatLiesOutside) {
               HasSubstr("A[0, 2] lies outside, the shape is [2, 2]"));
 }
 
+HostArray integers_of(std::vector<double> elements) {
+  HostArray array = vector_of(std::move(elements));
+  array.type = ScalarType::int32;
+  return array;
+}
+
+TEST(Definition, GathersByIndicesThatLieInArrays) {
+  const auto compiled = [](std::string_view text) {
+    return Definition::compile(text, kConstants,
+                               {{"x", 1}, {"row", 1}, {"column", 1}, {"value", 1}, {"y", 1}}, {});
+  };
+  const Arrays arrays = {{"x", vector_of({10, 20, 30})},
+                         {"row", integers_of({0, 2, 2, 3})},
+                         {"column", integers_of({2, 0, 1})},
+                         {"value", vector_of({1, 2, 3})},
+                         {"y", {.shape = {3}, .elements = {}}}};
+  EXPECT_THAT(compiled("y[i] = x[column[i]]").evaluate(arrays, {}).elements,
+              ElementsAre(30, 10, 20));
+  EXPECT_THAT(
+      compiled("y[i] = x[column[column[i]]] + x[2 - column[i]]").evaluate(arrays, {}).elements,
+      ElementsAre(20 + 10, 30 + 30, 10 + 20));
+  const Definition product =
+      compiled("y[i] = sum(k < row[i + 1] - row[i], value[row[i] + k] * x[column[row[i] + k]])");
+  EXPECT_THAT(product.arrays(), testing::UnorderedElementsAre("row", "column", "value", "x"));
+  EXPECT_THAT(product.evaluate(arrays, {}).elements, ElementsAre(30 + 20, 0, 60));
+  const DefinitionEffort effort;
+  EXPECT_THAT(product.evaluate_some(arrays, {}, effort, 1).values, ElementsAre(50, 0, 60));
+  const auto fault = [&](std::string_view text) -> std::string {
+    try {
+      compiled(text).evaluate(arrays, {});
+      return "no error";
+    } catch (const ExpressionError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_THAT(fault("y[i] = x[column[i + 1]]"),
+              HasSubstr("column[3] lies outside, the shape is [3]"));
+  EXPECT_THAT(fault("y[i] = x[column[i] + 1]"), HasSubstr("x[3] lies outside"));
+  EXPECT_THAT(fault("y[i] = x[value[i]]"), HasSubstr("'value' has fractions, where a whole"));
+  EXPECT_THAT(fault("y[i] = x[colum[i]]"),
+              HasSubstr("unknown array 'colum'; did you mean 'column'?"));
+}
+
 TEST(Definition, KnowsTheSizeOfTypes) {
   EXPECT_THAT(out("sizeof(T) + sizeof(double)"), ElementsAre(12, 12, 12, 12));
 }
@@ -144,7 +196,7 @@ TEST(Definition, RefusesWhatItCannotRead) {
   EXPECT_THAT(message_of("out[i] = sizeof(2)"), HasSubstr("expected the name of a type"));
   EXPECT_THAT(message_of("out[i] = sizeof(N)"),
               HasSubstr("column 17: sizeof takes a type, not 'N'"));
-  EXPECT_THAT(message_of("out[i] = cos(1)"), HasSubstr("column 10: unknown function 'cos'"));
+  EXPECT_THAT(message_of("out[i] = cosh(1)"), HasSubstr("column 10: unknown function 'cosh'"));
   EXPECT_THAT(message_of("out[i, j] = 1"), HasSubstr("'out' has 1 dimension, not 2"));
   EXPECT_THAT(message_of("out[i] = A[i]"), HasSubstr("column 10: 'A' has 2 dimensions, not 1"));
   EXPECT_THAT(message_of("out[i] = in"), HasSubstr("'in' is an array and needs its indices"));

@@ -5,6 +5,7 @@
 #include "tuner/core/tokens.h"
 
 #include <array>
+#include <bit>
 
 namespace smemtune {
 
@@ -117,6 +118,10 @@ std::int64_t Expression::evaluate(std::span<const std::int64_t> slots) const {
     if (fault != nullptr) fail(instruction, fault, left, right);
   }
   return temporaries[0];
+}
+
+double Expression::evaluate_real(std::span<const std::int64_t> slots) const {
+  return std::bit_cast<double>(evaluate(slots));
 }
 
 void Expression::fail(const Instruction& instruction, const char* fault, std::int64_t left,

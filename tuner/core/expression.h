@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -16,6 +17,7 @@
 namespace smemtune {
 
 class TokenStream;
+struct Token;
 
 /// Thrown for a text that is not an expression, or that has no value: an unknown name (with the
 /// nearest known one), an overflow, a division by zero. The message quotes the text and marks the
@@ -79,13 +81,26 @@ class Expression {
   /// Compiles `text`. Throws ExpressionError.
   static Expression compile(std::string_view text, const Scope& scope);
 
-  /// Compiles the expression at which `tokens` (tokens.h) stand, and leaves them behind it. Throws
+  /// Reads the indices of the array element whose name is given, and returns the slot that will
+  /// hold its value.
+  using ElementReader = std::function<std::size_t(const Token& name)>;
+
+  /// Compiles the expression at which `tokens` (tokens.h) stand, and leaves them behind it.
+  /// `read_element` is called behind a name before `[`; without it there are no elements. Throws
   /// ExpressionError.
-  static Expression compile(TokenStream& tokens, const Scope& scope);
+  static Expression compile(TokenStream& tokens, const Scope& scope,
+                            const ElementReader& read_element = {});
+
+  /// Compiles `text` in double precision: `/` gives a fraction, numbers may have a decimal point,
+  /// and there are sqrt exp log sin cos floor. Throws ExpressionError.
+  static Expression compile_real(std::string_view text, const Scope& scope);
 
   /// Returns the value. slots[i] is the value of the variable that was added with slot i. Throws
   /// ExpressionError. REQUIRES: slots holds every slot of variables().
   std::int64_t evaluate(std::span<const std::int64_t> slots = {}) const;
+
+  /// Returns the value of an expression that compile_real() returned.
+  double evaluate_real(std::span<const std::int64_t> slots = {}) const;
 
   /// Returns the slots of the variables that the expression reads, ascending, each once; empty for
   /// a constant.

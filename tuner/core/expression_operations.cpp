@@ -33,10 +33,17 @@ bool takes_reals(Operation operation) {
     case Operation::truth:
     case Operation::absolute:
     case Operation::to_integer:
+    case Operation::square_root:
+    case Operation::exponential:
+    case Operation::logarithm:
+    case Operation::sine:
+    case Operation::cosine:
+    case Operation::round_down:
     case Operation::add:
     case Operation::subtract:
     case Operation::multiply:
     case Operation::divide:
+    case Operation::modulo:
     case Operation::floor_divide:
     case Operation::floor_modulo:
     case Operation::power:
@@ -94,6 +101,18 @@ const char* apply_to_reals(Operation operation, std::int64_t left_bits, std::int
       if (!(std::abs(left) < 0x1p63)) return kOverflow;
       result = static_cast<std::int64_t>(left);
       return nullptr;
+    case Operation::square_root:
+      return left < 0 ? "the square root of a negative number" : give(std::sqrt(left));
+    case Operation::exponential:
+      return give(std::exp(left));
+    case Operation::logarithm:
+      return left > 0 ? give(std::log(left)) : "the logarithm needs a positive number";
+    case Operation::sine:
+      return give(std::sin(left));
+    case Operation::cosine:
+      return give(std::cos(left));
+    case Operation::round_down:
+      return give(std::floor(left));
     case Operation::add:
       return give(left + right);
     case Operation::subtract:
@@ -102,6 +121,8 @@ const char* apply_to_reals(Operation operation, std::int64_t left_bits, std::int
       return give(left * right);
     case Operation::divide:
       return right == 0 ? kDivisionByZero : give(left / right);
+    case Operation::modulo:
+      return right == 0 ? kDivisionByZero : give(std::fmod(left, right));
     case Operation::floor_divide:
       return right == 0 ? kDivisionByZero : give(python_floor_divide(left, right));
     case Operation::floor_modulo:
@@ -133,9 +154,14 @@ std::string describe(const char* fault, Operation operation, std::int64_t left,
   for (const BinaryOperator& known : kBinaryOperators) {
     if (known.operation == operation) return begin + a + " " + std::string(known.symbol) + " " + b;
   }
+  const auto call = [&](std::string_view name) {
+    return begin + std::string(name) + "(" + a + (is_unary(operation) ? "" : ", " + b) + ")";
+  };
   for (const Function& known : kFunctions) {
-    if (known.operation != operation) continue;
-    return begin + std::string(known.name) + "(" + a + (is_unary(operation) ? "" : ", " + b) + ")";
+    if (known.operation == operation) return call(known.name);
+  }
+  for (const Function& known : kRealFunctions) {
+    if (known.operation == operation) return call(known.name);
   }
   return fault;
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-// The operations of expressions on 64-bit integers and, in python(), on reals. Used by the parser,
+// The operations of expressions on 64-bit integers and on reals. Used by the parser,
 // which folds constants, and by the evaluation.
 
 namespace smemtune::expressions {
@@ -28,6 +28,13 @@ enum class Operation : std::uint8_t {
   log2,
   to_real,
   to_integer,
+  // Only of reals.
+  square_root,
+  exponential,
+  logarithm,
+  sine,
+  cosine,
+  round_down,
   size_of,
   // Operations with two operands.
   add,
@@ -65,7 +72,7 @@ enum class Operation : std::uint8_t {
   jump_if_zero,
 };
 
-// Flag of an operation on reals, which occur in python(). The bits of reals lie where integers do.
+// Flag of an operation on reals. The bits of reals lie where integers do.
 constexpr auto kOfReals = std::uint8_t{0x40};
 static_assert(static_cast<std::uint8_t>(Operation::jump_if_zero) < kOfReals);
 
@@ -82,6 +89,12 @@ constexpr Operation of_integers(Operation operation) {
 inline bool is_unary(Operation operation) {
   operation = of_integers(operation);
   return operation >= Operation::negate && operation <= Operation::size_of;
+}
+
+/// Returns whether an operation turns integers into reals.
+inline bool gives_reals(Operation operation) {
+  return operation == Operation::divide ||
+         (operation >= Operation::square_root && operation <= Operation::round_down);
 }
 
 inline bool is_comparison(Operation operation) {
@@ -118,6 +131,14 @@ inline constexpr std::array<Function, 11> kFunctions = {{{"min", Operation::mini
                                                          {"gcd", Operation::gcd, 2},
                                                          {"select", Operation::conditional, 3},
                                                          {"sizeof", Operation::size_of, 1}}};
+
+// Functions of reals.
+inline constexpr std::array<Function, 6> kRealFunctions = {{{"sqrt", Operation::square_root, 1},
+                                                            {"exp", Operation::exponential, 1},
+                                                            {"log", Operation::logarithm, 1},
+                                                            {"sin", Operation::sine, 1},
+                                                            {"cos", Operation::cosine, 1},
+                                                            {"floor", Operation::round_down, 1}}};
 
 struct BinaryOperator {
   std::string_view symbol;

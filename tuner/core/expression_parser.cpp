@@ -26,11 +26,21 @@ bool is_type_keyword(std::string_view word) {
 /// Builds the tree of an expression, folds constants and writes the code.
 class ExpressionParser {
  public:
-  ExpressionParser(TokenStream& tokens, const Scope& scope) : tokens_(tokens), scope_(scope) {}
+  /// `in_reals`: the expression is in double precision.
+  ExpressionParser(TokenStream& tokens, const Scope& scope, bool in_reals = false,
+                   Expression::ElementReader read_element = {})
+      : tokens_(tokens),
+        scope_(scope),
+        in_reals_(in_reals),
+        read_element_(std::move(read_element)) {}
 
   Expression expression() {
-    const std::size_t root = conditional();
-    require_integer(root);
+    std::size_t root = conditional();
+    if (in_reals_) {
+      root = real(root);
+    } else {
+      require_integer(root);
+    }
     fold(root, true);
     Expression expression;
     expression.text_ = tokens_.text();
@@ -65,8 +75,7 @@ class ExpressionParser {
     const Nesting nesting(tokens_, depth_);
     const std::size_t yes = conditional();
     tokens_.expect(":");
-    const std::size_t no = conditional();
-    return add(Operation::conditional, column, {condition, yes, no});
+    return choice(column, condition, yes, conditional());
   }
 
   std::size_t binary(int lowest_level) {
@@ -116,10 +125,15 @@ class ExpressionParser {
     if (!is_name("else")) tokens_.fail(tokens_.peek().column, "expected 'else'");
     tokens_.take();
     const std::size_t otherwise = conditional();
-    const bool is_real = nodes_[value].is_real || nodes_[otherwise].is_real;
-    const std::size_t node = add(
-        Operation::conditional, column,
-        {truth(condition), is_real ? real(value) : value, is_real ? real(otherwise) : otherwise});
+    return choice(column, condition, value, otherwise);
+  }
+
+  // Adds a choice between values, which are reals if one of them is.
+  std::size_t choice(std::size_t column, std::size_t condition, std::size_t yes, std::size_t no) {
+    const bool is_real = nodes_[yes].is_real || nodes_[no].is_real;
+    const std::size_t node =
+        add(Operation::conditional, column,
+            {truth(condition), is_real ? real(yes) : yes, is_real ? real(no) : no});
     nodes_[node].is_real = is_real;
     return node;
   }
@@ -205,11 +219,11 @@ class ExpressionParser {
   // Adds an operation whose operands may be reals.
   std::size_t add_python(Operation operation, std::size_t column,
                          std::array<std::size_t, 3> children) {
-    if (operation == Operation::modulo) operation = Operation::floor_modulo;
+    if (operation == Operation::modulo && in_python_) operation = Operation::floor_modulo;
     const bool is_logical =
         operation == Operation::logical_and || operation == Operation::logical_or;
     const std::size_t count = operands(operation);
-    bool any_real = operation == Operation::divide;
+    bool any_real = gives_reals(operation);
     for (std::size_t i = 0; i < count; ++i) any_real |= nodes_[children[i]].is_real;
     if (is_logical) {
       children = {truth(children[0]), truth(children[1])};
@@ -230,7 +244,7 @@ class ExpressionParser {
     const std::size_t inner = conditional();
     in_python_ = was_in_python;
     tokens_.expect(")");
-    if (nodes_[inner].is_real && !in_python_) {
+    if (nodes_[inner].is_real && !may_be_real()) {
       tokens_.fail(token.column, "gives a fraction; int(...) drops what follows the decimal point");
     }
     nodes_[inner].in_parentheses = true;
@@ -275,7 +289,7 @@ class ExpressionParser {
         }
         return add_constant(token.column, static_cast<std::int64_t>(token.integer));
       case Token::Kind::real:
-        if (in_python_) {
+        if (may_be_real()) {
           return add_real({.column = token.column,
                            .operand = std::bit_cast<std::int64_t>(token.real),
                            .children = {}});
@@ -301,6 +315,12 @@ class ExpressionParser {
   }
 
   std::size_t name(const Token& token) {
+    if (read_element_ && tokens_.peek().is("[")) {
+      return add({.operation = Operation::variable,
+                  .column = token.column,
+                  .operand = static_cast<std::int64_t>(read_element_(token)),
+                  .children = {}});
+    }
     const auto found = scope_.entries_.find(token.text);
     if (found != scope_.entries_.end()) {
       const Scope::Entry& entry = found->second;
@@ -327,6 +347,11 @@ class ExpressionParser {
   std::size_t call(const Token& token) {
     if (token.text == "python" && !scope_.contains("python")) return python(token);
     if (in_python_ && token.text == "int") return integer(token);
+    if (may_be_real()) {
+      for (const expressions::Function& function : expressions::kRealFunctions) {
+        if (token.text == function.name) return real_function(token, function.operation);
+      }
+    }
     const auto known =
         std::find_if(expressions::kFunctions.begin(), expressions::kFunctions.end(),
                      [&](const expressions::Function& f) { return token.text == f.name; });
@@ -354,7 +379,7 @@ class ExpressionParser {
                        " operands, not " + std::to_string(operands.size()));
     }
     if (known->operands == 3) {
-      return add(Operation::conditional, token.column, {operands[0], operands[1], operands[2]});
+      return choice(token.column, operands[0], operands[1], operands[2]);
     }
     if (known->operands == 2)
       return add(known->operation, token.column, {operands[0], operands[1]});
@@ -370,11 +395,19 @@ class ExpressionParser {
 
   // Parses the rest of int(EXPRESSION).
   std::size_t integer(const Token& token) {
+    return add(Operation::to_integer, token.column, {only_operand()});
+  }
+
+  std::size_t real_function(const Token& token, Operation operation) {
+    return add(operation, token.column, {only_operand()});
+  }
+
+  std::size_t only_operand() {
     tokens_.expect("(");
     const Nesting nesting(tokens_, depth_);
     const std::size_t inner = conditional();
     tokens_.expect(")");
-    return add(Operation::to_integer, token.column, {inner});
+    return inner;
   }
 
   static bool is_two_to_63(const Token& token) {
@@ -399,6 +432,8 @@ class ExpressionParser {
     }
   }
 
+  bool may_be_real() const { return in_python_ || in_reals_; }
+
   // --- Nodes.
 
   std::size_t add(const Node& node) {
@@ -422,7 +457,7 @@ class ExpressionParser {
 
   // Adds an operation. `children` beyond its number of operands are ignored.
   std::size_t add(Operation operation, std::size_t column, std::array<std::size_t, 3> children) {
-    const bool may_be_reals = in_python_ && operation != Operation::conditional;
+    const bool may_be_reals = may_be_real() && operation != Operation::conditional;
     return may_be_reals ? add_python(operation, column, children)
                         : add_integers(operation, column, children);
   }
@@ -599,15 +634,25 @@ class ExpressionParser {
   std::vector<Node> nodes_;
   std::size_t depth_ = 0;
   bool in_python_ = false;
+  bool in_reals_;
+  Expression::ElementReader read_element_;
 };
 
-Expression Expression::compile(TokenStream& tokens, const Scope& scope) {
-  return ExpressionParser(tokens, scope).expression();
+Expression Expression::compile(TokenStream& tokens, const Scope& scope,
+                               const ElementReader& read_element) {
+  return ExpressionParser(tokens, scope, false, read_element).expression();
 }
 
 Expression Expression::compile(std::string_view text, const Scope& scope) {
   TokenStream tokens(text);
   Expression expression = compile(tokens, scope);
+  tokens.expect_end();
+  return expression;
+}
+
+Expression Expression::compile_real(std::string_view text, const Scope& scope) {
+  TokenStream tokens(text);
+  Expression expression = ExpressionParser(tokens, scope, true).expression();
   tokens.expect_end();
   return expression;
 }

@@ -76,6 +76,27 @@ TEST(Expression, ReadsPythonAsPythonDoes) {
   EXPECT_EQ(2, evaluate("7 / 3 + python(0 < 1 < 2) - 1")) << "outside of it all is as before";
 }
 
+TEST(Expression, ComputesInDoublePrecisionWhereThatIsAskedFor) {
+  const auto real = [](std::string_view text) {
+    const std::array<std::int64_t, 3> slots = {256, 4, to_slot(std::string("double"))};
+    return Expression::compile_real(text, example_scope()).evaluate_real(slots);
+  };
+  EXPECT_EQ(256.0, real("THREADS"));
+  EXPECT_EQ(0.25, real("1 / ITEMS"));
+  EXPECT_EQ(0.0625, real("1.0 / sqrt(THREADS)"));
+  EXPECT_EQ(2.5, real("ITEMS > 2 ? 2.5 : 1"));
+  EXPECT_EQ(1.0, real("ITEMS > 8 ? 2.5 : 1"));
+  EXPECT_EQ(0.5, real("select(ITEMS > 2, 1 / 2, 7)"));
+  EXPECT_EQ(-2.0, real("-floor(2.5)"));
+  EXPECT_EQ(1.0, real("exp(log(1)) + sin(0) * cos(0)"));
+  EXPECT_EQ(1.5, real("5.5 % 2"));
+  EXPECT_EQ(3.0, real("7 // 2 + ITEMS % 2"));
+  EXPECT_THROW(real("1 / (ITEMS - 4)"), ExpressionError);
+  EXPECT_THROW(real("sqrt(-ITEMS)"), ExpressionError);
+  EXPECT_THROW(real("1.5 << 2"), ExpressionError);
+  EXPECT_THROW(real("U"), ExpressionError) << "a word";
+}
+
 TEST(Expression, SaysWhatPythonCannotBeReadAs) {
   EXPECT_THAT(message_of("python(7 / 2)"), HasSubstr("gives a fraction"));
   EXPECT_THAT(message_of("python(7 / 0 == 1)"), HasSubstr("division by zero: 7 / 0"));

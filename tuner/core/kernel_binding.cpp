@@ -6,6 +6,7 @@
 #include "tuner/core/text.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -125,6 +126,10 @@ class KernelBinding::Evaluation {
     }
   }
 
+  double real_value(const PlacedExpression& placed) const {
+    return std::bit_cast<double>(value(placed));
+  }
+
   /// Returns all launches, with their repetitions.
   std::vector<LaunchShape> launches() {
     std::vector<LaunchShape> shapes;
@@ -181,12 +186,17 @@ class KernelBinding::Evaluation {
       argument.symbol = source.name;
     }
     if (source.is_buffer()) {
+      add_init_numbers(compiled, argument);
       add_shape(compiled, argument);
       visit_tensor_map_keys(
           [&](const SpaceKey&, const auto& given, auto& result) { bind(given, result); }, compiled,
           argument);
+    } else if (!source.members.empty()) {
+      add_members(source, argument);
     } else if (source.raw_bytes > 0) {
       argument.raw_bytes = source.raw_bytes;
+    } else if (compiled.value && compiled.value->is_real) {
+      set_number(argument, compiled.value->where, real_value(*compiled.value));
     } else if (compiled.value) {
       set_integer(argument, compiled.value->where, value(*compiled.value));
     } else {
@@ -197,17 +207,19 @@ class KernelBinding::Evaluation {
 
  private:
   static constexpr std::int64_t kMostTurns = 65536;
+  static constexpr std::int64_t kAddressBytes = 8;
 
   LaunchShape launch(std::size_t number) const {
-    const LaunchTemplate& source = compiled_.kernel->launches[number];
     const CompiledLaunch& launch = compiled_.launches[number];
     LaunchShape shape;
-    shape.name_expression = name_expression(source, launch);
+    shape.name_expression = name_expression(launch);
     visit_launch_keys(
         [&](const SpaceKey&, const auto& given, auto& result) { bind(given, result); }, launch,
         shape);
     check_bytes(launch.static_shared_bytes, shape.static_shared_bytes.value_or(0));
     check_bytes(launch.dynamic_shared_bytes, shape.dynamic_shared_bytes);
+    check_range(launch.shared_carveout, -1, 100);
+    check_range(launch.programmatic, 0, 1);
     return shape;
   }
 
@@ -225,8 +237,7 @@ class KernelBinding::Evaluation {
       one.arguments.push_back(renamed == renamed_.end() ? name : renamed->second);
     }
     for (const CompiledArgument& compiled : compiled_.arguments) {
-      const bool is_taken =
-          std::ranges::find(launch.arguments, compiled.source->name) != launch.arguments.end();
+      const bool is_taken = takes(launch, compiled.source->name);
       const bool changes =
           compiled.value &&
           std::ranges::any_of(compiled.value->expression.variables(), [&](std::size_t slot) {
@@ -235,6 +246,16 @@ class KernelBinding::Evaluation {
       if (is_taken && changes) one.scalars.push_back(argument(compiled));
     }
     return one;
+  }
+
+  /// Returns whether a launch takes an argument, itself or in a struct.
+  // NOLINTNEXTLINE(misc-no-recursion): a struct stands behind its members.
+  bool takes(const CompiledLaunch& launch, const std::string& name) const {
+    if (std::ranges::find(launch.arguments, name) != launch.arguments.end()) return true;
+    return std::ranges::any_of(compiled_.arguments, [&](const CompiledArgument& one) {
+      const std::vector<std::string>& members = one.source->members;
+      return std::ranges::find(members, name) != members.end() && takes(launch, one.source->name);
+    });
   }
 
   void add_repetitions(const CompiledRepeat& repeat, std::vector<LaunchShape>& shapes,
@@ -304,14 +325,32 @@ class KernelBinding::Evaluation {
     result = given;
   }
 
+  void check_range(const std::optional<PlacedExpression>& placed, std::int64_t low,
+                   std::int64_t high) const {
+    const std::int64_t number = placed ? value(*placed) : low;
+    if (number >= low && number <= high) return;
+    fail(placed->where, in_quotes(placed->expression.text()) + " is " + std::to_string(number) +
+                            ", " + std::to_string(low) + " to " + std::to_string(high) +
+                            " are possible");
+  }
+
   void check_bytes(const std::optional<PlacedExpression>& placed, std::int64_t bytes) const {
     if (bytes >= 0) return;
     fail(placed->where, in_quotes(placed->expression.text()) + " is " + std::to_string(bytes) +
                             " bytes, a size cannot be negative");
   }
 
-  std::string name_expression(const LaunchTemplate& source, const CompiledLaunch& launch) const {
-    if (launch.template_arguments.empty()) return trimmed(source.entry);
+  std::string cpp(const CppText& pieces) const {
+    std::string text;
+    for (const auto& piece : pieces) {
+      const auto* parameter = std::get_if<std::size_t>(&piece);
+      text += parameter != nullptr ? word(*parameter) : std::get<std::string>(piece);
+    }
+    return text;
+  }
+
+  std::string name_expression(const CompiledLaunch& launch) const {
+    if (launch.template_arguments.empty()) return cpp(launch.entry);
     std::string text;
     for (const TemplateArgument& argument : launch.template_arguments) {
       text += text.empty() ? "" : ", ";
@@ -319,17 +358,63 @@ class KernelBinding::Evaluation {
         text += std::to_string(value(*placed));
       } else if (const auto* parameter = std::get_if<std::size_t>(&argument)) {
         text += word(*parameter);
+      } else if (const auto* pieces = std::get_if<CppText>(&argument)) {
+        text += cpp(*pieces);
       } else {
         text += std::get<std::string>(argument);
       }
     }
-    return source.entry_name + "<" + text + ">";
+    return cpp(launch.entry) + "<" + text + ">";
   }
 
   ScalarType parameter_type(const CompiledArgument& compiled) const {
     return compiled_.require_type(compiled.source->where + "/type",
                                   compiled_.kernel->parameters[compiled.type_parameter].name,
                                   word(compiled.type_parameter));
+  }
+
+  /// Lays a struct out as compilers do: each member at a multiple of its alignment, which is its
+  /// size or, of a struct, that of its largest member.
+  void add_members(const ArgumentTemplate& source, Argument& argument) const {
+    std::int64_t largest = 1;
+    for (const std::string& name : source.members) {
+      const Argument member = argument_named(name);
+      const std::int64_t alignment = alignment_of(member);
+      largest = std::max(largest, alignment);
+      const std::int64_t offset = round_up(argument.raw_bytes, alignment);
+      argument.members.push_back({.name = name, .offset = offset});
+      argument.raw_bytes = offset + (member.is_buffer() ? kAddressBytes : member.bytes());
+    }
+    argument.raw_bytes = round_up(argument.raw_bytes, largest);
+  }
+
+  static std::int64_t round_up(std::int64_t bytes, std::int64_t alignment) {
+    return (bytes + alignment - 1) / alignment * alignment;
+  }
+
+  std::int64_t alignment_of(const Argument& argument) const {
+    if (argument.is_buffer()) return kAddressBytes;
+    std::int64_t alignment = argument.raw_bytes > 0 ? 1 : argument.bytes();
+    for (const StructMember& member : argument.members) {
+      alignment = std::max(alignment, alignment_of(argument_named(member.name)));
+    }
+    return alignment;
+  }
+
+  Argument argument_named(const std::string& name) const {
+    return argument(*std::ranges::find_if(compiled_.arguments, [&](const CompiledArgument& one) {
+      return one.source->name == name;
+    }));
+  }
+
+  void add_init_numbers(const CompiledArgument& compiled, Argument& argument) const {
+    if (compiled.init_numbers.empty()) return;
+    Init& init = argument.init;
+    init.a = real_value(compiled.init_numbers.front());
+    if (compiled.init_numbers.size() > 1) init.b = real_value(compiled.init_numbers.back());
+    if (const std::string fault = init_fault(init); !fault.empty()) {
+      compiled_.fail(compiled.init_numbers.front().where, fault);
+    }
   }
 
   void add_shape(const CompiledArgument& compiled, Argument& argument) const {
@@ -347,9 +432,10 @@ class KernelBinding::Evaluation {
     }
     const std::int64_t texel = argument.is_texture() ? argument.texel_elements() : 1;
     if (texel != 1 && texel != 2 && texel != 4) {
-      fail(compiled.shape.back().where, in_quotes(argument.name) + " would have " +
-                                            std::to_string(texel) +
-                                            " elements in a texel, 1, 2 or 4 are possible");
+      fail(compiled.shape.back().where,
+           in_quotes(argument.name) + " would have " + std::to_string(texel) +
+               " elements in a texel, 1, 2 or 4 are possible" +
+               (argument.is_texture_2d() ? "" : "; \"memory\": \"texture_2d\" has rows of texels"));
     }
   }
 
@@ -397,6 +483,10 @@ KernelBinding::KernelBinding(const Space& space, const KernelTemplate& kernel,
 
 const SearchSpace& KernelBinding::search_space(const std::function<bool()>& must_end) const {
   if (search_space_) return *search_space_;
+  if (!kernel_->configurations.empty()) {
+    search_space_ = std::make_shared<SearchSpace>(listed_configurations());
+    return *search_space_;
+  }
   try {
     search_space_ =
         std::make_shared<SearchSpace>(kernel_->parameters, compiled_->constraints, must_end);
@@ -404,6 +494,21 @@ const SearchSpace& KernelBinding::search_space(const std::function<bool()>& must
     compiled_->fail(kernel_->where + "/constraints", error.what());
   }
   return *search_space_;
+}
+
+SearchSpace KernelBinding::listed_configurations() const {
+  std::vector<Configuration> listed = kernel_->configurations;
+  listed.push_back(kernel_->default_configuration);
+  std::vector<std::vector<std::uint16_t>> points;
+  for (const Configuration& one : listed) {
+    if (!satisfies_constraints(one)) continue;
+    std::vector<std::uint16_t>& point = points.emplace_back();
+    for (const Parameter& parameter : kernel_->parameters) {
+      const auto value = std::ranges::find(parameter.values, one.find(parameter.name)->second);
+      point.push_back(static_cast<std::uint16_t>(value - parameter.values.begin()));
+    }
+  }
+  return SearchSpace::of_points(kernel_->parameters, std::move(points));
 }
 
 bool KernelBinding::satisfies_constraints(const Configuration& configuration) const {
@@ -445,7 +550,10 @@ KernelInstance KernelBinding::instantiate(const Configuration& configuration) co
     Bindings macros = problem_;
     macros.insert(configuration.begin(), configuration.end());
     for (const auto& [name, value] : macros) {
-      const bool is_unused = kernel_->unused_names.contains(name);
+      const bool is_argument =
+          std::ranges::find(kernel_->arguments, name, &ArgumentTemplate::name) !=
+          kernel_->arguments.end();
+      const bool is_unused = is_argument || kernel_->unused_names.contains(name);
       if (is_unused || kernel_->names_template_argument(name)) continue;
       instance.options.push_back("-D" + name + "=" + to_text(value));
     }

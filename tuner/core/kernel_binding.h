@@ -14,6 +14,14 @@
 
 namespace smemtune {
 
+/// Another argument within a struct: a buffer's address or a scalar.
+struct StructMember {
+  std::string name;
+  std::int64_t offset = 0;  ///< In bytes.
+
+  bool operator==(const StructMember&) const = default;
+};
+
 /// A buffer or scalar of a problem, with its size.
 struct Argument {
   std::string name;
@@ -22,14 +30,22 @@ struct Argument {
   std::vector<std::int64_t> shape;  ///< Extents; empty for a scalar.
   Init init;
   MemorySpace memory = MemorySpace::global;
-  std::string symbol;  ///< Name expression of the __constant__ symbol.
+  TextureReading reading = {};  ///< Of a texture of two dimensions.
+  std::string symbol;           ///< Name expression of the __constant__ symbol.
   /// For a result: true if the sum of its elements is compared and not each of them, as for partial
   /// sums, of which a configuration may write any number.
   bool compares_sum = false;
+  /// For a result: true if its elements are compared in ascending order, as of kernels that write
+  /// them in any order.
+  bool compares_sorted = false;
+  /// For a result: true if NaN agrees with NaN.
+  bool nan_agrees = false;
   std::int64_t integer = 0;  ///< Value of an integer scalar.
   double number = 0;         ///< Value of a floating scalar.
-  /// Size of a scalar that is a struct, whose bytes are those of `init`; 0 for any other argument.
+  /// Size of a scalar that is a struct, whose bytes are those of `init` or of `members`; 0 for any
+  /// other argument.
   std::int64_t raw_bytes = 0;
+  std::vector<StructMember> members = {};
   /// For a tensor map: the box that is copied at a time, and the stride of its elements in the
   /// tensor, both in elements of each dimension, outermost first; and the width in bytes to which
   /// its rows are swizzled in shared memory, 0 if they are not.
@@ -45,11 +61,20 @@ struct Argument {
   bool is_buffer() const { return !shape.empty(); }
   /// Returns whether a kernel computes the buffer, so that it is compared with the reference's.
   bool is_result() const { return is_buffer() && (role == Role::output || role == Role::inout); }
+  /// Returns whether it is scratch without contents; with them, it is an input that kernels may
+  /// spoil.
+  bool is_scratch() const { return role == Role::scratch && init.kind == Init::Kind::none; }
+  /// Returns whether each element of a result is compared with that of the same index.
+  bool compares_each() const { return !compares_sum && !compares_sorted; }
   bool in_constant_memory() const { return memory == MemorySpace::constant; }
-  bool is_texture() const { return memory == MemorySpace::texture; }
+  bool is_texture() const { return memory == MemorySpace::texture || is_texture_2d(); }
+  bool is_texture_2d() const { return memory == MemorySpace::texture_2d; }
   bool is_tensor_map() const { return memory == MemorySpace::tensor_map; }
-  /// Returns how many elements of a texture are fetched at once: the last of two dimensions, or 1.
-  std::int64_t texel_elements() const { return shape.size() > 1 ? shape.back() : 1; }
+  /// Returns how many elements of a texture are fetched at once: its last dimension beyond the one
+  /// or two of its texels, or 1.
+  std::int64_t texel_elements() const {
+    return shape.size() > (is_texture_2d() ? 2 : 1) ? shape.back() : 1;
+  }
   /// Returns whether its contents depend on the seed.
   bool is_random() const;
   std::int64_t elements() const;  ///< Returns the product of the shape.
@@ -89,7 +114,9 @@ struct LaunchShape {
   std::vector<std::string> arguments;  ///< Names, in the entry's order.
   /// True if its blocks wait for each other, so that all must be resident at once.
   bool cooperative = false;
-  std::int64_t times = 1;  ///< Number of launches.
+  std::optional<std::int64_t> shared_carveout = std::nullopt;  ///< See LaunchKeys.
+  std::optional<std::int64_t> programmatic = std::nullopt;     ///< See LaunchKeys.
+  std::int64_t times = 1;                                      ///< Number of launches.
   /// All repetitions, in a kernel of which any launch is repeated; otherwise empty.
   std::vector<Repetition> repetitions = {};
 
@@ -172,6 +199,7 @@ class KernelBinding {
   std::optional<std::int64_t> expected_time(const Configuration& configuration) const;
 
  private:
+  SearchSpace listed_configurations() const;
   struct Compiled;
   class Evaluation;
   const KernelTemplate* kernel_;

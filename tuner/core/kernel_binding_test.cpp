@@ -230,6 +230,20 @@ TEST(KernelBinding, PrintsAPlainEntryAsItStands) {
   EXPECT_EQ("stencil1d_plain", instance.launches[0].name_expression);
 }
 
+TEST(KernelBinding, BindsCarveOutAndProgrammaticLaunch) {
+  KernelTemplate kernel = shared_kernel();
+  kernel.launches[0].shared_carveout = text("ITEMS * 10", "/carveout");
+  kernel.launches[0].programmatic = text("ITEMS > 1", "/programmatic");
+  const Space space = stencil(kernel);
+  const LaunchShape shape = bind(space).instantiate(configuration(256, 4)).launches[0];
+  EXPECT_EQ(40, shape.shared_carveout);
+  EXPECT_EQ(1, shape.programmatic);
+  EXPECT_THAT(message_of([](KernelTemplate& k) {
+                k.launches[0].shared_carveout = text("101", "/carveout");
+              }),
+              HasSubstr("/carveout: '101' is 101, -1 to 100 are possible"));
+}
+
 TEST(KernelBinding, PutsValuesIntoOptions) {
   KernelTemplate kernel = shared_kernel();
   kernel.options = {"--maxrregcount=${THREADS}", "-DWIDTH=${N}", "--use_fast_math"};
@@ -304,6 +318,25 @@ TEST(KernelBinding, ConvertsScalarsToTheirTypes) {
   EXPECT_EQ(4294967295, instance.arguments[5].integer);
   EXPECT_EQ(0.25, instance.arguments[6].number);
   EXPECT_EQ(3, instance.arguments[7].integer);
+}
+
+TEST(KernelBinding, ComputesFloatingScalarsAndContentsInDoublePrecision) {
+  KernelTemplate kernel = shared_kernel();
+  kernel.arguments.push_back(scalar("dx", "float", "1.0 / N"));
+  kernel.arguments.push_back(scalar("half", "double", "1 / 2"));
+  kernel.arguments.push_back(scalar("scale", "double", "1 / sqrt(THREADS)"));
+  kernel.arguments.push_back(scalar("down", "int", "N / 3"));
+  kernel.arguments[0].init.kind = Init::Kind::uniform;
+  kernel.arguments[0].init_numbers = {text("-0.5", "/init"), text("N - 1", "/init")};
+  const Space space = stencil(kernel);
+  const KernelInstance instance = bind(space).instantiate(configuration(256, 4));
+  const auto n = static_cast<double>(std::get<std::int64_t>(space.problems.front().at("N")));
+  EXPECT_EQ(1.0 / n, instance.arguments[3].number);
+  EXPECT_EQ(0.5, instance.arguments[4].number);
+  EXPECT_EQ(0.0625, instance.arguments[5].number);
+  EXPECT_EQ(std::floor(n / 3), static_cast<double>(instance.arguments[6].integer));
+  EXPECT_EQ(-0.5, instance.arguments[0].init.a);
+  EXPECT_EQ(n - 1, instance.arguments[0].init.b);
 }
 
 TEST(KernelBinding, RefusesScalarsThatDoNotFit) {

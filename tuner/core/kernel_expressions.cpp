@@ -28,6 +28,12 @@ KernelBinding::Compiled::Compiled(const Space& space, const KernelTemplate& boun
   for (const Repeat& repeat : kernel->repeats) {
     for (const auto& pair : repeat.swaps) named.insert(pair.begin(), pair.end());
   }
+  for (std::size_t i = kernel->arguments.size(); i-- > 0;) {  // Members stand before their struct.
+    const ArgumentTemplate& argument = kernel->arguments[i];
+    if (named.contains(argument.name)) {
+      named.insert(argument.members.begin(), argument.members.end());
+    }
+  }
   for (const ArgumentTemplate& argument : kernel->arguments) {
     CompiledArgument compiled = compile_argument(argument);
     if (argument.is_passed() && !named.contains(argument.name)) continue;
@@ -106,6 +112,15 @@ PlacedExpression KernelBinding::Compiled::compile(const ExpressionText& text,
   }
 }
 
+PlacedExpression KernelBinding::Compiled::compile_real(const ExpressionText& text,
+                                                       const Scope& names) const {
+  try {
+    return {Expression::compile_real(text.text, names), text.where, true};
+  } catch (const ExpressionError& error) {
+    fail(text.where, error.what());
+  }
+}
+
 std::vector<PlacedExpression> KernelBinding::Compiled::compile(
     const std::vector<ExpressionText>& texts, const Scope& names) const {
   std::vector<PlacedExpression> compiled;
@@ -130,6 +145,12 @@ CompiledRepeat KernelBinding::Compiled::compile_repeat(const Repeat& repeat) con
 }
 
 void KernelBinding::Compiled::check_swapped(const Repeat& repeat, const std::string& name) const {
+  for (const ArgumentTemplate& argument : kernel->arguments) {
+    if (std::ranges::find(argument.members, name) != argument.members.end()) {
+      fail(repeat.times.where, in_quotes(name) + " cannot be swapped, because its address is in " +
+                                   in_quotes(argument.name));
+    }
+  }
   for (const ArgumentTemplate& argument : kernel->arguments) {
     if (argument.name == name && argument.is_buffer() && argument.is_passed()) return;
   }
@@ -175,12 +196,39 @@ TemplateArgument KernelBinding::Compiled::compile_template_argument(
       (!is_bound && is_qualified_name(word) && nearest_name(word, bound_names).empty())) {
     return word;
   }
+  if (is_cpp(word)) return compile_cpp(word);
   return compile(text);
+}
+
+CppText KernelBinding::Compiled::compile_cpp(const std::string& text) const {
+  CppText pieces;
+  std::string literal;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && (is_letter(text[end]) || is_digit(text[end]))) ++end;
+    const std::string name = text.substr(at, end - at);
+    const bool is_member = literal.ends_with("::") || literal.ends_with(".");
+    const auto parameter = std::ranges::find(kernel->parameters, name, &Parameter::name);
+    const auto bound = problem.find(name);
+    if (name.empty()) {
+      literal += text[end++];
+    } else if (!is_member && parameter != kernel->parameters.end()) {
+      pieces.emplace_back(std::exchange(literal, {}));
+      pieces.emplace_back(static_cast<std::size_t>(parameter - kernel->parameters.begin()));
+    } else {
+      literal += !is_member && bound != problem.end() ? to_text(bound->second) : name;
+    }
+    at = end;
+  }
+  pieces.emplace_back(literal);
+  return pieces;
 }
 
 CompiledLaunch KernelBinding::Compiled::compile_launch(std::size_t number) const {
   const LaunchTemplate& launch = kernel->launches[number];
   CompiledLaunch compiled;
+  compiled.entry =
+      compile_cpp(launch.template_arguments.empty() ? trimmed(launch.entry) : launch.entry_name);
   for (const ExpressionText& text : launch.template_arguments) {
     compiled.template_arguments.push_back(compile_template_argument(text));
   }
@@ -206,11 +254,16 @@ CompiledLaunch KernelBinding::Compiled::compile_launch(std::size_t number) const
 
 std::vector<std::string> KernelBinding::Compiled::launch_arguments(std::size_t number) const {
   std::vector<std::string> passed;
+  std::set<std::string> in_structs;
   for (const ArgumentTemplate& argument : kernel->arguments) {
     if (argument.is_passed()) passed.push_back(argument.name);
+    in_structs.insert(argument.members.begin(), argument.members.end());
   }
   const LaunchTemplate& launch = kernel->launches[number];
-  if (launch.arguments.empty()) return passed;
+  if (launch.arguments.empty()) {
+    std::erase_if(passed, [&](const std::string& name) { return in_structs.contains(name); });
+    return passed;
+  }
   for (const std::string& name : launch.arguments) {
     if (std::find(passed.begin(), passed.end(), name) != passed.end()) continue;
     const std::string begin = "launch " + std::to_string(number) + " names '" + name + "', ";
@@ -226,14 +279,38 @@ std::vector<std::string> KernelBinding::Compiled::launch_arguments(std::size_t n
 CompiledArgument KernelBinding::Compiled::compile_argument(const ArgumentTemplate& argument) const {
   CompiledArgument compiled;
   compiled.source = &argument;
+  find_type(argument, compiled);
   visit_argument_keys(
       [&](const SpaceKey& key, const auto& given, auto& result) {
+        if (key.name == "value" && may_be_floating(compiled)) return;
         result = compile(given, key.may_count ? launch_scope : scope);
       },
       argument, compiled);
+  if (argument.value && may_be_floating(compiled)) {
+    compiled.value = compile_real(*argument.value, launch_scope);
+  }
+  for (const ExpressionText& number : argument.init_numbers) {
+    compiled.init_numbers.push_back(compile_real(number, scope));
+  }
   for (const ArgumentTemplate& other : argument.reads) {
     compiled.reads.push_back(compile_argument(other));
   }
+  if (!argument.is_buffer() && !argument.value && !argument.number && argument.raw_bytes == 0 &&
+      argument.members.empty()) {
+    fail(argument.where, in_quotes(argument.name) + " has neither a shape nor a value");
+  }
+  return compiled;
+}
+
+bool KernelBinding::Compiled::may_be_floating(const CompiledArgument& compiled) const {
+  if (compiled.type) return is_floating(*compiled.type);
+  const std::vector<Value>& types = kernel->parameters[compiled.type_parameter].values;
+  return std::ranges::any_of(
+      types, [](const Value& type) { return is_floating(*scalar_type(to_text(type))); });
+}
+
+void KernelBinding::Compiled::find_type(const ArgumentTemplate& argument,
+                                        CompiledArgument& compiled) const {
   const std::string name = trimmed(argument.type);
   const std::string where = argument.where + "/type";
   if (const auto parameter = word_parameter(name)) {
@@ -247,10 +324,6 @@ CompiledArgument KernelBinding::Compiled::compile_argument(const ArgumentTemplat
     compiled.type = scalar_type(name);
     if (!compiled.type) fail_unknown_type(where, name);
   }
-  if (!argument.is_buffer() && !argument.value && !argument.number && argument.raw_bytes == 0) {
-    fail(argument.where, in_quotes(argument.name) + " has neither a shape nor a value");
-  }
-  return compiled;
 }
 
 ScalarType KernelBinding::Compiled::require_type(const std::string& where, const std::string& name,

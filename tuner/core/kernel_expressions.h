@@ -17,14 +17,20 @@ namespace smemtune {
 struct PlacedExpression {
   Expression expression;
   std::string where;
+  bool is_real = false;  ///< True if the value is a double: Expression::evaluate_real().
 };
 
+/// CUDA C++ text in which values take the place of names: pieces of text and numbers of parameters
+/// whose values are printed.
+using CppText = std::vector<std::variant<std::string, std::size_t>>;
+
 /// A template argument of an entry, which is printed between < and >: an integer expression, the
-/// number of a parameter whose word is printed, or a word that is known.
-using TemplateArgument = std::variant<PlacedExpression, std::size_t, std::string>;
+/// number of a parameter whose word is printed, a word that is known, or C++: `Tile<M, N>`.
+using TemplateArgument = std::variant<PlacedExpression, std::size_t, std::string, CppText>;
 
 /// The compiled form of a LaunchTemplate.
 struct CompiledLaunch : LaunchKeys<PlacedExpression> {
+  CppText entry;  ///< The entry without the template arguments below.
   std::vector<TemplateArgument> template_arguments;
 };
 
@@ -39,6 +45,7 @@ struct CompiledArgument : ArgumentKeys<PlacedExpression> {
   std::optional<ScalarType> type;
   /// Number of the parameter that names the type, if `type` is not set.
   std::size_t type_parameter = 0;
+  std::vector<PlacedExpression> init_numbers;
   std::vector<CompiledArgument> reads;
 };
 
@@ -77,6 +84,7 @@ struct KernelBinding::Compiled {
   void add_words(const Space& space);
   PlacedExpression compile(const ExpressionText& text, const Scope& names) const;
   PlacedExpression compile(const ExpressionText& text) const { return compile(text, scope); }
+  PlacedExpression compile_real(const ExpressionText& text, const Scope& names) const;
   std::vector<PlacedExpression> compile(const std::vector<ExpressionText>& texts,
                                         const Scope& names) const;
   std::optional<PlacedExpression> compile(const std::optional<ExpressionText>& text,
@@ -87,9 +95,12 @@ struct KernelBinding::Compiled {
   std::optional<std::size_t> word_parameter(std::string_view name) const;
   const std::string* problem_word(std::string_view name) const;
   TemplateArgument compile_template_argument(const ExpressionText& text) const;
+  CppText compile_cpp(const std::string& text) const;
   CompiledLaunch compile_launch(std::size_t number) const;
   std::vector<std::string> launch_arguments(std::size_t number) const;
   CompiledArgument compile_argument(const ArgumentTemplate& argument) const;
+  void find_type(const ArgumentTemplate& argument, CompiledArgument& compiled) const;
+  bool may_be_floating(const CompiledArgument& compiled) const;
   [[noreturn]] void fail_unknown_type(const std::string& where, const std::string& name) const;
 };
 

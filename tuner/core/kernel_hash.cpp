@@ -107,6 +107,7 @@ void add_argument(CanonicalText& text, const ArgumentTemplate& argument) {
   text.add("init", code(argument.init.kind));
   text.add("init_a", std::optional(argument.init.a));
   text.add("init_b", std::optional(argument.init.b));
+  if (!argument.init_numbers.empty()) text.add("init_numbers", argument.init_numbers);
   text.add("init_file", argument.init.file.sha256);
   if (argument.init.kind == Init::Kind::definition) {
     text.add("init_definition", argument.init.definition);
@@ -115,6 +116,11 @@ void add_argument(CanonicalText& text, const ArgumentTemplate& argument) {
   }
   text.add("in_constant_memory", std::int64_t{argument.memory == MemorySpace::constant});
   if (argument.memory == MemorySpace::texture) text.add("texture", std::int64_t{1});
+  if (argument.memory == MemorySpace::texture_2d) {
+    text.add("texture_2d", static_cast<std::int64_t>(argument.reading.address));
+    text.add("linear", argument.reading.is_linear);
+    text.add("normalized", argument.reading.is_normalized);
+  }
   if (argument.memory == MemorySpace::tensor_map) {
     visit_tensor_map_keys(
         [&](const SpaceKey& key, const auto& given) { text.add(key.hashed_as, given); }, argument);
@@ -123,6 +129,9 @@ void add_argument(CanonicalText& text, const ArgumentTemplate& argument) {
   text.add("value", argument.value);
   text.add("number", argument.number);
   if (argument.compares_sum) text.add("compares_sum", std::int64_t{1});
+  if (argument.compares_sorted) text.add("compares_sorted", std::int64_t{1});
+  if (argument.nan_agrees) text.add("nan_agrees", std::int64_t{1});
+  if (!argument.members.empty()) text.add("members", argument.members);
   if (argument.raw_bytes > 0 && !argument.is_buffer()) text.add("raw_bytes", argument.raw_bytes);
 }
 

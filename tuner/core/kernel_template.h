@@ -32,8 +32,8 @@ struct Parameter {
 };
 
 /// How an argument is used: `input` must remain unchanged; `output` is poisoned before every
-/// checked run; `inout` is restored before every launch; `scratch` is neither initialized nor
-/// checked.
+/// checked run; `inout` is restored before every launch; `scratch` is not checked, and restored
+/// before every launch if it has an init.
 enum class Role { input, output, inout, scratch };
 
 /// A .npy file, and the checksum of its contents when the space was read.
@@ -72,10 +72,26 @@ struct Init {
   bool operator==(const Init&) const = default;
 };
 
+/// Returns why the numbers of uniform(LOW, HIGH) or normal(MEAN, DEVIATION) make no sense; empty if
+/// they do.
+std::string init_fault(const Init& init);
+
 /// The memory that a buffer lies in, and what a kernel is passed. `constant`: a __constant__ symbol
 /// of the kernel, which is not passed. `texture`: global memory; a cudaTextureObject_t over it is
 /// passed, for tex1Dfetch. `tensor_map`: global memory; a CUtensorMap of it is passed by value.
-enum class MemorySpace { global, constant, texture, tensor_map };
+/// `texture_2d`: like a texture, but of rows, for tex2D.
+enum class MemorySpace { global, constant, texture, tensor_map, texture_2d };
+
+/// How tex2D reads a texture.
+struct TextureReading {
+  /// What lies beyond the ends: the nearest texel, zeros, the texture again, or its mirror image.
+  enum class Address { clamp, border, wrap, mirror };
+  Address address = Address::clamp;
+  bool is_linear = false;      ///< True if neighboring texels are interpolated.
+  bool is_normalized = false;  ///< True if coordinates run from 0 to 1.
+
+  bool operator==(const TextureReading&) const = default;
+};
 
 /// An argument of a problem's kernels: a scalar if `shape` is empty, otherwise a buffer.
 struct ArgumentTemplate : ArgumentKeys<ExpressionText> {
@@ -83,28 +99,46 @@ struct ArgumentTemplate : ArgumentKeys<ExpressionText> {
   std::string type;  ///< C++ type, or a name of the problem or of a parameter that stands for one.
   Role role = Role::input;
   Init init;
+  /// Numbers of `init` that are expressions: both of uniform() or normal(), or that of constant().
+  std::vector<ExpressionText> init_numbers = {};
   std::vector<ArgumentTemplate> reads;  ///< Arguments that the definition of `init` reads.
   MemorySpace memory = MemorySpace::global;
+  TextureReading reading = {};  ///< Of a texture of two dimensions.
   /// Name expression of an argument in constant memory. Default: the name.
   std::string symbol;
-  bool compares_sum = false;  ///< True for `"compare": "sum"`: see Argument.
+  bool compares_sum = false;     ///< True for `"compare": "sum"`: see Argument.
+  bool compares_sorted = false;  ///< True for `"compare": "sorted"`: see Argument.
+  bool nan_agrees = false;       ///< See Argument.
   /// Value of a scalar that is given as a JSON number.
   std::optional<double> number;
   /// Size of a struct, N of `bytes(N)`; otherwise 0. A scalar struct is passed by value and its
   /// bytes are those of `init`. A buffer of structs has one more dimension, of this many elements.
   std::int64_t raw_bytes = 0;
+  /// Names of the arguments that make up a struct which is passed by value, in the order of its
+  /// members.
+  std::vector<std::string> members = {};
   std::string where;
 
   bool is_buffer() const { return !shape.empty(); }
+  /// See Argument::is_scratch().
+  bool is_scratch() const { return role == Role::scratch && init.kind == Init::Kind::none; }
   bool is_passed() const { return memory != MemorySpace::constant; }
   bool operator==(const ArgumentTemplate&) const = default;
 };
 
+/// Returns whether a template argument is CUDA C++ rather than an expression: `Tile<M, N>`,
+/// `ns::Policy`, `float*`. A comparison has a space before its `<`.
+bool is_cpp(std::string_view text);
+
+/// Returns whether an entry is a cast, which chooses among overloads.
+bool is_cast(std::string_view entry);
+
 /// One launch of a kernel.
 struct LaunchTemplate : LaunchKeys<ExpressionText> {
-  /// Name with template arguments, `gemm_tiled<T, TILE>`, or a plain name.
+  /// Name with template arguments, `gemm_tiled<T, TILE>`, a plain name, or a cast of a name:
+  /// `(void (*)(float*, int))scale`.
   std::string entry;
-  /// Name without template arguments: `gemm_tiled`.
+  /// Name without template arguments and cast: `gemm_tiled`.
   std::string entry_name;
   /// Template arguments of the entry: expressions or type names.
   std::vector<ExpressionText> template_arguments;
@@ -166,6 +200,8 @@ struct KernelTemplate {
   bool architecture_specific = false;          ///< Compile for sm_90a instead of sm_90.
   std::vector<std::string> required_features;  ///< Words of core/limits.h, listed as `"requires"`.
   std::vector<Parameter> parameters;
+  /// The configurations that are searched, instead of all combinations of values; empty: all.
+  std::vector<Configuration> configurations = {};
   /// Value of every parameter: the first one of its list, where none is given.
   Configuration default_configuration;
   /// True if `smemtune init` guessed it and nobody has confirmed it.

@@ -122,6 +122,8 @@ std::optional<Failure> exceeds_shared(std::int64_t static_bytes, std::int64_t dy
   return std::nullopt;
 }
 
+constexpr int kProgrammaticMajor = 9;
+
 struct Feature {
   const char* word = nullptr;
   const char* name = nullptr;
@@ -364,6 +366,14 @@ std::optional<Failure> exceeds_limits(const KernelInstance& instance, const Devi
   }
   for (std::size_t i = 0; i < instance.launches.size(); ++i) {
     const LaunchShape& launch = instance.launches[i];
+    if (launch.programmatic.value_or(0) != 0 && device.kind != DeviceKind::cpu &&
+        device.compute_major < kProgrammaticMajor) {
+      return failure({Status::constraints, "requires"},
+                     "programmatic dependent launch needs compute capability " +
+                         std::to_string(kProgrammaticMajor) + ".0; the device has " +
+                         std::to_string(device.compute_major) + "." +
+                         std::to_string(device.compute_minor));
+    }
     auto failure = exceeds_dimensions(launch.grid, launch.block, device);
     if (!failure) failure = exceeds_cluster(launch.grid, launch.cluster);
     for (const Repetition& repetition : launch.repetitions) {

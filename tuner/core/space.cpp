@@ -1,16 +1,48 @@
 #include "tuner/core/space.h"
 
+#include "tuner/core/text.h"
+
 #include <algorithm>
 
 namespace smemtune {
 
-bool KernelTemplate::names_template_argument(std::string_view wanted) const {
-  for (const LaunchTemplate& launch : launches) {
-    for (const ExpressionText& argument : launch.template_arguments) {
-      if (argument.text == wanted) return true;
-    }
+std::string init_fault(const Init& init) {
+  if (init.kind == Init::Kind::uniform && init.a > init.b) return "LOW is above HIGH";
+  if (init.kind == Init::Kind::normal && init.b < 0) return "the deviation is negative";
+  return {};
+}
+
+bool is_cpp(std::string_view text) {
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    const bool is_behind_name = is_letter(text[i - 1]) || is_digit(text[i - 1]);
+    if (is_behind_name && text[i] == '<' && text.find('>', i) != text.npos) return true;
   }
-  return false;
+  return text.find("::") != text.npos || text.starts_with("decltype") || text.ends_with('*') ||
+         text.ends_with('&') || text.starts_with('\'');
+}
+
+bool is_cast(std::string_view entry) {
+  return entry.starts_with('(') || entry.starts_with("static_cast<");
+}
+
+bool KernelTemplate::names_template_argument(std::string_view wanted) const {
+  const auto names = [wanted](const std::string& text) {
+    if (text == wanted) return true;
+    if (!is_cpp(text)) return false;
+    const auto is_part = [&](std::size_t i) {
+      return i < text.size() && (is_letter(text[i]) || is_digit(text[i]));
+    };
+    for (std::size_t at = text.find(wanted); at != text.npos; at = text.find(wanted, at + 1)) {
+      if ((at == 0 || !is_part(at - 1)) && !is_part(at + wanted.size())) return true;
+    }
+    return false;
+  };
+  return std::ranges::any_of(launches, [&](const LaunchTemplate& launch) {
+    return names(launch.entry_name) ||
+           std::ranges::any_of(launch.template_arguments, [&](const ExpressionText& argument) {
+             return names(argument.text);
+           });
+  });
 }
 
 const KernelTemplate* Space::kernel(std::string_view kernel_name) const {

@@ -47,6 +47,12 @@ struct LaunchKeys {
   std::optional<E> dynamic_shared_bytes = std::nullopt;
   /// True if its blocks wait for each other, so that all must be resident at once.
   bool cooperative = false;
+  /// Percentage of the memory shared with the L1 cache that should be shared memory; -1: the
+  /// driver's choice.
+  std::optional<E> shared_carveout = std::nullopt;
+  /// 1 if the launch may begin before the one before it ends (programmatic dependent launch), else
+  /// 0.
+  std::optional<E> programmatic = std::nullopt;
 
   bool operator==(const LaunchKeys&) const = default;
 };
@@ -71,6 +77,9 @@ void visit_launch_keys(auto&& visit, auto&... v) {
   visit(SpaceKey{.name = "static_shared_bytes", .takes_effect = false}, v.static_shared_bytes...);
   visit(SpaceKey{.name = "dynamic_shared_bytes", .may_count = true}, v.dynamic_shared_bytes...);
   visit(SpaceKey{.name = "cooperative", .hashed = SpaceKey::Hashed::if_given}, v.cooperative...);
+  visit(SpaceKey{.name = "shared_carveout", .hashed = SpaceKey::Hashed::if_given},
+        v.shared_carveout...);
+  visit(SpaceKey{.name = "programmatic", .hashed = SpaceKey::Hashed::if_given}, v.programmatic...);
 }
 
 /// The expressions of an argument. E: ExpressionText, or PlacedExpression once compiled.
@@ -108,8 +117,11 @@ void visit_argument_traits(auto&& visit, auto&... v) {
   visit(v.role...);
   visit(v.init...);
   visit(v.memory...);
+  visit(v.reading...);
   visit(v.symbol...);
   visit(v.compares_sum...);
+  visit(v.compares_sorted...);
+  visit(v.nan_agrees...);
 }
 
 }  // namespace smemtune

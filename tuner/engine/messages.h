@@ -227,9 +227,9 @@ struct EvaluateReply {
   double max_absolute_error = 0;
   double max_relative_error = 0;
   double verify_ms = 0;
-  double first_launch_ms = 0;      ///< Of its first sample or, without rivals, checked launch.
-  double fastest_ms = 0;           ///< Time of the rival that it is compared with; 0: there is none.
-  bool lost = false;               ///< True if it cannot win; there are one or two samples.
+  double first_launch_ms = 0;  ///< Of its first sample or, without rivals, checked launch.
+  double fastest_ms = 0;       ///< Time of the rival that it is compared with; 0: there is none.
+  bool lost = false;           ///< True if it cannot win; there are one or two samples.
   std::int32_t output_class = -1;  ///< Result of OutputClasses::classify.
   TimeReport time;
   LookReport look;
@@ -293,10 +293,15 @@ void fields(auto& archive, Is<DataFile> auto& v) { archive(v.path, v.sha256); }
 void fields(auto& archive, Is<Init> auto& v) {
   archive(v.kind, v.a, v.b, v.file, v.definition, v.is_spread);
 }
+void fields(auto& archive, Is<TextureReading> auto& v) {
+  archive(v.address, v.is_linear, v.is_normalized);
+}
+void fields(auto& archive, Is<StructMember> auto& v) { archive(v.name, v.offset); }
 void fields(auto& archive, Is<Argument> auto& v) {
   visit_argument_traits(archive, v);
   visit_tensor_map_keys([&](const SpaceKey&, auto& field) { archive(field); }, v);
-  archive(v.type, v.shape, v.integer, v.number, v.raw_bytes, v.begins_as, v.reads, v.problem);
+  archive(v.type, v.shape, v.integer, v.number, v.raw_bytes, v.members, v.begins_as, v.reads,
+          v.problem);
 }
 template <typename T>
 requires(Is<T, Device> || Is<T, Resources>) void fields(auto& archive, T& v) {
@@ -394,12 +399,10 @@ void fields(auto& archive, Is<ReferenceOutput> auto& v) {
 void fields(auto& archive, Is<PrepareReply> auto& v) {
   archive(v.failure, v.notes, v.transfers, v.derived, v.compared, v.outputs);
 }
-void fields(auto& archive, Is<LossLimits> auto& v) {
-  archive(v.lost_above, v.doubtful_above);
-}
+void fields(auto& archive, Is<LossLimits> auto& v) { archive(v.lost_above, v.doubtful_above); }
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
-  archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.launch_samples, v.rivals,
-          v.loss, v.classify, v.look_s, v.keep_as);
+  archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.launch_samples,
+          v.rivals, v.loss, v.classify, v.look_s, v.keep_as);
 }
 void fields(auto& archive, Is<LookReport> auto& v) { archive(v.blocks, v.blocks_total); }
 void fields(auto& archive, Is<EvaluateReply> auto& v) {

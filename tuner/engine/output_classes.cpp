@@ -69,6 +69,10 @@ Outcome<OutputClasses::Sample> OutputClasses::sample(Launcher& launcher, const C
   Sample sample;
   for (const Argument& argument : results_) {
     std::vector<double>& elements = report->after[argument.name];
+    if (argument.compares_sorted) {
+      std::ranges::sort(
+          elements, [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); });
+    }
     sample[argument.name] = argument.compares_sum ? std::vector<double>{sum_of(elements)}
                                                   : thinned(std::move(elements));
   }
@@ -82,7 +86,7 @@ bool OutputClasses::agree(const Sample& a, const Sample& b, const Check& check) 
         tolerance_for(own == check.tolerances.end() ? check.tolerance : own->second, argument.type);
     // Written so that NaN agrees with nothing.
     return std::ranges::equal(a.at(argument.name), b.at(argument.name), [&](double x, double y) {
-      return std::abs(x - y) <= allowed_error(tolerance, argument.type, y);
+      return x == y || std::abs(x - y) <= allowed_error(tolerance, argument.type, y);
     });
   });
 }

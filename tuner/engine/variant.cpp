@@ -153,8 +153,7 @@ void merge(std::vector<Argument>& arguments, const Argument& argument) {
   const auto known = std::ranges::find(arguments, argument.name, &Argument::name);
   if (known == arguments.end()) {
     arguments.push_back(argument);
-  } else if (argument.role == Role::scratch && known->role == Role::scratch &&
-             argument.bytes() > known->bytes()) {
+  } else if (argument.is_scratch() && known->is_scratch() && argument.bytes() > known->bytes()) {
     *known = argument;
   }
 }

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 
 namespace smemtune {
 
@@ -109,11 +110,37 @@ Sum sum_of(const HostArray& array) {
       array.type);
 }
 
+/// Returns the elements in ascending order, NaN last.
+HostArray sorted(const HostArray& array) {
+  std::vector<std::size_t> order(array.elements.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&array](std::size_t i, std::size_t j) {
+    if (!is_floating(array.type)) {
+      return whole_of(bits_at(array, i), array.type) < whole_of(bits_at(array, j), array.type);
+    }
+    const double a = array.elements[i];
+    const double b = array.elements[j];
+    return a < b || (std::isnan(b) && !std::isnan(a));
+  });
+  HostArray result = {.shape = array.shape, .elements = {}, .type = array.type};
+  for (const std::size_t i : order) {
+    result.elements.push_back(array.elements[i]);
+    if (!array.bits.empty()) result.bits.push_back(array.bits[i]);
+  }
+  return result;
+}
+
 /// `numbers`: indices of the elements in the output; empty: 0, 1, 2, ...
 std::optional<Failure> compare(const Argument& argument, const HostArray& expected,
                                const HostArray& actual, const Check& reference,
                                const std::string& definition,
                                std::span<const std::int64_t> numbers = {}) {
+  if (argument.compares_sorted) {
+    Argument in_order = argument;
+    in_order.compares_sorted = false;
+    in_order.name += " in ascending order";
+    return compare(in_order, sorted(expected), sorted(actual), reference, definition);
+  }
   const auto own = reference.tolerances.find(argument.name);
   const Tolerance used = tolerance_for(
       own == reference.tolerances.end() ? reference.tolerance : own->second, argument.type);
@@ -129,6 +156,10 @@ std::optional<Failure> compare(const Argument& argument, const HostArray& expect
                        " on " + reference.label);
   }
   for (std::size_t i = 0; i < expected.elements.size(); ++i) {
+    const double value = actual.elements[i];
+    const bool both_nan = std::isnan(value) && std::isnan(expected.elements[i]);
+    const bool both_infinite = std::isinf(value) && value == expected.elements[i];
+    if (both_infinite || (argument.nan_agrees && both_nan)) continue;
     const double allowed = allowed_error(used, argument.type, expected.elements[i]);
     const bool rounded = is_rounded(expected, i, allowed);
     // Written so that NaN fails.
@@ -266,6 +297,7 @@ DefinitionRun compile_definitions(const NumberedWorkload& workload,
     if (argument.is_buffer()) {
       dimensions[argument.name] = argument.shape.size();
     } else if (is_floating(argument.type)) {
+      if (constants.contains(argument.name)) continue;  // The problem's value, under its name.
       scalar_names.push_back(argument.name);
       run.scalars[argument.name] = argument.number;
     } else {
@@ -288,7 +320,7 @@ struct NeededArguments {
 NeededArguments needed_arguments(const DefinitionRun& run, const NumberedWorkload& workload) {
   NeededArguments needed;
   for (const Argument& argument : workload.workload.arguments) {
-    if (argument.role == Role::scratch) continue;
+    if (argument.is_scratch()) continue;
     const auto reads = [&](const Definition& definition) {
       return std::ranges::find(definition.arrays(), argument.name) != definition.arrays().end();
     };
@@ -316,7 +348,9 @@ std::optional<Failure> run_for(DefinitionRun& run, Launcher& launcher, const Che
                                const NumberedWorkload& workload) {
   RunRequest request = reference_run(reference);
   const NeededArguments needed = needed_arguments(run, workload);
-  for (const Argument* one : needed.read) request.download_before.push_back(one->name);
+  for (const Argument* one : needed.read) {
+    if (begins_with_contents(*one)) request.download_before.push_back(one->name);
+  }
   for (const Argument* one : needed.defined) request.download.push_back(one->name);
   Outcome<RunReport> report = launcher.run(reference.handle, request);
   if (!report) return on(reference.label, report.failure());
@@ -326,7 +360,11 @@ std::optional<Failure> run_for(DefinitionRun& run, Launcher& launcher, const Che
     run.after[one->name] = take_array(*one, report->after, report->bits_after);
   }
   for (const Argument* one : needed.read) {
-    run.before[one->name] = take_array(*one, report->before, report->bits_before);
+    // What begins as poison has no contents that a definition could mean: it means what its own
+    // definition gives.
+    run.before[one->name] = begins_with_contents(*one)
+                                ? take_array(*one, report->before, report->bits_before)
+                                : run.after.at(one->name);
   }
   return std::nullopt;
 }
@@ -351,11 +389,12 @@ DefinedElements evaluate(const DefinitionRun& run, const Definition& definition,
   DefinitionEffort effort = {.threads = usable_cores()};
   effort.whole = std::max(budget.operations, effort.sample);
   effort.one_element = std::max(kDearElement * budget.operations, effort.whole);
-  if (output.compares_sum) effort.sample = effort.least_elements = 0;
+  if (!output.compares_each()) effort.sample = effort.least_elements = 0;
   DefinedElements some = definition.evaluate_some(run.before, run.scalars, effort, seed);
   budget.operations -= std::min(budget.operations, some.operations);
-  if (output.compares_sum && std::ssize(some.values) < output.elements()) {
-    throw TooManyOperations("its sum needs all elements, and they more than " +
+  if (!output.compares_each() && std::ssize(some.values) < output.elements()) {
+    throw TooManyOperations(std::string(output.compares_sum ? "its sum" : "its order") +
+                            " needs all elements, and they more than " +
                             std::to_string(effort.whole) + " operations");
   }
   return some;

@@ -72,7 +72,7 @@ struct Frame {
 constexpr std::size_t kFrameHeaderBytes = 32;
 
 /// Version of the header and of all messages: both ends of a link must have the same.
-constexpr std::uint16_t kWireVersion = 6;
+constexpr std::uint16_t kWireVersion = 7;
 
 /// Returns the largest payload of a message: 256 MB if it may carry modules, else 16 MB.
 std::size_t max_payload_bytes(MessageType type);
@@ -104,7 +104,10 @@ class FrameDecoder {
 // The last enumerator of each enumeration that is sent, so that a reader refuses larger values.
 constexpr ScalarType last_enumerator(ScalarType) { return ScalarType::float64; }
 constexpr Role last_enumerator(Role) { return Role::scratch; }
-constexpr MemorySpace last_enumerator(MemorySpace) { return MemorySpace::tensor_map; }
+constexpr MemorySpace last_enumerator(MemorySpace) { return MemorySpace::texture_2d; }
+constexpr TextureReading::Address last_enumerator(TextureReading::Address) {
+  return TextureReading::Address::mirror;
+}
 constexpr Init::Kind last_enumerator(Init::Kind) { return Init::Kind::definition; }
 constexpr DeviceKind last_enumerator(DeviceKind) { return DeviceKind::cpu; }
 constexpr Status last_enumerator(Status) { return Status::timeout; }

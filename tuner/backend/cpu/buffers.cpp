@@ -88,12 +88,12 @@ Buffers::Buffers(const Workload& workload) : arena_(arena_bytes(workload)) {
     Buffer buffer;
     buffer.argument = argument;
     buffer.can_redraw = smemtune::can_redraw(argument, workload.arguments);
+    if (!argument.members.empty()) continue;  // The launcher makes it of the others.
     if (!argument.is_buffer()) {
       buffer.scalar = scalar_bytes(argument);
     } else {
-      const bool is_poisoned =
-          argument.role == Role::scratch ||
-          (argument.role == Role::output && argument.init.kind == Init::Kind::none);
+      const bool is_poisoned = argument.is_scratch() || (argument.role == Role::output &&
+                                                         argument.init.kind == Init::Kind::none);
       if (!is_poisoned) buffer.initial = initial_contents(argument, workload.seed);
     }
     if (buffer.in_arena()) {
@@ -127,6 +127,14 @@ void* Buffers::kernel_argument(const std::string& name, bool as_texture) {
     buffer.texture = {.texels = buffer.data,
                       .count = buffer.bytes() / (texel * buffer.element_bytes()),
                       .bytes = texel * buffer.element_bytes()};
+    if (buffer.argument.is_texture_2d()) {
+      const TextureReading& reading = buffer.argument.reading;
+      buffer.texture.height = buffer.argument.shape[0];
+      buffer.texture.width = buffer.argument.shape[1];
+      buffer.texture.address = static_cast<int>(reading.address);
+      buffer.texture.is_linear = reading.is_linear;
+      buffer.texture.is_normalized = reading.is_normalized;
+    }
     buffer.texture_object = &buffer.texture;
     return static_cast<void*>(&buffer.texture_object);
   }
@@ -356,10 +364,11 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
     const bool is_unwritten = was_poisoned && is_poison(data + i * size, type) &&
                               (is_floating(type) || (compares && !agrees));
     if (is_unwritten) return note(unwritten, i, value, expected);
-    if (agrees) return;
+    const bool both_nan = std::isnan(value) && (!compares || std::isnan(expected));
+    if (agrees || (buffer.argument.nan_agrees && both_nan)) return;
+    if (!compares && std::isinf(value)) return;
     if (!std::isfinite(value)) return note(nan, i, value, expected);
-    if (!compares) return;
-    if (buffer.argument.compares_sum) return;
+    if (!compares || !buffer.argument.compares_each()) return;
     // The negation makes an expected NaN fail.
     if (!(error <= allowed_error(used, type, expected))) note(mismatch, i, value, expected);
     if (!std::isfinite(error)) return;
@@ -383,7 +392,11 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
   for (const Mismatch& found : {unwritten, nan, mismatch}) {
     if (found.count > 0) return found;
   }
-  if (!compares || !buffer.argument.compares_sum) return std::nullopt;
+  if (!compares || buffer.argument.compares_each()) return std::nullopt;
+  if (buffer.argument.compares_sorted) {
+    return wrong_sorted(buffer.argument, std::span(data, buffer.bytes()), buffer.reference,
+                        tolerance, report);
+  }
   const Sum sum = sum_of(std::span(data, buffer.bytes()), type);
   return wrong_sum(buffer.argument, sum, sum_of(buffer.reference, type), tolerance, report);
 }

@@ -122,7 +122,11 @@ Outcome<LoadedKernel> CpuLauncher::load(KernelHandle handle, const CompiledKerne
   kernel.checked = *checked;
   kernel.launches = launches;
   for (const Argument& argument : arguments) {
-    if (!argument.is_buffer()) kernel.scalars[argument.name] = scalar_bytes(argument);
+    if (!argument.members.empty()) {
+      kernel.structs[argument.name] = argument;
+    } else if (!argument.is_buffer()) {
+      kernel.scalars[argument.name] = scalar_bytes(argument);
+    }
     if (argument.is_texture()) kernel.textures.insert(argument.name);
     if (!argument.in_constant_memory()) continue;
     for (const CompiledSymbol& symbol : compiled.symbols) {
@@ -418,6 +422,40 @@ std::optional<Failure> CpuLauncher::fill_symbols(const Kernel& kernel, Module& m
   return std::nullopt;
 }
 
+/// Returns where an argument's bytes lie; nullptr if the workload has none of that name. Structs are
+/// made in `structs`.
+// NOLINTNEXTLINE(misc-no-recursion): a struct stands behind its members.
+void* CpuLauncher::kernel_argument(const Kernel& kernel, const Scalars& own,
+                                   const std::string& name, Buffers& buffers,
+                                   std::deque<std::vector<std::uint8_t>>& structs) {
+  if (const auto made = kernel.structs.find(name); made != kernel.structs.end()) {
+    bool is_whole = true;
+    auto bytes = struct_bytes(made->second, [&](const std::string& member) {
+      const void* const data = kernel_argument(kernel, own, member, buffers, structs);
+      is_whole = is_whole && data != nullptr;
+      const std::size_t size = data == nullptr ? 0 : bytes_of_argument(kernel, own, member);
+      return std::span(static_cast<const std::uint8_t*>(data), size);
+    });
+    return is_whole ? structs.emplace_back(std::move(bytes)).data() : nullptr;
+  }
+  const auto changed = own.find(name);
+  const auto scalar = changed != own.end() ? changed : kernel.scalars.find(name);
+  if (changed == own.end() && scalar == kernel.scalars.end()) {
+    return buffers.kernel_argument(name, kernel.textures.contains(name));
+  }
+  return const_cast<std::uint8_t*>(scalar->second.data());
+}
+
+std::size_t CpuLauncher::bytes_of_argument(const Kernel& kernel, const Scalars& own,
+                                           const std::string& name) {
+  if (const auto made = kernel.structs.find(name); made != kernel.structs.end()) {
+    return static_cast<std::size_t>(made->second.raw_bytes);
+  }
+  if (const auto changed = own.find(name); changed != own.end()) return changed->second.size();
+  const auto scalar = kernel.scalars.find(name);
+  return scalar == kernel.scalars.end() ? sizeof(void*) : scalar->second.size();
+}
+
 std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& module,
                                                Buffers& buffers,
                                                const std::function<void()>& before_turn,
@@ -429,13 +467,9 @@ std::optional<Failure> CpuLauncher::launch_all(const Kernel& kernel, Module& mod
     const Repetition& turn = kernel.turns[i].as;
     const auto& own_scalars = kernel.scalars_of_turns[i];
     std::vector<void*> arguments;
+    std::deque<std::vector<std::uint8_t>> structs;
     for (const std::string& name : turn.arguments) {
-      const auto own = own_scalars.find(name);
-      const auto scalar = own != own_scalars.end() ? own : kernel.scalars.find(name);
-      const bool is_scalar = own != own_scalars.end() || scalar != kernel.scalars.end();
-      arguments.push_back(is_scalar
-                              ? const_cast<std::uint8_t*>(scalar->second.data())
-                              : buffers.kernel_argument(name, kernel.textures.contains(name)));
+      arguments.push_back(kernel_argument(kernel, own_scalars, name, buffers, structs));
       if (arguments.back() == nullptr) {
         return failure({Status::runtime, "arguments"}, "the workload has no argument " + name);
       }

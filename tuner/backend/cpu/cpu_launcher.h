@@ -61,6 +61,7 @@ class CpuLauncher final : public Launcher {
   Outcome<LookReport> look(KernelHandle handle, WorkloadId workload, double seconds) override;
 
  private:
+  using Scalars = std::map<std::string, std::vector<std::uint8_t>>;
   struct Kernel {
     std::shared_ptr<Module> fast;
     std::shared_ptr<Module> checked;
@@ -69,9 +70,10 @@ class CpuLauncher final : public Launcher {
     std::vector<Turn> turns;
     /// Bytes of the arguments that are passed by value, which may differ from other
     /// configurations'.
-    std::map<std::string, std::vector<std::uint8_t>> scalars;
+    Scalars scalars;
     /// The same for each turn, for scalars that change from turn to turn.
-    std::vector<std::map<std::string, std::vector<std::uint8_t>>> scalars_of_turns;
+    std::vector<Scalars> scalars_of_turns;
+    std::map<std::string, Argument> structs;     ///< Structs that are made of other arguments.
     std::map<std::string, std::string> symbols;  ///< Lowered names of arguments in constant memory.
     std::set<std::string> textures;              ///< Arguments that are passed as textures.
     std::set<std::uint64_t> met = {};  ///< Keys of the data sets that its timed launches had.
@@ -108,6 +110,10 @@ class CpuLauncher final : public Launcher {
   std::optional<Failure> check_launch(const Kernel& kernel, const LaunchShape& launch,
                                       const std::string& lowered_name,
                                       const std::vector<Argument>& arguments) const;
+  static void* kernel_argument(const Kernel& kernel, const Scalars& own, const std::string& name,
+                               Buffers& buffers, std::deque<std::vector<std::uint8_t>>& structs);
+  static std::size_t bytes_of_argument(const Kernel& kernel, const Scalars& own,
+                                       const std::string& name);
   static void set_holders(const Kernel& kernel, Buffers& buffers);
   std::optional<Failure> fill_symbols(const Kernel& kernel, Module& module, const Buffers& buffers);
   std::optional<Failure> launch_all(const Kernel& kernel, Module& module, Buffers& buffers,

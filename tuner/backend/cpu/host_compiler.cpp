@@ -102,11 +102,11 @@ std::string main_file(const CompileRequest& request, const std::string& source_f
   text << builtins_for(request.source) << "#include \"" << source_file << "\"\n";
   for (std::size_t i = 0; i < request.name_expressions.size(); ++i) {
     text << "#line 1 \"entry " << i << "\"\n"
-         << "SMEMTUNE_EXPORT void smemtune_entry_" << i << "(void** arguments) { ::smemtune::call(&"
-         << request.name_expressions[i] << ", arguments); }\n"
+         << "SMEMTUNE_EXPORT void smemtune_entry_" << i << "(void** arguments) { ::smemtune::call("
+         << address_of_entry(request.name_expressions[i]) << ", arguments); }\n"
          << "SMEMTUNE_EXPORT long smemtune_parameter_bytes_" << i
-         << "(unsigned index) { return ::smemtune::parameter_bytes(&" << request.name_expressions[i]
-         << ", index); }\n";
+         << "(unsigned index) { return ::smemtune::parameter_bytes("
+         << address_of_entry(request.name_expressions[i]) << ", index); }\n";
   }
   for (std::size_t i = 0; i < request.symbol_expressions.size(); ++i) {
     text << "#line 1 \"symbol " << i << "\"\n"

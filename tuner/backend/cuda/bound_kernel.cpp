@@ -3,6 +3,8 @@
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/faults.h"
 #include "tuner/backend/cuda/launch.h"
+#include "tuner/backend/cuda/plain_kernel.h"
+#include "tuner/backend/cuda/texture.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>
@@ -20,15 +22,6 @@ std::optional<Failure> differs(const Argument& kernels, const Argument& problems
   if (problems.type == kernels.type && problems.bytes() == kernels.bytes()) return std::nullopt;
   return argument_failure("the kernel takes " + kernels.name + " as " + described(kernels) +
                           ", the problem's is " + described(problems));
-}
-
-std::optional<Failure> exceeds_texture(const Argument& argument) {
-  const std::int64_t texels = argument.elements() / argument.texel_elements();
-  const std::int64_t allowed = max_texels();
-  if (texels <= allowed) return std::nullopt;
-  return failure({Status::runtime, "texture_width"},
-                 "the texture " + argument.name + " has " + std::to_string(texels) +
-                     " texels, the device's linear textures at most " + std::to_string(allowed));
 }
 
 std::optional<Failure> copy_constants(CudaKernel& kernel, const PreparedWorkload& workload,
@@ -59,23 +52,69 @@ Outcome<BoundKernel> BoundKernel::bind(CudaKernel& kernel, PreparedWorkload& wor
   for (const Turn& turn : kernel.turns) {
     std::vector<Source>& sources = bound.sources_.emplace_back();
     for (const std::string& name : turn.as.arguments) {
-      if (const Argument* const own = find_argument(turn.as.scalars, name)) {
-        bound.scalars_.push_back(scalar_bytes(*own));
-        sources.push_back({Source::Kind::scalar, bound.scalars_.size() - 1});
-        continue;
-      }
-      auto found = known.find(name);
-      if (found == known.end()) {
-        const auto source = bound.add(*find_argument(kernel.arguments, name), workload);
-        if (!source) return source.failure();
-        found = known.emplace(name, *source).first;
-      }
-      sources.push_back(found->second);
+      const auto source = bound.source(name, turn, workload, known);
+      if (!source) return source.failure();
+      sources.push_back(*source);
     }
   }
   bound.take_scratch(pool);
   if (auto failed = copy_constants(kernel, workload, stream)) return *failed;
   return bound;
+}
+
+/// Returns where an argument of a turn comes from. `known`: those that are the same in all turns.
+// NOLINTNEXTLINE(misc-no-recursion): a struct stands behind its members.
+Outcome<BoundKernel::Source> BoundKernel::source(const std::string& name, const Turn& turn,
+                                                 PreparedWorkload& workload,
+                                                 std::map<std::string, Source>& known) {
+  if (const Argument* const own = find_argument(turn.as.scalars, name)) {
+    scalars_.push_back(scalar_bytes(*own));
+    return Source{Source::Kind::scalar, scalars_.size() - 1};
+  }
+  if (const auto found = known.find(name); found != known.end()) return found->second;
+  const Argument& argument = *find_argument(kernel_->arguments, name);
+  if (argument.members.empty()) {
+    auto added = add(argument, workload);
+    if (added) known.emplace(name, *added);
+    return added;
+  }
+  Structure structure = {.argument = argument, .members = {}};
+  for (const StructMember& member : argument.members) {
+    const auto of_member = source(member.name, turn, workload, known);
+    if (!of_member) return of_member.failure();
+    structure.members.emplace(member.name, *of_member);
+  }
+  structures_.push_back(std::move(structure));
+  return Source{Source::Kind::structure, structures_.size() - 1};
+}
+
+/// REQUIRES: the source is a buffer, a texture or scratch.
+CUdeviceptr BoundKernel::address_of(const Source& source, std::size_t copy) const {
+  switch (source.kind) {
+    case Source::Kind::buffer:
+      return buffers_[source.index]->data(copy);
+    case Source::Kind::texture:
+      return buffers_[source.index]->texture(copy);
+    default:
+      return (*scratch_[source.index].copies)[copy].data();
+  }
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): a struct stands behind its members.
+std::vector<std::uint8_t> BoundKernel::structure_bytes(const Structure& structure,
+                                                       std::size_t copy) const {
+  std::vector<std::uint8_t> last;
+  return struct_bytes(structure.argument, [&](const std::string& name) {
+    const Source& member = structure.members.at(name);
+    if (member.kind == Source::Kind::scalar) {
+      last = scalars_[member.index];
+    } else if (member.kind == Source::Kind::structure) {
+      last = structure_bytes(structures_[member.index], copy);
+    } else {
+      last = address_bytes(address_of(member, copy));
+    }
+    return std::span<const std::uint8_t>(last);
+  });
 }
 
 Outcome<BoundKernel::Source> BoundKernel::add(const Argument& argument,
@@ -84,7 +123,7 @@ Outcome<BoundKernel::Source> BoundKernel::add(const Argument& argument,
     scalars_.push_back(scalar_bytes(argument));
     return Source{Source::Kind::scalar, scalars_.size() - 1};
   }
-  if (argument.role == Role::scratch) {
+  if (argument.is_scratch()) {
     const auto salt = static_cast<std::uint32_t>(scratch_.size() + 1);
     scratch_.push_back({argument, nullptr, ~(salt * kSaltStep)});
     return Source{Source::Kind::scratch, scratch_.size() - 1};
@@ -96,7 +135,10 @@ Outcome<BoundKernel::Source> BoundKernel::add(const Argument& argument,
   DeviceBuffer& buffer = found->second;
   if (auto failed = differs(argument, buffer.argument())) return *failed;
   if (argument.is_texture()) {
-    if (auto failed = exceeds_texture(argument)) return *failed;
+    if (const std::string why = exceeds_texture(argument); !why.empty()) {
+      return failure({Status::runtime, "texture_width"},
+                     "the texture " + argument.name + " " + why);
+    }
     buffer.provide_textures();
   }
   buffers_.push_back(&buffer);
@@ -158,10 +200,13 @@ std::vector<void*> BoundKernel::parameters(const Driver& driver, std::size_t tur
     pointers.push_back(&address);
     switch (source.kind) {
       case Source::Kind::buffer:
-        address = buffers_[source.index]->data(copy);
-        break;
       case Source::Kind::texture:
-        address = buffers_[source.index]->texture(copy);
+      case Source::Kind::scratch:
+        address = address_of(source, copy);
+        break;
+      case Source::Kind::structure:
+        values.structures.push_back(structure_bytes(structures_[source.index], copy));
+        pointers.back() = values.structures.back().data();
         break;
       case Source::Kind::tensor_map: {
         const auto& [argument, buffer] = tensors_[source.index];
@@ -169,9 +214,6 @@ std::vector<void*> BoundKernel::parameters(const Driver& driver, std::size_t tur
         pointers.back() = &values.maps[source.index];
         break;
       }
-      case Source::Kind::scratch:
-        address = (*scratch_[source.index].copies)[copy].data();
-        break;
       case Source::Kind::scalar:
         pointers.back() = const_cast<std::uint8_t*>(scalars_[source.index].data());
         break;

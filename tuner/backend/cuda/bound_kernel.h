@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace smemtune::cuda {
@@ -54,9 +56,14 @@ class BoundKernel {
 
  private:
   struct Source {
-    enum class Kind { buffer, texture, tensor_map, scratch, scalar };
+    enum class Kind { buffer, texture, tensor_map, scratch, scalar, structure };
     Kind kind = Kind::scalar;
-    std::size_t index = 0;  ///< In buffers (also for a texture), tensors, scratch or scalars.
+    /// Index in buffers (also for a texture), tensors, scratch, scalars or structures.
+    std::size_t index = 0;
+  };
+  struct Structure {
+    Argument argument;
+    std::map<std::string, Source> members;
   };
   /// A buffer and the argument that describes how this kernel sees it.
   struct Tensor {
@@ -67,9 +74,14 @@ class BoundKernel {
   struct Values {
     std::vector<CUdeviceptr> addresses;
     std::vector<TensorMap> maps;
+    std::vector<std::vector<std::uint8_t>> structures;
   };
 
   const DeviceBuffer* named(const std::string& name) const;
+  Outcome<Source> source(const std::string& name, const Turn& turn, PreparedWorkload& workload,
+                         std::map<std::string, Source>& known);
+  CUdeviceptr address_of(const Source& source, std::size_t copy) const;
+  std::vector<std::uint8_t> structure_bytes(const Structure& structure, std::size_t copy) const;
   Outcome<Source> add(const Argument& argument, PreparedWorkload& workload);
   void take_scratch(ScratchPool& pool);
   std::vector<void*> parameters(const Driver& driver, std::size_t turn, std::size_t copy,
@@ -80,6 +92,7 @@ class BoundKernel {
   std::vector<Tensor> tensors_;
   std::vector<Scratch> scratch_;
   std::vector<std::vector<std::uint8_t>> scalars_;
+  std::vector<Structure> structures_;
   std::vector<std::vector<Source>> sources_;  ///< The sources of each turn's arguments.
 };
 

@@ -172,7 +172,8 @@ void BufferCheck::enqueue(const DeviceKernels& kernels, Findings& findings, CUst
     const Argument& argument = buffer.argument();
     CompareRule rule = compare_rule(request_.tolerance_of(argument.name), argument.type,
                                     bound_.result_is_poisoned(buffer));
-    if (argument.compares_sum) rule.absolute = std::numeric_limits<double>::infinity();
+    rule.nan_agrees = argument.nan_agrees ? 1 : 0;
+    if (!argument.compares_each()) rule.absolute = std::numeric_limits<double>::infinity();
     kernels.compare(stream, argument.type, bound_.result(buffer, copy_), expected(buffer), mask,
                     argument.elements(), rule, findings.comparison(i));
   }
@@ -193,14 +194,14 @@ std::optional<Mismatch> BufferCheck::judge(const Findings& findings, CUstream st
     if (auto wrong = wrong_elements(*results_[i], findings.found_comparison(i), stream)) {
       return wrong;
     }
-    if (auto wrong = wrong_sum(*results_[i], stream, report)) return wrong;
+    if (auto wrong = wrong_together(*results_[i], stream, report)) return wrong;
   }
   return std::nullopt;
 }
 
 void BufferCheck::note_errors(const Findings& findings, RunReport& report) const {
   for (std::size_t i = 0; i < results_.size(); ++i) {
-    if (results_[i]->argument().compares_sum) continue;
+    if (!results_[i]->argument().compares_each()) continue;
     const Comparison& found = findings.found_comparison(i);
     report.max_absolute_error =
         std::max(report.max_absolute_error, std::bit_cast<double>(found.max_absolute_bits));
@@ -257,15 +258,17 @@ std::optional<Mismatch> BufferCheck::wrong_elements(const DeviceBuffer& buffer,
   return std::nullopt;
 }
 
-std::optional<Mismatch> BufferCheck::wrong_sum(const DeviceBuffer& buffer, CUstream stream,
-                                               RunReport& report) const {
+std::optional<Mismatch> BufferCheck::wrong_together(const DeviceBuffer& buffer, CUstream stream,
+                                                    RunReport& report) const {
   const Argument& argument = buffer.argument();
-  if (!argument.compares_sum || request_.as_reference) return std::nullopt;
+  if (argument.compares_each() || request_.as_reference) return std::nullopt;
   const std::int64_t bytes = argument.bytes();
-  const auto sum = sum_of(download(bound_.result(buffer, copy_), bytes, stream), argument.type);
-  return smemtune::wrong_sum(argument, sum,
-                             sum_of(expected_bytes(buffer, 0, bytes, stream), argument.type),
-                             request_.tolerance_of(argument.name), report);
+  const std::vector<std::uint8_t> written = download(bound_.result(buffer, copy_), bytes, stream);
+  const std::vector<std::uint8_t> wanted = expected_bytes(buffer, 0, bytes, stream);
+  const Tolerance& tolerance = request_.tolerance_of(argument.name);
+  if (argument.compares_sorted) return wrong_sorted(argument, written, wanted, tolerance, report);
+  return wrong_sum(argument, sum_of(written, argument.type), sum_of(wanted, argument.type),
+                   tolerance, report);
 }
 
 std::vector<std::uint8_t> BufferCheck::expected_bytes(const DeviceBuffer& buffer,

@@ -76,8 +76,8 @@ class BufferCheck {
   std::optional<Mismatch> wrong_bytes(const Findings& findings, CUstream stream) const;
   std::optional<Mismatch> wrong_elements(const DeviceBuffer& buffer, Comparison comparison,
                                          CUstream stream) const;
-  std::optional<Mismatch> wrong_sum(const DeviceBuffer& buffer, CUstream stream,
-                                    RunReport& report) const;
+  std::optional<Mismatch> wrong_together(const DeviceBuffer& buffer, CUstream stream,
+                                         RunReport& report) const;
   std::vector<std::uint8_t> expected_bytes(const DeviceBuffer& buffer, std::int64_t first,
                                            std::int64_t bytes, CUstream stream) const;
 

@@ -41,6 +41,9 @@ void find_functions(const Driver& driver, const CompiledKernel& compiled,
     driver.check(driver.module_get_function(&launch.function, kernel.module.get(),
                                             entry->lowered_name.c_str()),
                  "cuModuleGetFunction");
+    if (!shape.shared_carveout) continue;
+    driver.check(set_carveout(driver, launch.function, *shape.shared_carveout),
+                 "cuFuncSetAttribute of the shared memory's carve-out");
   }
 }
 

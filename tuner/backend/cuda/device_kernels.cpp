@@ -146,7 +146,8 @@ __device__ int exponent_of(double x) {
 // One kernel for all types: an instance of each would take a second to compile.
 extern "C" __global__ void compare(const u8* actual, const u8* expected, u64 mask, i64 elements,
                                    Type type, double absolute, double relative, double ulps, int digits,
-                                   int least_exponent, int poison, Comparison* found) {
+                                   int least_exponent, int poison, int nan_agrees,
+                                   Comparison* found) {
   const u64 none = ~0ull;
   const int size = size_of(type);
   const bool floating = type >= float8_e4m3;
@@ -164,8 +165,10 @@ extern "C" __global__ void compare(const u8* actual, const u8* expected, u64 mas
     if (bits == expected_bits && !floating) continue;
     const double value = number(bits, type);
     const bool finite = isfinite(value);
-    if (bits == expected_bits && finite) continue;
+    if (bits == expected_bits && (finite || isinf(value))) continue;
     const double reference = number(expected_bits, type);
+    const bool is_poison = poison >= 0 && bits == poisoned;
+    if (nan_agrees && isnan(value) && isnan(reference) && !is_poison) continue;
     const double difference = distance(bits, expected_bits, type);
     if (finite && isfinite(reference) && difference > 0) {
       if (difference > max_absolute) max_absolute = difference;
@@ -182,8 +185,8 @@ extern "C" __global__ void compare(const u8* actual, const u8* expected, u64 mas
       const int exponent = max(exponent_of(reference), least_exponent);
       tolerance += floating ? ulps * (power_of_two(exponent) * power_of_two(-digits)) : ulps;
     }
-    if (finite && difference <= tolerance) continue;
-    if (poison >= 0 && bits == poisoned) {
+    if (finite && isfinite(reference) && difference <= tolerance) continue;
+    if (is_poison) {
       note(unwritten, i);
     } else if (!finite) {
       note(not_finite, i);
@@ -458,7 +461,7 @@ void DeviceKernels::compare(CUstream stream, ScalarType type, CUdeviceptr actual
                             const CompareRule& rule, CUdeviceptr found) const {
   launch(functions_.at("compare"), {8 * sm_count_, 1}, kThreads, stream, actual, expected, mask,
          elements, static_cast<int>(type), rule.absolute, rule.relative, rule.ulps, rule.digits,
-         rule.least_exponent, rule.poison, found);
+         rule.least_exponent, rule.poison, rule.nan_agrees, found);
 }
 
 void DeviceKernels::block(CUstream stream, CUdeviceptr flag, CUdeviceptr timed_out,

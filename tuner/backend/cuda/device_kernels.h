@@ -76,6 +76,7 @@ struct CompareRule {
   int digits = 0;          ///< ... digits behind the binary point...
   int least_exponent = 0;  ///< ... and this least exponent (LastPlace).
   int poison = -1;         ///< Byte that filled the buffer before; -1 if none did.
+  int nan_agrees = 0;      ///< 1 if NaN agrees with NaN.
 };
 
 /// This project's own kernels: they check the results of tuned kernels, and time them. Pointers are

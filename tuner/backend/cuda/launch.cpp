@@ -23,12 +23,23 @@ LaunchConfig::LaunchConfig(const LaunchShape& launch, const Repetition& turn, CU
     cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
     cooperative.value.cooperative = 1;
   }
+  // The first launch has none before it to overlap with.
+  if (launch.programmatic.value_or(0) != 0 && turn.turn > 0) {
+    CUlaunchAttribute& programmatic = attributes_[config_.numAttrs++];
+    programmatic.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    programmatic.value.programmaticStreamSerializationAllowed = 1;
+  }
   if (launch.blocks_per_cluster() == 1) return;
   CUlaunchAttribute& cluster = attributes_[config_.numAttrs++];
   cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
   cluster.value.clusterDim.x = narrow(launch.cluster[0]);
   cluster.value.clusterDim.y = narrow(launch.cluster[1]);
   cluster.value.clusterDim.z = narrow(launch.cluster[2]);
+}
+
+CUresult set_carveout(const Driver& driver, CUfunction function, std::int64_t percent) {
+  return driver.func_set_attribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                   static_cast<int>(percent));
 }
 
 CUresult LaunchConfig::launch(const Driver& driver, CUfunction function, void** parameters) const {

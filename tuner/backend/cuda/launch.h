@@ -24,8 +24,12 @@ class LaunchConfig {
 
  private:
   CUlaunchConfig config_ = {};
-  std::array<CUlaunchAttribute, 2> attributes_ = {};
+  std::array<CUlaunchAttribute, 3> attributes_ = {};
   bool is_narrow_ = true;
 };
+
+/// Sets how much of the memory shared with the L1 cache a function prefers as shared memory, in
+/// percent; -1: the driver's choice.
+CUresult set_carveout(const Driver& driver, CUfunction function, std::int64_t percent);
 
 }  // namespace smemtune::cuda

@@ -40,6 +40,10 @@ PlainKernel::PlainKernel(const CompiledKernel& compiled, std::vector<LaunchShape
         driver_.module_get_function(&function, module_.get(), entry->lowered_name.c_str()),
         "cuModuleGetFunction");
     functions_.push_back(function);
+    if (shape.shared_carveout) {
+      driver_.check(set_carveout(driver_, function, *shape.shared_carveout),
+                    "cuFuncSetAttribute of the shared memory's carve-out");
+    }
     const auto bytes = static_cast<int>(shape.dynamic_shared_bytes);
     if (bytes <= dynamic[function]) continue;
     dynamic[function] = bytes;
@@ -81,6 +85,7 @@ void PlainKernel::launch(CUstream stream, const ArgumentBytes& arguments) const 
       const Argument& wanted = argument(name);
       const std::size_t bytes = wanted.is_tensor_map() ? sizeof(TensorMap)
                                 : wanted.is_buffer()   ? sizeof(CUdeviceptr)
+                                : wanted.raw_bytes > 0 ? static_cast<std::size_t>(wanted.raw_bytes)
                                                        : size_of(wanted.type);
       if (given->second.size() != bytes) {
         throw InputError("the argument " + name + " has " + std::to_string(bytes) + " bytes, " +
@@ -129,6 +134,12 @@ void launch_once(int device, const CompiledKernel& compiled,
   std::vector<Texture> textures;
   ArgumentBytes values;
   for (const Argument& argument : arguments) {
+    if (!argument.members.empty()) {
+      values[argument.name] = struct_bytes(argument, [&](const std::string& member) {
+        return std::span<const std::uint8_t>(values.at(member));
+      });
+      continue;
+    }
     if (!argument.is_buffer()) {
       values[argument.name] = scalar_bytes(argument);
       continue;

@@ -7,7 +7,7 @@ namespace smemtune::cuda {
 namespace {
 
 bool is_device_buffer(const Argument& argument) {
-  return argument.is_buffer() && !argument.in_constant_memory() && argument.role != Role::scratch;
+  return argument.is_buffer() && !argument.in_constant_memory() && !argument.is_scratch();
 }
 
 }  // namespace

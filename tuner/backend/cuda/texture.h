@@ -4,6 +4,7 @@
 #include "tuner/core/kernel_binding.h"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 namespace smemtune::cuda {
@@ -27,12 +28,12 @@ class Texture {
   cudaTextureObject_t object_;
 };
 
-/// Returns a texture object over linear memory: tex1Dfetch<T>(object, i) reads texel i as it is
-/// stored, T being the argument's type or its vector of texel_elements(). `data` is the beginning
+/// Returns a texture object over linear memory: tex1Dfetch<T>(object, i), or tex2D<T>(object, x, y)
+/// of a texture of two dimensions, reads texel i as it is stored, T being the argument's type or its vector of texel_elements(). `data` is the beginning
 /// of an allocation, or lies a multiple of 4096 bytes behind it. Throws CudaError.
 Texture make_texture(const Argument& argument, CUdeviceptr data);
 
-/// Returns the most texels that a linear texture of the current device can have.
-std::int64_t max_texels();
+/// Returns why the current device has no texture over the argument's buffer; empty if it has one.
+std::string exceeds_texture(const Argument& argument);
 
 }  // namespace smemtune::cuda

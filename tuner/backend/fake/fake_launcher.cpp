@@ -192,7 +192,7 @@ void FakeLauncher::compute(const Loaded& kernel, const Workload& workload,
   std::map<std::string, double> scalars;
   std::vector<std::string> scalar_names;
   for (const Argument& argument : workload.arguments) {
-    if (argument.role == Role::scratch) continue;  // Its contents may not be read.
+    if (argument.is_scratch()) continue;  // Its contents may not be read.
     if (argument.is_buffer()) {
       const auto bytes = initial_contents(argument, workload.seed);
       arrays[argument.name] = {argument.shape, to_doubles(bytes, argument.type)};

@@ -422,6 +422,73 @@ SMEMTUNE_TOUCHES void tex1Dfetch(T* result, cudaTextureObject_t object, int inde
   *result = tex1Dfetch<T>(object, index);
 }
 
+namespace smemtune {
+/// Returns the place of a coordinate among `count` texels; -1 for one that reads zeros.
+SMEMTUNE_INLINE long texel_place(long place, long count, int address) {
+  if (place >= 0 && place < count) return place;
+  if (address == 1) return -1;
+  if (address == 0) return place < 0 ? 0 : count - 1;
+  const long period = address == 2 ? count : 2 * count;
+  const long within = (place % period + period) % period;
+  return within < count ? within : period - 1 - within;
+}
+
+template <typename T>
+SMEMTUNE_TOUCHES T texel_at(const abi::Texture& texture, long x, long y, const void* caller) {
+  const long column = texel_place(x, texture.width, texture.address);
+  const long row = texel_place(y, texture.height, texture.address);
+  if (column < 0 || row < 0) return T();
+  const unsigned char* const texel =
+      texture.texels + static_cast<unsigned long>(row * texture.width + column) * sizeof(T);
+  touch(texel, sizeof(T), abi::Access::read, caller);
+  return *reinterpret_cast<const T*>(texel);
+}
+
+/// Adds `weight` times the floats of a texel.
+template <typename T>
+SMEMTUNE_INLINE void add_texel(T& sum, const T& texel, float weight) {
+  float* const to = reinterpret_cast<float*>(&sum);
+  const float* const from = reinterpret_cast<const float*>(&texel);
+  for (unsigned long i = 0; i < sizeof(T) / sizeof(float); ++i) to[i] += weight * from[i];
+}
+}  // namespace smemtune
+
+template <typename T>
+SMEMTUNE_TOUCHES T tex2D(cudaTextureObject_t object, float x, float y) {
+  const auto& texture = *reinterpret_cast<const ::smemtune::abi::Texture*>(object);
+#ifdef SMEMTUNE_CHECKED
+  if (sizeof(T) != texture.bytes || texture.height == 0) {
+    ::smemtune::fail("texture_type",
+                     "tex2D of a type that is not as large as the texels, or of a texture without "
+                     "rows");
+  }
+#endif
+  if (texture.is_normalized) {
+    x *= static_cast<float>(texture.width);
+    y *= static_cast<float>(texture.height);
+  }
+  if (!texture.is_linear) {
+    return ::smemtune::texel_at<T>(texture, static_cast<long>(__builtin_floorf(x)),
+                                   static_cast<long>(__builtin_floorf(y)), SMEMTUNE_CALLER);
+  }
+  // The device interpolates with fractions of 8 bits.
+  const auto fraction = [](float all) {
+    return __builtin_floorf((all - __builtin_floorf(all)) * 256 + 0.5f) / 256;
+  };
+  const long left = static_cast<long>(__builtin_floorf(x - 0.5f));
+  const long top = static_cast<long>(__builtin_floorf(y - 0.5f));
+  const float right_part = fraction(x - 0.5f);
+  const float lower_part = fraction(y - 0.5f);
+  T sum = T();
+  for (int i = 0; i < 4; ++i) {
+    const float weight = (i % 2 == 0 ? 1 - right_part : right_part) *
+                         (i / 2 == 0 ? 1 - lower_part : lower_part);
+    ::smemtune::add_texel(
+        sum, ::smemtune::texel_at<T>(texture, left + i % 2, top + i / 2, SMEMTUNE_CALLER), weight);
+  }
+  return sum;
+}
+
 SMEMTUNE_INLINE unsigned long __cvta_generic_to_shared(const void* address) {
   return reinterpret_cast<unsigned long>(address);
 }
