@@ -29,9 +29,8 @@ std::vector<Column> columns_of(const std::vector<StoredResult>& best) {
     column.shared_from = stored.shared_from;
     column.device = stored.device;
     column.device.uuid.clear();
-    column.label = stored.device.name + (is_gpu ? "" : " (CPU)") +
-                   (stored.shared_from.empty() ? "" : ", " + stored.shared_from) +
-                   (stored.origin ? ", imported" : "");
+    column.is_imported = stored.origin.has_value();
+    column.label = stored.device.name;
   }
   std::vector<Column> columns;
   std::map<std::string, int> named;

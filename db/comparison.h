@@ -29,9 +29,8 @@ struct Comparison {
     std::int64_t model_id = 0;  ///< Id of the device model within its database.
     std::string shared_from;    ///< See StoredResult::shared_from.
     Device device;              ///< The device without its board.
-    /// The device's name, followed by `(CPU)` for a CPU, the shared file that its results come
-    /// from, `, imported` if no run of ours measured on it, and a number if another column has the
-    /// same label.
+    bool is_imported = false;   ///< True if no run of ours measured on it.
+    /// The device's name, with a number behind it if an earlier column has the same.
     std::string label;
 
     bool is_gpu() const { return device.kind == DeviceKind::gpu; }

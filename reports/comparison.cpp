@@ -3,6 +3,7 @@
 #include "db/device_model.h"
 #include "db/export_csv.h"
 #include "db/json_forms.h"
+#include "reports/device_names.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
 
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -23,6 +25,10 @@ using db::Comparison;
 using db::Json;
 using db::kSameBetweenSessions_percent;
 using db::StoredResult;
+using Names = std::vector<std::string>;  ///< column_names().
+
+/// The most GPUs that are shown one by one, and held against each other in a matrix.
+constexpr std::size_t kShownGpus = 8;
 
 /// Maximum number of parameters named in a line.
 constexpr std::size_t kNamedEffects = 4;
@@ -33,12 +39,6 @@ double median_ms(const StoredResult& stored) { return stored.result.measurement.
 std::string percent(double share) {
   const double from_all = std::abs(share - 1);
   return decimal(share * 100, from_all >= 0.0005 && from_all <= 0.005 ? 1 : 0) + " %";
-}
-
-/// Returns text like `N=4096: the text`, or only the text if the problem's key is empty.
-std::string of_problem(const Comparison::Row& row, const std::string& text) {
-  const std::string problem = key(row.problem);
-  return problem.empty() ? text : problem + ": " + text;
 }
 
 /// Returns text like ` by 32 and 120 samples`; empty if either number is unknown.
@@ -65,10 +65,10 @@ std::string configuration_text(const Comparison::ForAll& one) {
 
 /// Returns text like `keeps 91 % on NVIDIA A100, 100 % on NVIDIA H200`; if there are many GPUs,
 /// only the worst.
-std::string shares_text(const Comparison& comparison, const Comparison::Row& row,
+std::string shares_text(const Names& names, const Comparison::Row& row,
                         const Comparison::ForAll& one) {
   constexpr std::size_t kNamedGpus = 4;
-  const auto on = [&](std::size_t i) { return "on " + comparison.columns[row.gpus[i]].label; };
+  const auto on = [&](std::size_t i) { return "on " + names[row.gpus[i]]; };
   if (one.shares.size() > kNamedGpus) {
     const auto worst = std::ranges::min_element(one.shares) - one.shares.begin();
     return "keeps " + percent(one.worst_share) + " at worst (" +
@@ -85,7 +85,7 @@ bool is_as_good(double share) { return (1 / share - 1) * 100 <= kSameBetweenSess
 
 /// Returns whether one configuration is enough for all GPUs, and otherwise how much a GPU gains
 /// from its own.
-std::string gain_text(const Comparison& comparison, const Comparison::Row& row) {
+std::string gain_text(const Names& names, const Comparison::Row& row) {
   const std::vector<double>& shares = row.least_worst->shares;
   const auto worst = std::ranges::min_element(shares);
   if (is_as_good(*worst))
@@ -93,7 +93,7 @@ std::string gain_text(const Comparison& comparison, const Comparison::Row& row) 
            " % by a configuration of its own";
   const std::size_t on = row.gpus[static_cast<std::size_t>(worst - shares.begin())];
   return "a configuration of its own makes a GPU up to " + decimal((1 / *worst - 1) * 100, 0) +
-         " % faster (on " + comparison.columns[on].label + ")";
+         " % faster (on " + names[on] + ")";
 }
 
 /// Returns text like `of 960 timed configurations that the search chose, TILE alone explains 31 %
@@ -120,10 +120,10 @@ std::string repair_text(const Comparison::Advice& advice) {
          percent(repair.share) + (repair.is_best ? " (the best here)" : "");
 }
 
-std::string worst_text(const Comparison& comparison, const Comparison::Row& row,
+std::string worst_text(const Names& names, const Comparison::Row& row,
                        const Comparison::Advice& advice) {
   const Comparison::Guest& guest = row.guests[*advice.worst];
-  const std::string best = "the best of " + comparison.columns[guest.best_of].label;
+  const std::string best = "the best of " + names[guest.best_of];
   if (!guest.failure.empty()) {
     return "do not take over " + best + ": it does not run, " + guest.failure + repair_text(advice);
   }
@@ -142,82 +142,166 @@ std::string worst_text(const Comparison& comparison, const Comparison::Row& row,
   return "do not take over " + best + ": it " + kept + repair_text(advice);
 }
 
+/// Returns text like `one configuration keeps 97 % of the best on both GPUs; tuned per GPU gains at
+/// most 3 %`, the answer for all problems that were measured on several GPUs.
+std::string answer_text(std::span<const Comparison::Row* const> rows) {
+  double worst = 1;
+  std::size_t answered = 0;
+  std::size_t gpus = 0;
+  for (const Comparison::Row* row : rows) {
+    if (!row->least_worst) continue;
+    ++answered;
+    gpus = std::max(gpus, row->gpus.size());
+    worst = std::min(worst, row->least_worst->worst_share);
+  }
+  if (answered == 0 || worst <= 0) {
+    return "no configuration is known to run on all GPUs: a run on one of them that knows these "
+           "results tries the others' bests";
+  }
+  std::string text;
+  if (rows.size() > 1) {
+    text = "of " + counted(rows.size(), "problem") + ", at " + format_count(answered) + ": ";
+  }
+  return text + "one configuration keeps " + percent(worst) + " of the best on " +
+         (gpus == 2 ? "both GPUs" : "all " + std::to_string(gpus) + " GPUs") +
+         (is_as_good(worst)
+              ? "; tuned per GPU gains nothing that can be told apart"
+              : "; tuned per GPU gains at most " + decimal((1 / worst - 1) * 100, 0) + " %");
+}
+
 class Writer {
  public:
-  Writer(const Comparison& comparison, Markup markup) : comparison_(comparison), markup_(markup) {}
+  Writer(const Comparison& comparison, Markup markup, bool all_pairs)
+      : comparison_(comparison),
+        names_(column_names(comparison)),
+        markup_(markup),
+        all_pairs_(all_pairs) {}
 
   std::string text() {
-    for (std::size_t begin = 0; begin < rows().size();) {
+    const std::vector<Comparison::Row>& rows = comparison_.rows;
+    for (std::size_t begin = 0; begin < rows.size();) {
       std::size_t end = begin + 1;
-      while (end < rows().size() && rows()[end].space == rows()[begin].space) ++end;
-      add_space({rows().data() + begin, end - begin});
+      while (end < rows.size() && rows[end].space == rows[begin].space) ++end;
+      add_space({rows.data() + begin, end - begin});
       begin = end;
     }
     return std::move(text_);
   }
 
  private:
-  const std::vector<Comparison::Row>& rows() const { return comparison_.rows; }
-  const std::string& label(std::size_t column) const { return comparison_.columns[column].label; }
+  bool is_markdown() const { return markup_ == Markup::markdown; }
+  bool is_gpu(std::size_t column) const { return comparison_.columns[column].is_gpu(); }
+  bool shows_each(const Comparison::Row& row) const {
+    return all_pairs_ || row.gpus.size() <= kShownGpus;
+  }
 
   void add_title(const std::string& title) {
-    const bool is_markdown = markup_ == Markup::markdown;
-    text_ += (is_markdown ? "## " + for_markdown(title) + "\n" : printable(title)) + "\n";
+    text_ += (is_markdown() ? "## " + for_markdown(title) + "\n" : printable(title)) + "\n";
   }
 
   void add_line(const std::string& line) {
-    text_ += markup_ == Markup::markdown ? for_markdown(line) + "\n\n" : printable(line) + "\n";
+    text_ += is_markdown() ? for_markdown(line) + "\n\n" : printable(line) + "\n";
   }
 
   void add_points(const std::vector<std::string>& lines) {
     for (const std::string& line : lines) {
-      text_ += markup_ == Markup::markdown ? "- " + for_markdown(line) : "  " + printable(line);
+      text_ += is_markdown() ? "- " + for_markdown(line) : "  " + printable(line);
       text_ += "\n";
     }
-    text_ += "\n";
+    if (!lines.empty()) text_ += "\n";
   }
 
   void add(const Table& table) {
-    text_ += (markup_ == Markup::markdown ? table.markdown() : table.text("  ")) + "\n";
+    text_ += (is_markdown() ? table.markdown() : table.text("  ")) + "\n";
   }
 
   void add_space(std::span<const Comparison::Row> problems) {
     add_title(problems.front().space);
-    add_bests(problems);
+    std::vector<const Comparison::Row*> shared;
     for (const Comparison::Row& row : problems) {
-      if (row.gpus.size() > 1) add_shares(row);
-      if (row.gpus.size() > 1) add_for_all(row);
-      add_advice(row);
+      if (row.gpus.size() > 1) shared.push_back(&row);
     }
+    if (!shared.empty()) add_points({answer_text(shared)});
+    for (const Comparison::Row* row : shared) add_problem(*row);
+    if (!shared.empty()) {
+      const std::size_t others = problems.size() - shared.size();
+      if (others > 0) {
+        add_points({counted(others, "other problem") + (others == 1 ? " was" : " were") +
+                    " measured on one GPU or on CPUs only"});
+      }
+      return;
+    }
+    for (const Comparison::Row& row : problems) add_problem(row);
   }
 
-  void add_bests(std::span<const Comparison::Row> problems) {
-    Table table({"problem", "device", ">time", "against the fastest GPU", "rate", "compared with",
-                 "kernel", "configuration"});
-    for (const Comparison::Row& row : problems) {
-      std::string problem = key(row.problem);
-      for (const auto& [column, stored] : row.best) {
-        const auto slower = row.slower_than_fastest.find(column);
-        const bool has_ratio = slower != row.slower_than_fastest.end();
-        const bool is_fastest =
-            comparison_.columns[column].is_gpu() && !has_ratio && row.gpus.size() > 1;
-        table.add_row({std::exchange(problem, ""), label(column), format_time(median_ms(stored)),
-                       has_ratio    ? against_fastest(stored, row, slower->second)
-                       : is_fastest ? "fastest"
-                                    : "",
-                       rates(stored.result), to_text(stored.result.coverage()),
-                       stored.result.kernel + (stored.stale ? " (stale)" : ""),
-                       key(stored.result.configuration)});
-      }
+  void add_problem(const Comparison::Row& row) {
+    const std::string problem = key(row.problem);
+    if (!problem.empty()) add_line(problem);
+    if (row.gpus.size() > 1) add_points(for_all_sentences(comparison_, row));
+    if (shows_each(row)) {
+      add_bests(row);
+      if (row.gpus.size() > 1) add_shares(row);
+      add_points(advice_sentences(comparison_, row));
+      return;
+    }
+    add_architectures(row);
+    add_points({"--all-pairs shows each of the " + std::to_string(row.gpus.size()) + " GPUs"});
+  }
+
+  std::string kept_text(const Comparison::Row& row, std::size_t column) const {
+    if (!row.least_worst) return "";
+    const auto gpu = std::ranges::find(row.gpus, column) - row.gpus.begin();
+    return percent(row.least_worst->shares[static_cast<std::size_t>(gpu)]);
+  }
+
+  std::string source_of(const StoredResult& stored) const {
+    return source_word(stored.shared_from, stored.origin.has_value());
+  }
+
+  void add_bests(const Comparison::Row& row) {
+    Table table({"device", ">time", "vs fastest GPU", ">keeps", "=source", "?rate",
+                 "=?compared with", "=kernel", "=configuration"});
+    bool any_cpu = false;
+    for (const auto& [column, stored] : row.best) {
+      any_cpu = any_cpu || !is_gpu(column);
+      const auto slower = row.slower_than_fastest.find(column);
+      const bool has_ratio = slower != row.slower_than_fastest.end();
+      const bool is_fastest = is_gpu(column) && !has_ratio && row.gpus.size() > 1;
+      table.add_row({names_[column], format_time(median_ms(stored)),
+                     has_ratio    ? against_fastest(stored, row, slower->second)
+                     : is_fastest ? "fastest"
+                                  : "",
+                     is_gpu(column) ? kept_text(row, column) : "", source_of(stored),
+                     rates(stored.result), to_text(stored.result.coverage()),
+                     stored.result.kernel + (stored.stale ? " (stale)" : ""),
+                     key(stored.result.configuration)});
     }
     add(table);
-    const bool any_cpu = std::ranges::any_of(problems, [&](const Comparison::Row& row) {
-      return std::ranges::any_of(
-          row.best, [&](const auto& best) { return !comparison_.columns[best.first].is_gpu(); });
-    });
-    if (!any_cpu) return;
-    add_line(kCpuTimes);
-    if (markup_ == Markup::text) text_ += "\n";
+    if (any_cpu) add_points({kCpuTimes});
+  }
+
+  /// The GPUs of each architecture: how many, the fastest, the slowest, and the one that keeps least
+  /// with one configuration for all.
+  void add_architectures(const Comparison::Row& row) {
+    std::map<std::string, std::vector<std::size_t>> groups;
+    for (const std::size_t column : row.gpus) {
+      const std::string& architecture = comparison_.columns[column].device.architecture;
+      groups[architecture.empty() ? "unknown" : architecture].push_back(column);
+    }
+    Table table({"architecture", ">GPUs", ">fastest", "", ">slowest", "", ">keeps least", ""});
+    const auto time = [&](std::size_t column) { return median_ms(row.best.at(column)); };
+    for (const auto& [architecture, columns] : groups) {
+      const auto [fastest, slowest] = std::ranges::minmax(columns, {}, time);
+      const auto share = [&](std::size_t column) {
+        const auto gpu = std::ranges::find(row.gpus, column) - row.gpus.begin();
+        return row.least_worst ? row.least_worst->shares[static_cast<std::size_t>(gpu)] : 0;
+      };
+      const std::size_t least = std::ranges::min(columns, {}, share);
+      table.add_row({architecture, std::to_string(columns.size()), format_time(time(fastest)),
+                     names_[fastest], format_time(time(slowest)), names_[slowest],
+                     kept_text(row, least), row.least_worst ? names_[least] : ""});
+    }
+    add(table);
   }
 
   static std::string share_text(const Comparison::Guest& guest) {
@@ -229,21 +313,20 @@ class Writer {
     const bool any = std::ranges::any_of(
         row.guests, [](const Comparison::Guest& guest) { return guest.share.has_value(); });
     if (!any) {
-      add_line(of_problem(
-          row,
-          "no GPU's best was measured on another; a run on one of them that knows this database "
-          "tries the others'"));
-      if (markup_ == Markup::text) text_ += "\n";
+      add_points(
+          {"no GPU's best was measured on another; a run on one of them that knows this database "
+           "tries the others'"});
       return;
     }
-    add_line(of_problem(row, "what the best of one GPU keeps of the optimum on another"));
+    add_line((is_markdown() ? "" : "  ") +
+             std::string("what the best of one GPU keeps of the optimum on another"));
     std::vector<std::string> titles = {"best of"};
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
       titles.push_back(">on " + std::to_string(i + 1));
     }
     Table table(titles);
     for (std::size_t of = 0; of < row.gpus.size(); ++of) {
-      std::vector<std::string> cells = {std::to_string(of + 1) + " " + label(row.gpus[of])};
+      std::vector<std::string> cells = {std::to_string(of + 1) + " " + names_[row.gpus[of]]};
       for (const std::size_t on : row.gpus) {
         const auto guest = std::ranges::find_if(row.guests, [&](const Comparison::Guest& one) {
           return one.on == on && one.best_of == row.gpus[of];
@@ -255,29 +338,17 @@ class Writer {
     add(table);
   }
 
-  void add_for_all(const Comparison::Row& row) {
-    if (!row.least_worst) return;
-    const std::string looked = row.looked < row.known
-                                   ? ", of " + format_count(row.looked) + " of " +
-                                         format_count(row.known) + " that were looked at"
-                                   : "";
-    add_line(of_problem(row, "one configuration for all " + std::to_string(row.gpus.size()) +
-                                 " GPUs, of " + format_count(row.on_all) +
-                                 " that were tried on all of them" + looked));
-    add_points(for_all_sentences(comparison_, row));
-  }
-
-  void add_advice(const Comparison::Row& row) {
-    const std::vector<std::string> lines = advice_sentences(comparison_, row);
-    if (lines.empty()) return;
-    add_line(of_problem(row, "what matters, and what not to take over"));
-    add_points(lines);
-  }
-
   const Comparison& comparison_;
+  Names names_;
   Markup markup_;
+  bool all_pairs_;
   std::string text_;
 };
+
+/// Returns the word, or the name of the shared file, for programs.
+std::string source_of(const Comparison::Column& column) {
+  return column.shared_from.empty() ? source_word("", column.is_imported) : column.shared_from;
+}
 
 Json slower_json(const std::optional<Slowdown>& slower) {
   if (!slower) return nullptr;
@@ -313,6 +384,7 @@ class JsonWriter {
     Json devices = Json::array();
     for (const Comparison::Column& column : comparison_.columns) {
       devices.push_back({{"column", column.label},
+                         {"source", source_of(column)},
                          {"kind", to_text(column.device.kind)},
                          {"model", db::device_model_key(column.device)}});
     }
@@ -398,40 +470,49 @@ class JsonWriter {
 std::vector<std::string> for_all_sentences(const Comparison& comparison,
                                            const Comparison::Row& row) {
   if (!row.least_worst) return {};
+  const Names names = column_names(comparison);
   const Comparison::ForAll& least = *row.least_worst;
   const Comparison::ForAll& most = *row.most_portable;
   const std::string mean = "performance portability " + percent(most.portability) +
                            " (the harmonic mean of what the GPUs keep)";
   const bool is_same = most.kernel == least.kernel && most.configuration == least.configuration;
+  const std::string tried =
+      ", of " + format_count(row.on_all) + " that were tried on all " +
+      std::to_string(row.gpus.size()) + " GPUs" +
+      (row.looked < row.known ? ", of " + format_count(row.looked) + " of " +
+                                    format_count(row.known) + " that were looked at"
+                              : "");
   return {"smallest loss on the worst GPU: " + configuration_text(least) + ", which " +
-              shares_text(comparison, row, least),
+              shares_text(names, row, least) + tried,
           is_same ? "best on average: the same, with " + mean
                   : "best on average: " + configuration_text(most) + ", which " +
-                        shares_text(comparison, row, most) + ": " + mean +
-                        ", where the former has " + percent(least.portability),
-          gain_text(comparison, row)};
+                        shares_text(names, row, most) + ": " + mean + ", where the former has " +
+                        percent(least.portability),
+          gain_text(names, row)};
 }
 
 std::vector<std::string> advice_sentences(const Comparison& comparison,
                                           const Comparison::Row& row) {
+  const Names names = column_names(comparison);
   std::vector<std::string> sentences;
   for (const Comparison::Advice& advice : row.advice) {
     std::vector<std::string> parts;
     if (!advice.effects.empty()) parts.push_back(effects_text(advice.effects, advice.chosen_by));
-    if (advice.worst) parts.push_back(worst_text(comparison, row, advice));
+    if (advice.worst) parts.push_back(worst_text(names, row, advice));
     if (parts.empty()) continue;
-    sentences.push_back("on " + comparison.columns[advice.on].label + ": " + joined(parts, "; "));
+    sentences.push_back("on " + names[advice.on] + ": " + joined(parts, "; "));
   }
   return sentences;
 }
 
-std::string comparison_text(const Comparison& comparison, Markup markup) {
-  return Writer(comparison, markup).text();
+std::string comparison_text(const Comparison& comparison, Markup markup, bool all_pairs) {
+  return Writer(comparison, markup, all_pairs).text();
 }
 
 std::string comparison_csv(const Comparison& comparison) {
   std::string text =
-      "space,problem,on,best_of,kernel,configuration,median_ms,share,failure,verdict,"
+      "space,problem,on,on_source,best_of,best_of_source,kernel,configuration,median_ms,share,"
+      "failure,verdict,"
       "slower_percent,slower_low_percent,slower_high_percent,samples,best_samples\n";
   const auto add = [&](const Comparison::Row& row, const Comparison::Guest& guest) {
     const Result& best = row.best.at(guest.best_of).result;
@@ -446,7 +527,9 @@ std::string comparison_csv(const Comparison& comparison) {
         db::csv_text(row.space),
         db::csv_text(key(row.problem)),
         db::csv_text(comparison.columns[guest.on].label),
+        db::csv_text(source_of(comparison.columns[guest.on])),
         db::csv_text(comparison.columns[guest.best_of].label),
+        db::csv_text(source_of(comparison.columns[guest.best_of])),
         db::csv_text(best.kernel),
         db::csv_text(key(best.configuration)),
         has_time(guest) ? db::csv_number(guest.time.median_ms) : "",

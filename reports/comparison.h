@@ -9,11 +9,13 @@ namespace smemtune {
 
 enum class Markup { text, markdown };
 
-/// Returns, for each space and problem: the devices' bests, with each GPU's time relative to the
-/// fastest GPU's; the share of its optimum that each GPU reaches with the best of another; one
-/// configuration for all GPUs; the parameters that matter; and a sentence of advice for each GPU.
-/// CPUs are listed but never compared with GPUs.
-std::string comparison_text(const db::Comparison& comparison, Markup markup = Markup::text);
+/// Returns, for each space, the answer in a sentence; then for each problem that was measured on
+/// several GPUs which configuration to take for all, the devices' bests with each GPU's time
+/// relative to the fastest GPU's, the share of its optimum that each GPU reaches with the best of
+/// another, and a sentence of advice for each GPU; then the number of other problems. Many GPUs are
+/// summed up by architecture unless `all_pairs`. CPUs are listed but never compared with GPUs.
+std::string comparison_text(const db::Comparison& comparison, Markup markup = Markup::text,
+                            bool all_pairs = false);
 
 /// Returns what share of its optimum each GPU of a row would keep with one configuration for all;
 /// empty if no configuration runs on all.

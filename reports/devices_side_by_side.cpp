@@ -1,6 +1,7 @@
 #include "reports/devices_side_by_side.h"
 
 #include "reports/comparison.h"
+#include "reports/device_names.h"
 #include "reports/result_texts.h"
 #include "tuner/core/text.h"
 
@@ -18,12 +19,12 @@ using db::Comparison;
 using db::StoredResult;
 using Json = nlohmann::ordered_json;
 
-/// Returns the device's name if it is unique among the columns, otherwise its longer label.
-const std::string& label(const Comparison& comparison, std::size_t column) {
-  const auto same = std::ranges::count_if(comparison.columns, [&](const auto& other) {
-    return other.device.name == comparison.columns[column].device.name;
-  });
-  return same > 1 ? comparison.columns[column].label : comparison.columns[column].device.name;
+/// Returns the device's name if it is unique among the columns, otherwise with its source.
+std::string label(const Comparison& comparison, std::size_t column) {
+  const std::string& name = comparison.columns[column].device.name;
+  const auto same = std::ranges::count_if(
+      comparison.columns, [&](const auto& other) { return other.device.name == name; });
+  return same > 1 ? column_names(comparison)[column] : name;
 }
 
 /// Returns the GPUs of a row, grouped by a property of their bests: `32 on A100 and A4000; 64 on

@@ -3,6 +3,7 @@
 #include "reports/expectations.h"
 #include "reports/how_sure.h"
 #include "reports/kernel_table.h"
+#include "reports/text_layout.h"
 #include "reports/why_best.h"
 
 #include <gmock/gmock.h>
@@ -13,6 +14,9 @@
 
 namespace smemtune {
 namespace {
+
+/// A page on which no table of these tests is broken.
+const bool kIsWide = (set_page_columns(300), true);
 
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -1,10 +1,13 @@
 #include "reports/table.h"
 
 #include "db/export_order.h"
+#include "reports/text_layout.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -13,11 +16,74 @@ namespace smemtune {
 
 namespace {
 
-/// Returns the width in code points. REQUIRES: valid UTF-8.
-std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
+/// The narrowest that a column becomes so that others fit beside it.
+constexpr std::size_t kLeastCell = 10;
+
+constexpr std::size_t kBetween = 2;  ///< Spaces between columns.
+constexpr std::size_t kBelow = 4;    ///< Indentation of a cell that is shown below its row.
+
+std::size_t total(const std::vector<std::size_t>& widths) {
+  std::size_t sum = widths.empty() ? 0 : kBetween * (widths.size() - 1);
+  for (const std::size_t width : widths) sum += width;
+  return sum;
+}
+
+/// Returns the parts `A=1` of a key, each with the commas in its value.
+std::vector<std::string> parts_of(const std::string& key) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < key.size();) {
+    const std::size_t end = std::min(key.find(',', begin), key.size());
+    const std::string part = key.substr(begin, end - begin);
+    if (parts.empty() || part.find('=') != std::string::npos) {
+      parts.push_back(part);
+    } else {
+      parts.back() += "," + part;
+    }
+    begin = end + 1;
+  }
+  return parts;
+}
+
+/// Returns the parts of the first key that all cells of the column have.
+std::vector<std::string> common_parts(const std::vector<std::vector<std::string>>& rows,
+                                      std::size_t column) {
+  std::vector<std::string> common = parts_of(rows.front()[column]);
+  std::erase_if(common, [](const std::string& part) { return part.find('=') == part.npos; });
+  for (const auto& row : rows) {
+    const std::vector<std::string> its = parts_of(row[column]);
+    std::erase_if(
+        common, [&](const std::string& part) { return std::ranges::find(its, part) == its.end(); });
+  }
+  return common;
+}
+
+/// Returns the width of the longest part that cell_lines() breaks only where it must.
+std::size_t longest_word(const std::string& text) {
+  std::size_t longest = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(" /", begin), text.size());
+    const std::size_t behind = end < text.size() && text[end] == '/' ? end + 1 : end;
+    longest = std::max(longest, text_width(text.substr(begin, behind - begin)));
+    begin = end + 1;
+  }
+  return longest;
+}
+
+/// Makes the widest columns narrower until all fit. Returns false if even the least widths do not.
+bool narrow(std::vector<std::size_t>& widths, std::size_t room, std::size_t least) {
+  for (std::size_t most = std::ranges::max(widths); total(widths) > room && most > least;) {
+    --most;
+    for (std::size_t& width : widths) width = std::min(width, most);
+  }
+  return total(widths) <= room;
+}
+
+std::string without_parts(const std::string& cell, const std::vector<std::string>& left_out) {
+  std::vector<std::string> parts = parts_of(cell);
+  std::erase_if(parts, [&](const std::string& part) {
+    return std::ranges::find(left_out, part) != left_out.end();
+  });
+  return joined(parts, ",");
 }
 
 /// Returns `value` with as many decimals as give `digits` significant digits. REQUIRES: 0 or 1 <=
@@ -55,51 +121,195 @@ std::string in_units(double value, int digits, std::span<const Unit> units) {
 }  // namespace
 
 Table::Table(const std::vector<std::string>& columns) {
-  for (const std::string& column : columns) {
-    const bool is_right = column.starts_with('>');
-    columns_.push_back({.title = column.substr(is_right ? 1 : 0), .is_right = is_right});
+  for (const std::string& given : columns) {
+    Column column;
+    std::size_t begin = 0;
+    for (; begin < given.size(); ++begin) {
+      if (given[begin] == '>')
+        column.is_right = true;
+      else if (given[begin] == '=')
+        column.is_said_once = true;
+      else if (given[begin] == '?')
+        column.is_optional = true;
+      else
+        break;
+    }
+    column.title = printable(given.substr(begin));
+    columns_.push_back(std::move(column));
   }
 }
 
 void Table::add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-std::string Table::text(const std::string& indent) const {
-  std::vector<std::size_t> widths;
-  return aligned(widths, indent);
-}
-
-std::string Table::next_text() {
-  std::string text = aligned(widths_, "");
-  rows_.clear();
-  return text;
-}
-
-std::string Table::aligned(std::vector<std::size_t>& widths, const std::string& indent) const {
-  std::vector<std::vector<std::string>> rows;
-  if (widths.empty()) {
-    rows.emplace_back();
-    for (const Column& column : columns_) rows[0].push_back(printable(column.title));
-  }
+Table::Rows Table::printable_rows() const {
+  Rows rows;
   for (const auto& row : rows_) {
     rows.emplace_back();
     for (const std::string& cell : row) rows.back().push_back(printable(cell));
   }
-  widths.resize(columns_.size());
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
-  }
+  return rows;
+}
 
+std::vector<std::size_t> Table::natural_widths(const Rows& rows,
+                                               const std::vector<std::size_t>& columns,
+                                               bool titles_break) const {
+  std::vector<std::size_t> widths;
+  for (const std::size_t column : columns) {
+    const std::string& title = columns_[column].title;
+    widths.push_back(titles_break ? longest_word(title) : text_width(title));
+    for (const auto& row : rows) widths.back() = std::max(widths.back(), text_width(row[column]));
+  }
+  return widths;
+}
+
+std::string Table::say_once(Rows& rows, std::vector<std::size_t>& columns,
+                            const std::string& indent) const {
+  const std::size_t room = page_columns() - indent.size();
+  // One row is shown as such if it fits.
+  const bool may_say = rows.size() > 1 || total(natural_widths(rows, columns)) > room;
   std::string text;
-  for (const auto& row : rows) {
+  const auto say = [&](const std::string& line) {
+    const std::vector<std::string> lines = cell_lines(line, room - kBetween);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      text += indent + (i > 0 ? std::string(kBetween, ' ') : "") + lines[i] + "\n";
+    }
+  };
+  std::erase_if(columns, [&](std::size_t i) {
+    const Column& column = columns_[i];
+    const std::string first = rows.front()[i];
+    const bool is_same =
+        std::ranges::all_of(rows, [&](const auto& row) { return row[i] == first; });
+    if (is_same && first.empty()) return column.is_said_once || column.is_optional;
+    if (!may_say || !column.is_said_once) return false;
+    if (is_same) say(column.title + ": " + first);
+    if (is_same) return true;
+    const std::vector<std::string> common = common_parts(rows, i);
+    if (common.empty()) return false;
+    say(column.title + " in all rows: " + joined(common, ","));
+    for (auto& row : rows) row[i] = without_parts(row[i], common);
+    return false;
+  });
+  return text;
+}
+
+std::optional<Table::Layout> Table::fit(const Rows& rows, std::vector<std::size_t> columns,
+                                        std::size_t room, std::size_t least) const {
+  for (;;) {
+    Layout layout{.columns = columns, .widths = natural_widths(rows, columns)};
+    std::vector<std::size_t>& widths = layout.widths;
+    if (total(widths) <= room) return layout;
+    widths = natural_widths(rows, columns, /*titles_break=*/true);
+    if (total(widths) <= room) return layout;
+    const bool has_text = columns.size() > 1 && !columns_[columns.back()].is_right;
+    const std::size_t last = widths.back();
+    const std::size_t others = total(widths) - last;
+    if (has_text && others <= room + kBetween) {
+      const std::size_t beside = room - std::min(room, others);
+      const auto lines = [last](std::size_t width) { return (last + width - 1) / width; };
+      layout.last_is_below = beside < kLeastCell || lines(beside) > 1 + lines(room - kBelow);
+      widths.back() = layout.last_is_below ? 0 : beside;
+      return layout;
+    }
+    const auto optional = std::find_if(columns.rbegin(), columns.rend(),
+                                       [&](std::size_t i) { return columns_[i].is_optional; });
+    if (optional == columns.rend()) {
+      layout.last_is_below = has_text;
+      if (has_text) widths.pop_back();
+      if (!narrow(widths, room, least)) return std::nullopt;
+      if (has_text) widths.push_back(0);
+      return layout;
+    }
+    columns.erase(std::next(optional).base());
+  }
+}
+
+std::string Table::row_text(const std::vector<std::string>& row, const Layout& layout,
+                            const std::string& indent) const {
+  const std::size_t beside = layout.columns.size() - (layout.last_is_below ? 1 : 0);
+  std::vector<std::vector<std::string>> cells;
+  std::size_t height = 0;
+  for (std::size_t i = 0; i < beside; ++i) {
+    cells.push_back(cell_lines(row[layout.columns[i]], layout.widths[i]));
+    height = std::max(height, cells.back().size());
+  }
+  std::string text;
+  for (std::size_t y = 0; y < height; ++y) {
     std::string line = indent;
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (i > 0) line += "  ";
-      const std::string padding(widths[i] - width(row[i]), ' ');
-      line += columns_[i].is_right ? padding + row[i] : row[i] + padding;
+    for (std::size_t i = 0; i < beside; ++i) {
+      if (i > 0) line.append(kBetween, ' ');
+      line += padded(y < cells[i].size() ? cells[i][y] : "", layout.widths[i],
+                     columns_[layout.columns[i]].is_right);
     }
     line.resize(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
+  if (!layout.last_is_below || row[layout.columns.back()].empty()) return text;
+  const std::string below = indent + std::string(kBelow, ' ');
+  const std::size_t room = page_columns() - std::min(page_columns() - 1, below.size());
+  for (const std::string& line : cell_lines(row[layout.columns.back()], room)) {
+    text += below + line + "\n";
+  }
+  return text;
+}
+
+std::string Table::titles_text(const Layout& layout, const std::string& indent) const {
+  std::vector<std::string> titles;
+  for (const Column& column : columns_) titles.push_back(column.title);
+  return row_text(titles, layout, indent);
+}
+
+std::string Table::parts_text(const Rows& rows, const std::vector<std::size_t>& columns,
+                              const std::string& indent) const {
+  const std::size_t room = page_columns() - indent.size();
+  const std::vector<std::size_t> natural = natural_widths(rows, columns);
+  std::string text;
+  for (std::size_t next = 1; next < columns.size();) {
+    Layout part{.columns = {columns.front()}, .widths = {std::min(natural.front(), room / 2)}};
+    const std::size_t most = room - part.widths.front() - kBetween;
+    do {
+      part.columns.push_back(columns[next]);
+      part.widths.push_back(std::min(natural[next], most));
+      ++next;
+    } while (next < columns.size() && total(part.widths) + kBetween + natural[next] <= room);
+    text += (text.empty() ? "" : "\n") + titles_text(part, indent);
+    for (const auto& row : rows) text += row_text(row, part, indent);
+  }
+  return text;
+}
+
+std::vector<std::size_t> Table::all_columns() const {
+  std::vector<std::size_t> all(columns_.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+std::string Table::text(const std::string& indent) const {
+  Rows rows = printable_rows();
+  std::vector<std::size_t> columns = all_columns();
+  std::string text = rows.empty() ? "" : say_once(rows, columns, indent);
+  if (columns.empty()) return text;
+  const auto layout = fit(rows, columns, page_columns() - indent.size(), kLeastCell);
+  if (!layout) return text + parts_text(rows, columns, indent);
+  text += titles_text(*layout, indent);
+  for (const auto& row : rows) text += row_text(row, *layout, indent);
+  return text;
+}
+
+std::string Table::next_text() {
+  const Rows rows = printable_rows();
+  rows_.clear();
+  std::string text;
+  if (!layout_) {
+    layout_ = fit(rows, all_columns(), page_columns(), /*least=*/1);
+    text = titles_text(layout_.value(), "");
+  } else if (!layout_->last_is_below) {
+    std::vector<std::size_t> widths = natural_widths(rows, layout_->columns);
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      widths[i] = std::max(widths[i], layout_->widths[i]);
+    }
+    if (total(widths) <= page_columns()) layout_->widths = widths;
+  }
+  for (const auto& row : rows) text += row_text(row, *layout_, "");
   return text;
 }
 

@@ -4,26 +4,31 @@
 #include "tuner/core/text.h"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace smemtune {
 
-/// A table of text in aligned columns, as terminals and logs show it.
+/// A table of text in aligned columns, as terminals and logs show it, never wider than the page
+/// (text_layout.h).
 class Table {
  public:
-  /// `columns`: the titles; a leading `>` aligns the column to the right.
+  /// `columns`: the titles, after marks: `>` aligns the column to the right; `=` says once above the
+  /// table what all rows have in common, of values like `A=1,B=2` the common ones; `?` leaves the
+  /// column out if the page has no room for it, the last such column first.
   explicit Table(const std::vector<std::string>& columns);
 
   /// REQUIRES: the row has one cell per column.
   void add_row(std::vector<std::string> cells);
 
-  /// Returns the table, ending with a newline. Control characters in cells become `?`; widths are
-  /// counted in UTF-8 code points.
+  /// Returns the table, ending with a newline. Control characters in cells become `?`. Cells that
+  /// are too long are broken; those of a long last column go below their rows; a table with too many
+  /// columns is shown in parts, each with the first column.
   std::string text(const std::string& indent = "") const;
 
   /// Returns text() of the rows added since the last call, for a table that is never in memory as a
-  /// whole. The first call includes the titles; columns can only become wider.
+  /// whole. The first call includes the titles and chooses the columns; nothing is said above.
   std::string next_text();
 
   /// Returns the table in GitHub's Markdown.
@@ -33,14 +38,39 @@ class Table {
   struct Column {
     std::string title;
     bool is_right = false;
+    bool is_said_once = false;
+    bool is_optional = false;
+  };
+  using Rows = std::vector<std::vector<std::string>>;
+
+  /// The columns to show and their widths.
+  struct Layout {
+    std::vector<std::size_t> columns;
+    std::vector<std::size_t> widths;
+    bool last_is_below = false;  ///< The last column's cells are shown below their rows.
   };
 
-  /// Widens `widths` to fit the rows; includes the titles if `widths` is empty.
-  std::string aligned(std::vector<std::size_t>& widths, const std::string& indent) const;
+  Rows printable_rows() const;
+  std::vector<std::size_t> all_columns() const;
+  /// Returns the lines above the table, and removes from `rows` and `columns` what they say.
+  std::string say_once(Rows& rows, std::vector<std::size_t>& columns,
+                       const std::string& indent) const;
+  std::vector<std::size_t> natural_widths(const Rows& rows, const std::vector<std::size_t>& columns,
+                                          bool titles_break = false) const;
+  /// Returns a layout of these columns, less optional ones, that fits; nullopt if a column would
+  /// become narrower than `least`.
+  std::optional<Layout> fit(const Rows& rows, std::vector<std::size_t> columns, std::size_t room,
+                            std::size_t least) const;
+  std::string row_text(const std::vector<std::string>& row, const Layout& layout,
+                       const std::string& indent) const;
+  std::string titles_text(const Layout& layout, const std::string& indent) const;
+  /// Returns the table in parts, each with the first column and as many others as fit beside it.
+  std::string parts_text(const Rows& rows, const std::vector<std::size_t>& columns,
+                         const std::string& indent) const;
 
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
-  std::vector<std::size_t> widths_;  ///< Column widths that next_text() has used so far.
+  Rows rows_;
+  std::optional<Layout> layout_;  ///< The layout that next_text() has used so far.
 };
 
 /// Returns one line in which all markup, links and HTML are escaped with backslashes.

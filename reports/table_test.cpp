@@ -1,8 +1,13 @@
 #include "reports/table.h"
 
+#include "reports/text_layout.h"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace smemtune {
 namespace {
@@ -44,6 +49,70 @@ TEST(Table, ShowsWhatSteersATerminalAsQuestionMarks) {
   Table table({"a", "b"});
   table.add_row({"x\x1b[2Jy\n", "\u202etxt"});
   EXPECT_EQ(table.text(), "a        b\nx?[2Jy   ?txt\n");
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    widest = std::max(widest, text_width(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return widest;
+}
+
+TEST(Table, IsNeverWiderThanThePage) {
+  for (const std::size_t columns : {1, 2, 3, 8, 40}) {
+    for (const std::size_t length : {1, 7, 30, 500}) {
+      for (const char* const mark : {"", ">", "=", "?", "=?"}) {
+        Table table(std::vector<std::string>(columns, mark + std::string("a title / of words")));
+        Table next = table;
+        for (const char letter : {'a', 'b'}) {
+          const std::vector<std::string> row(columns, std::string(length, letter));
+          table.add_row(row);
+          if (columns <= 8) next.add_row(row);
+        }
+        EXPECT_LE(widest_line(table.text("  ")), page_columns()) << columns << " " << length;
+        if (columns > 8) continue;
+        EXPECT_LE(widest_line(next.next_text()), page_columns()) << columns;
+      }
+    }
+  }
+}
+
+TEST(Table, SaysOnceWhatAllRowsHaveInCommon) {
+  Table table({"=device", ">time", "=configuration"});
+  table.add_row({"H100", "1 ms", "PAD=0,TILE=16"});
+  table.add_row({"H100", "2 ms", "PAD=0,TILE=32"});
+  EXPECT_EQ(table.text(),
+            "device: H100\n"
+            "configuration in all rows: PAD=0\n"
+            "time  configuration\n"
+            "1 ms  TILE=16\n"
+            "2 ms  TILE=32\n");
+}
+
+TEST(Table, LeavesOutOptionalColumnsWhereThereIsNoRoom) {
+  Table table({"name", "?first", "?second"});
+  table.add_row({std::string(40, 'n'), std::string(36, '1'), std::string(30, '2')});
+  const std::string text = table.text();
+  EXPECT_NE(text.find("111"), std::string::npos) << text;
+  EXPECT_EQ(text.find("second") == std::string::npos, text.find("222") == std::string::npos);
+  EXPECT_LE(widest_line(text), page_columns());
+}
+
+TEST(Table, ShowsALongLastColumnBelowItsRows) {
+  Table table({"kernel", ">time", "configuration"});
+  std::string key = "A=1";
+  for (char name = 'B'; name <= 'Z'; ++name) key += std::string(",") + name + "=1";
+  table.add_row({std::string(50, 'k'), "1.000 ms", key});
+  EXPECT_NE(table.text().find("\n    A=1,B=1,"), std::string::npos) << table.text();
+}
+
+TEST(Wrapped, BreaksBetweenWordsAndIndentsTheRest) {
+  EXPECT_EQ(wrapped("short\n  one two three\n", 11), "short\n  one two\n    three\n");
+  EXPECT_EQ(wrapped("a /a/path/that/is/long b", 8), "a\n/a/path/that/is/long\nb");
+  EXPECT_EQ(wrapped("take A=1,B=2,C=3 now", 8), "take\nA=1,B=2,\nC=3 now");
 }
 
 TEST(FormatTime, HasFourDigitsAndTheUnitThatFits) {

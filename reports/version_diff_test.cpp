@@ -1,11 +1,16 @@
 #include "reports/version_diff.h"
 
+#include "reports/text_layout.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 namespace smemtune {
 namespace {
+
+/// A page on which no table of these tests is broken.
+const bool kIsWide = (set_page_columns(300), true);
 
 using testing::AllOf;
 using testing::HasSubstr;

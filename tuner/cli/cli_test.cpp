@@ -66,6 +66,7 @@ class CommandLine : public testing::Test {
   void SetUp() override {
     std::filesystem::create_directory(folder_ / "tmp");
     setenv("SMEMTUNE_SHIPPED", "off", 1);
+    setenv("COLUMNS", "1000", 1);  // Sentences in one line.
   }
 
   /// Starts the program with a database in the test's own folder.
@@ -731,7 +732,7 @@ TEST_F(CommandLine, TunesStoresAnswersAndResumesOnTheCpu) {
 
   const Ended best = run({"best"});
   EXPECT_EQ(best.status, 0) << best.err;
-  EXPECT_THAT(best.out, HasSubstr("(CPU)"));
+  EXPECT_THAT(best.out, HasSubstr("CPU"));
   EXPECT_EQ(run({"best", "--space", file}).out, best.out);
   const Ended list = run({"list", "--json"});
   EXPECT_EQ(nlohmann::json::parse(list.out)["runs"].size(), 3u);
@@ -1475,7 +1476,8 @@ TEST_F(CommandLine, ListsTheDevicesThatANameMayMean) {
   EXPECT_THAT(run({"best", "--source", "2080"}).err, HasSubstr("source '2080' may be any of"));
   EXPECT_EQ(lines(run({"best", "--source", "NVIDIA GeForce RTX 2080.json"}).out), 2u);
   EXPECT_EQ(run({"db", "prune", "--device", "RTX 2080", "--yes"}).status, 0);
-  EXPECT_EQ(lines(run({"best", "--source", "all"}).out), 4u);
+  const std::string left = run({"best", "--source", "all", "--json"}).out;
+  EXPECT_EQ(nlohmann::json::parse(left)["best"].size(), 3u);
 }
 
 TEST_F(CommandLine, TakesAPartOfAKernelsOrSpacesNameWhereItIsTheOnlyOne) {

@@ -74,8 +74,8 @@ int run_devices(const DevicesOptions& options) {
     return 0;
   }
   if (options.known) {
-    Table table({"name", "architecture", ">SMs", ">shared/block", ">shared/SM", ">threads/SM",
-                 ">registers/SM", "known from"});
+    Table table({"name", "arch", ">SMs", ">shared/block", ">shared/SM", ">threads/SM",
+                 ">registers/SM", "=known from"});
     for (std::size_t i = 0; i < devices.size(); ++i) {
       const Device& device = devices[i];
       table.add_row({device.name, device.architecture, std::to_string(device.sm_count),

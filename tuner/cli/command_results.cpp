@@ -5,6 +5,7 @@
 #include "db/export_json.h"
 #include "db/json_forms.h"
 #include "reports/comparison.h"
+#include "reports/device_names.h"
 #include "reports/failure_lines.h"
 #include "reports/one_for_all.h"
 #include "reports/portfolio_report.h"
@@ -42,22 +43,10 @@ db::LayeredStore open(const ResultsOptions& options) {
   return open_results(options.database, options.query.source, options.no_shipped);
 }
 
-std::string imported_from(const std::filesystem::path& file) {
-  return "imported from " + file.filename().string();
-}
-
-/// Returns remarks about a result: where it comes from if it was not measured here, and caveats
-/// about its time.
+/// Returns caveats about a result's time.
 std::string remarks(const db::StoredResult& stored) {
-  std::vector<std::string> all;
-  if (!stored.shared_from.empty()) all.push_back("from " + stored.shared_from);
-  if (stored.stale) all.push_back(stale_text(stored));
-  if (stored.origin) {
-    all.push_back(imported_from(stored.origin->file));
-  } else if (!stored.stale && stored.result.stage == Stage::screen) {
-    all.emplace_back("screened only");
-  }
-  return joined(all, ", ");
+  if (stored.stale) return stale_text(stored);
+  return !stored.origin && stored.result.stage == Stage::screen ? "screened only" : "";
 }
 
 std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
@@ -150,6 +139,22 @@ std::string export_text(const ResultsOptions& options, const db::ResultReader& s
   return format.write(input);
 }
 
+std::string bests_text(const std::vector<db::StoredResult>& best) {
+  std::vector<Device> devices;
+  for (const db::StoredResult& row : best) devices.push_back(row.device);
+  const std::vector<std::string> names = short_device_names(devices);
+  Table table({"=device", "=space", "=problem", "=kernel", ">time", "=source", "=remarks", "?rate",
+               "=?compared with", "?measured", "=configuration"});
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    const db::StoredResult& row = best[i];
+    table.add_row({names[i], row.space, key(row.result.problem), row.result.kernel,
+                   format_time(row.result.measurement.median_ms), source_file(row), remarks(row),
+                   rates(row.result), to_text(row.result.coverage()), format_utc(row.at_unix),
+                   key(row.result.configuration)});
+  }
+  return table.text();
+}
+
 /// Returns a text like `json; header: a C++17 header; kernel-tuner, t4: for other tuners`.
 std::string export_formats_help() {
   const std::vector<db::ExportFormat>& formats = db::export_formats();
@@ -208,12 +213,13 @@ class Listing {
     } else {
       table_.add_row(std::move(cells));
     }
-    if (++count_ % kAtOnce == 0) write();
+    if (++count_ % kAtOnce == 1 && count_ > 1) write();
   }
 
   void end() {
     if (as_json_) text_ += (count_ == 0 ? begin() : "") + document_.end();
-    write();
+    if (as_json_ || count_ > kAtOnce) return write();
+    write_out(table_.text());  // Of a whole table it is known what all rows have in common.
   }
 
   bool empty() const { return count_ == 0; }
@@ -241,9 +247,9 @@ class Listing {
 
 int list_results(const ResultsOptions& options, const db::ResultReader& store) {
   const bool on_terminal = isatty(STDOUT_FILENO) == 1;
-  Listing listing(
-      options, "results",
-      {"device", "space", "problem", "kernel", "configuration", "status", ">time", "detail"});
+  Listing listing(options, "results",
+                  {"=device", "=space", "=problem", "=kernel", "=status", ">time", "=?detail",
+                   "=configuration"});
   const auto limit = static_cast<std::size_t>(options.limit);
   store.each_result(options.query, limit, [&](db::StoredResult&& row) {
     const Result& result = row.result;
@@ -251,10 +257,10 @@ int list_results(const ResultsOptions& options, const db::ResultReader& store) {
     if (result.status == Status::correct && result.compared_with != ComparedWith::unknown) {
       detail = "compared with " + to_text(result.coverage());
     }
-    listing.add({device_label(row.device), row.space, key(result.problem), result.kernel,
-                 key(result.configuration), status_text(result),
+    listing.add({device_name_text(row.device.name, row.device.kind), row.space, key(result.problem),
+                 result.kernel, status_text(result),
                  result.timed() ? format_time(result.measurement.median_ms) : "",
-                 on_terminal ? printable(detail, 80) : detail},
+                 on_terminal ? printable(detail, 80) : detail, key(result.configuration)},
                 options.json ? db::stored_json(row) : Json());
   });
   if (listing.empty()) refuse_unknown(options.database, options.query, store);
@@ -264,8 +270,8 @@ int list_results(const ResultsOptions& options, const db::ResultReader& store) {
 
 int list_runs(const ResultsOptions& options, const db::ResultReader& store) {
   Listing listing(options, "runs",
-                  {"run", "started", "space", "device", "strategy", ">seed", ">results", ">correct",
-                   "outcome", "compiler", "host"});
+                  {"run", "?started", "=space", "=device", ">results", ">correct", "=outcome",
+                   "=source", "=?strategy", "?>seed", "=?compiler", "=?host"});
   std::vector<db::StoredRun> runs = store.runs(options.query);
   if (runs.empty()) refuse_unknown(options.database, options.query, store);
   const auto limit = static_cast<std::size_t>(options.limit);
@@ -275,14 +281,15 @@ int list_runs(const ResultsOptions& options, const db::ResultReader& store) {
     const std::string outcome = run.goes_on           ? "running"
                                 : run.outcome.empty() ? "cut off"
                                                       : run.outcome;
-    std::string tool = run.imported_from.empty() ? run.compiler : imported_from(run.imported_from);
-    if (!run.shared_from.empty()) tool += ", from " + run.shared_from;
+    const std::string source = !run.shared_from.empty()
+                                   ? run.shared_from
+                                   : std::filesystem::path(run.imported_from).filename().string();
     const bool is_ours = run.imported_from.empty();  // Other tools record no seed.
     listing.add(
         {run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,
-         run.device + (run.device_kind == DeviceKind::cpu ? " (CPU)" : ""), run.strategy,
-         is_ours ? std::to_string(run.seed) : "", format_count(run.results),
-         format_count(run.correct), outcome, tool,
+         device_name_text(run.device, run.device_kind), format_count(run.results),
+         format_count(run.correct), outcome, source, run.strategy,
+         is_ours ? std::to_string(run.seed) : "", run.compiler,
          run.host + (run.hosts_state.empty() ? "" : " (" + run.hosts_state + ")")},
         {{"run", run.id},
          {"started_unix", run.started_unix < 0 ? Json(nullptr) : Json(run.started_unix)},
@@ -371,6 +378,9 @@ void add_compare_options(CLI::App& app, ResultsOptions& options) {
       ->type_name("WORD")
       ->check(CLI::IsMember({"text", "md", "csv", "json"}))
       ->capture_default_str();
+  app.add_flag("--all-pairs", options.all_pairs,
+               "Show each GPU, and what each keeps with the best of every other, also of more than "
+               "8 GPUs");
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
@@ -382,15 +392,7 @@ int run_best(const ResultsOptions& options) {
     write_document(db::export_json(best, store.defaults(options.query)));
     return 0;
   }
-  Table table({"device", "space", "problem", "kernel", "configuration", ">time", ">rate",
-               "compared with", "measured", ""});
-  for (const db::StoredResult& row : best) {
-    table.add_row({device_label(row.device), row.space, key(row.result.problem), row.result.kernel,
-                   key(row.result.configuration), format_time(row.result.measurement.median_ms),
-                   rates(row.result), printable(to_text(row.result.coverage())),
-                   format_utc(row.at_unix), remarks(row)});
-  }
-  write_out(table.text());
+  write_out(bests_text(best));
   return 0;
 }
 
@@ -420,11 +422,12 @@ int run_compare(const ResultsOptions& options) {
   if (comparison.rows.empty()) best_or_throw(options, store, /*per_kernel=*/false);
   const std::string format = options.json ? "json" : options.format;
   if (format == "text") {
-    write_out(comparison_text(comparison));
+    write_out(comparison_text(comparison, Markup::text, options.all_pairs));
   } else {
-    write_document(format == "json"  ? comparison_json(comparison)
-                   : format == "csv" ? comparison_csv(comparison)
-                                     : comparison_text(comparison, Markup::markdown));
+    write_document(format == "json" ? comparison_json(comparison)
+                   : format == "csv"
+                       ? comparison_csv(comparison)
+                       : comparison_text(comparison, Markup::markdown, options.all_pairs));
   }
   return 0;
 }

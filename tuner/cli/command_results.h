@@ -19,6 +19,7 @@ struct ResultsOptions {
   bool one = false;         ///< For best: the configuration that loses least over all problems.
   bool results = false;     ///< For list: single results instead of runs.
   std::uint64_t limit = 0;  ///< For list: maximum number; 0: all.
+  bool all_pairs = false;   ///< For compare: each GPU and the matrix, however many there are.
   bool json = false;
   /// For export: a name in db/export_formats.h; for compare: text, md, ...
   std::string format = "json";

@@ -1,8 +1,8 @@
 #include "tuner/cli/help_text.h"
 
-#include <algorithm>
+#include "reports/text_layout.h"
+
 #include <cstddef>
-#include <sstream>
 #include <string>
 
 namespace smemtune::cli {
@@ -10,30 +10,6 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 constexpr std::size_t kNamesWidth = 26;
-
-/// Breaks lines between words; a word longer than `width` gets a line of its own. Continuation
-/// lines of an indented line are indented by two more.
-std::string wrapped(const std::string& text, std::size_t width) {
-  std::string all;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-    std::string shown(indent, ' ');
-    bool is_first = true;
-    std::istringstream words(line);
-    for (std::string word; words >> word;) {
-      if (!is_first && shown.size() + 1 + word.size() > width) {
-        all += (all.empty() ? "" : "\n") + shown;
-        shown = std::string(indent == 0 ? 0 : indent + 2, ' ') + word;
-      } else {
-        shown += (is_first ? "" : " ") + word;
-      }
-      is_first = false;
-    }
-    all += (all.empty() ? "" : "\n") + shown;
-  }
-  return all;
-}
 
 class HelpFormatter : public CLI::Formatter {
  public:

@@ -238,6 +238,7 @@ int guarded_main(int argc, char** argv) {
     }
     on_stop_signals(end_at_once);
     ignore_what_errors_tell();
+    fit_page();
     return run_command_line(argc, argv);
   } catch (const ReferenceError& error) {
     return report(3, error.what());

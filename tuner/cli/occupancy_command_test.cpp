@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -278,6 +279,7 @@ __global__ void twice(const float* in, float* out, int n) {
   }
   EXPECT_EQ(fits[0]["compiled_for_it"], true);
   EXPECT_GT(fits[2]["winners"][0]["launches"][0]["resources"]["registers_per_thread"], 0);
+  setenv("COLUMNS", "1000", 1);  // Sentences in one line.
   const Ended said = run(tune + " --also-fits l4");
   EXPECT_THAT(said.out, HasSubstr("also on NVIDIA L4 (sm_89): 1 of 2 winners fit"));
   EXPECT_THAT(said.out, HasSubstr("does not fit (constraints/shared_bytes): 110000 bytes"));

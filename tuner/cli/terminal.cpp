@@ -1,18 +1,40 @@
 #include "tuner/cli/terminal.h"
 
+#include "reports/text_layout.h"
 #include "tuner/core/text.h"
 
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <sys/ioctl.h>
 #include <system_error>
 #include <unistd.h>
 
 namespace smemtune::cli {
+namespace {
 
-void write_out(const std::string& text) { write_document(printable_lines(text)); }
+constexpr std::size_t kUsualColumns = 80;
+
+/// Returns $COLUMNS if it is a number.
+std::optional<std::size_t> given_columns() {
+  const char* columns = std::getenv("COLUMNS");
+  const std::string_view text = columns == nullptr ? "" : columns;
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && end == text.data() + text.size() && value > 0;
+  return is_number ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+void fit_page() {
+  const std::size_t terminal = terminal_columns(STDOUT_FILENO);
+  set_page_columns(terminal > 0 ? terminal : given_columns().value_or(kUsualColumns));
+}
+
+void write_out(const std::string& text) { write_document(wrapped(printable_lines(text))); }
 
 void write_document(const std::string& document) {
   std::fwrite(document.data(), 1, document.size(), stdout);
@@ -30,14 +52,9 @@ void say(const std::string& line) {
 
 std::size_t terminal_columns(int descriptor) {
   if (isatty(descriptor) != 1) return 0;
-  if (const char* columns = std::getenv("COLUMNS")) {
-    const std::string_view text = columns;
-    std::size_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && value > 0) return value;
-  }
+  if (const auto given = given_columns()) return *given;
   winsize size = {};
-  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsualColumns;
   return size.ws_col;
 }
 

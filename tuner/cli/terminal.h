@@ -14,7 +14,11 @@ constexpr int kInterrupted = 130;
 /// Exit status of commands that find a loss of speed.
 constexpr int kLostGround = 1;
 
-/// Prints text for people on stdout.
+/// Sets the width of the page that text for people is laid out for: that of the terminal at stdout;
+/// otherwise $COLUMNS if it is exported, or 80.
+void fit_page();
+
+/// Prints text for people on stdout, lines longer than the page broken between words.
 void write_out(const std::string& text);
 
 /// Prints a document for programs on stdout, unchanged.

@@ -34,7 +34,8 @@ class Verdict : public testing::Test {
 
   Ended smemtune(const std::string& words) const {
     return in_shell("cd '" + folder_.path().string() +
-                    "' && SMEMTUNE_SHIPPED=off SMEMTUNE_DB=$PWD/db.sqlite XDG_RUNTIME_DIR=$PWD "
+                    "' && COLUMNS=1000 SMEMTUNE_SHIPPED=off SMEMTUNE_DB=$PWD/db.sqlite "
+                    "XDG_RUNTIME_DIR=$PWD "
                     "XDG_CACHE_HOME=$PWD/cache "
                     "'" SMEMTUNE_EXECUTABLE "' " +
                     words);
