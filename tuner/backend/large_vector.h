@@ -15,7 +15,8 @@ std::vector<T> large_vector(std::size_t count) {
   std::vector<T> zeros;
   zeros.reserve(count);
   auto* const begin = static_cast<std::uint8_t*>(static_cast<void*>(zeros.data()));
-  const std::size_t lead = (kHugePage - reinterpret_cast<std::uintptr_t>(begin) % kHugePage) % kHugePage;
+  const std::size_t lead =
+      (kHugePage - reinterpret_cast<std::uintptr_t>(begin) % kHugePage) % kHugePage;
   const std::size_t bytes = count * sizeof(T);
   // Advice that is not taken changes nothing.
   if (bytes >= lead + kHugePage) madvise(begin + lead, bytes - lead, MADV_HUGEPAGE);

@@ -56,9 +56,9 @@ struct DrawingTime {
   double of_ms = 0;
 };
 
-// Launches of a sample that decides whether a configuration is given up: as many as its fastest
-// rival's samples have, but no more than this, as it may be far slower.
-constexpr int kMostLaunchesToLose = 16;
+// What takes this many times as long as its fastest rival has lost by a single launch, whatever the
+// noise of single launches.
+constexpr double kFarSlower = 2;
 
 /// The fastest of several configurations that compete.
 struct Fastest {
@@ -389,8 +389,13 @@ class DeviceWorker {
       if (auto failure = verify(std::span(&timed, 1), reply)) return failure;
     }
     const auto rival = fastest_.find(request.rivals);
-    const int launches = rival == fastest_.end() ? 0 : rival->second.launches;
-    if (auto failure = sample_once(timed, launches, reply)) {
+    TimeRequest once = {.samples = 1};
+    if (rival != fastest_.end()) {
+      // Its own samples may be of more launches or fewer, but not of many that are slow.
+      once.launches_per_sample = rival->second.launches == 1 ? 1 : 0;
+      once.stop_above_ms = kFarSlower * rival->second.time.ms();
+    }
+    if (auto failure = sample(timed, once, reply)) {
       if (failure->context_lost) return failure;
       // A fault of any launch is not one of timed launches.
       auto shown = verify(std::span(&timed, 1), reply);
@@ -405,14 +410,10 @@ class DeviceWorker {
     };
     reply.lost = is_beyond(request.loss.lost_above);
     if (reply.lost || !is_beyond(request.loss.doubtful_above)) return std::nullopt;
-    if (auto failure = sample_once(timed, launches, reply)) return failure;
+    if (auto failure = sample(timed, once, reply)) return failure;
     reply.lost = is_beyond(request.loss.doubtful_above);
     reply.time.samples_ms.insert(reply.time.samples_ms.begin(), reply.first_launch_ms);
     return std::nullopt;
-  }
-
-  std::optional<Failure> sample_once(const Check& check, int launches, EvaluateReply& reply) {
-    return sample(check, {.samples = 1, .launches_per_sample = launches}, reply);
   }
 
   /// Returns what the fastest rival takes now; nullopt if there is none.
@@ -422,7 +423,9 @@ class DeviceWorker {
     PresentTime& time = found->second.time;
     if (time.is_due()) {
       EvaluateReply now;
-      if (const auto failure = sample_once(found->second.check, found->second.launches, now)) {
+      if (const auto failure =
+              sample(found->second.check,
+                     {.samples = 1, .launches_per_sample = found->second.launches}, now)) {
         // It was right before, so the configuration that was requested is not to blame.
         if (failure->context_lost) end_with_lost_context();
         unload(found->second.check.handle);
@@ -445,9 +448,7 @@ class DeviceWorker {
     const auto found = fastest_.find(rivals);
     if (found != fastest_.end()) unload(found->second.check.handle);
     Fastest& fastest = fastest_[rivals];
-    fastest = {.check = check,
-               .launches = std::min(reply.time.launches_per_sample, kMostLaunchesToLose),
-               .time = {}};
+    fastest = {.check = check, .launches = reply.time.launches_per_sample, .time = {}};
     fastest.time.add(reply.first_launch_ms);
   }
 

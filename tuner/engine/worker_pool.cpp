@@ -398,7 +398,9 @@ void WorkerPool::greet(Worker& worker, const Frame& frame, std::vector<WorkerEve
     Device device = unpack<DeviceHello>(frame.payload).device;
     Device& known = greeting_.devices[worker.unit];
     const bool is_first = known.name.empty();
-    if (!is_first && device != known) {
+    Device as_known = device;
+    as_known.memory_bytes = known.memory_bytes;  // A virtual machine's may change.
+    if (!is_first && as_known != known) {
       give_up(worker,
               "the device worker found another device: " + device.name + " " + device.uuid +
                   " instead of " + known.name + " " + known.uuid,

@@ -738,6 +738,12 @@ TEST_F(CudaGpu, PassesTensorMapsToClusters) {
   EXPECT_EQ(refused.failure().status, Status::constraints);
 }
 
+std::int64_t max_texels() {
+  int texels = 0;
+  EXPECT_EQ(cudaDeviceGetAttribute(&texels, cudaDevAttrMaxTexture1DLinearWidth, 0), cudaSuccess);
+  return texels;
+}
+
 TEST_F(CudaGpu, RefusesATextureThatIsWiderThanTheDeviceAllows) {
   const std::string source =
       "__global__ void f(cudaTextureObject_t t, float* out) { out[0] = tex1Dfetch<char>(t, 0); }";
