@@ -19,6 +19,7 @@
 #include <chrono>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <unistd.h>
 
@@ -329,16 +330,35 @@ class DeviceWorker {
       if (auto failure = verify(checks, reply)) return failure;
     }
     if (request.screen_samples > 0) {
-      const TimeRequest screening = {.samples = request.screen_samples,
-                                     .stop_above_ms = request.stop_above_ms,
-                                     .enough_ms = request.enough_ms};
-      if (auto failure = sample(timed, screening, reply)) return failure;
+      if (auto failure = screen_further(request, timed, reply)) return failure;
     }
     if (request.launch_samples == 0) return std::nullopt;
     if (reply.loaded.launches.size() > 1) {
       if (auto failure = time_launches(timed, request, reply)) return failure;
     }
     return request.verify ? verify_again(timed, reply) : std::nullopt;
+  }
+
+  /// Takes the samples that are left to take after those which were held against a rival's.
+  std::optional<Failure> screen_further(const EvaluateRequest& request, const Check& timed,
+                                        EvaluateReply& reply) {
+    constexpr double kAtLeast_ms = 1e-9;  // 0 would mean as many as there are.
+    const std::vector<double> taken = reply.time.samples_ms;
+    TimeRequest screening = {
+        .samples = std::max(1, request.screen_samples - static_cast<int>(taken.size())),
+        .stop_above_ms = request.stop_above_ms,
+        .enough_ms = request.enough_ms};
+    if (!taken.empty() && screening.stop_above_ms > 0 && taken.back() > screening.stop_above_ms) {
+      return std::nullopt;
+    }
+    if (screening.enough_ms > 0) {
+      const double taken_ms = std::accumulate(taken.begin(), taken.end(), 0.0);
+      screening.enough_ms = std::max(screening.enough_ms - taken_ms, kAtLeast_ms);
+    }
+    auto failure = sample(timed, screening, reply);
+    std::vector<double>& all = reply.time.samples_ms;
+    if (!failure) all.insert(all.begin(), taken.begin(), taken.end());
+    return failure;
   }
 
   /// Verifies the timed workload again after timing, twice on the same data: a kernel that keeps

@@ -28,9 +28,9 @@ constexpr int kComparedPerTime = 16;
 
 }  // namespace
 
-void EarlyLoss::tell(double first_launch_ms, double time_ms) {
-  if (!(first_launch_ms > 0) || !(time_ms > 0)) return;
-  const double ratio = std::log(first_launch_ms / time_ms);
+void EarlyLoss::tell(double first_ms, double time_ms) {
+  if (!(first_ms > 0) || !(time_ms > 0)) return;
+  const double ratio = std::log(first_ms / time_ms);
   log_ratios_.insert(std::ranges::upper_bound(log_ratios_, ratio), ratio);
 }
 

@@ -7,15 +7,15 @@
 
 namespace smemtune {
 
-/// Learns how much the time of a configuration's first launch differs from its median, so that a
+/// Learns how much a configuration's first sample differs from later ones, so that a
 /// configuration which is behind by more than that is given up. Sets no limits until it has seen
 /// enough.
 class EarlyLoss {
  public:
-  /// Records a configuration that was launched once and then sampled.
-  void tell(double first_launch_ms, double time_ms);
+  /// Records a first sample and what later ones of the same configuration took.
+  void tell(double first_ms, double time_ms);
 
-  /// Records a configuration that was given up after a single launch.
+  /// Records a configuration that was given up after a single sample.
   void tell_unsampled() { ++unsampled_; }
 
   /// Returns the present limits.
@@ -25,11 +25,11 @@ class EarlyLoss {
   /// Returns this quantile of the ratios' logarithms.
   double quantile_of_ratios(double share) const;
 
-  std::vector<double> log_ratios_;  ///< Logarithms of first launch over measured time, ascending.
+  std::vector<double> log_ratios_;  ///< Logarithms of first over later samples, ascending.
   std::size_t unsampled_ = 0;
 };
 
-/// The time that one launch of the fastest configuration so far takes at present. Devices drift, so
+/// The time that the fastest configuration so far takes at present. Devices drift, so
 /// that it is taken again now and then.
 class PresentTime {
  public:

@@ -83,7 +83,7 @@ double launches(const MemoryLog& log) {
     if (result.kernel != "tiled" || result.stage == Stage::final || result.stage == Stage::race)
       continue;
     const double samples = static_cast<double>(result.measurement.samples_ms.size());
-    launches += result.given_up ? samples : 3 + samples;
+    launches += result.given_up ? samples : 2 + samples;
   }
   return launches;
 }

@@ -147,7 +147,7 @@ void check(const EvaluateReply& reply, const EvaluateRequest& request) {
     require(was_asked && reply.first_launch_ms > 0 && is_time(reply.fastest_ms),
             "a loss that was not asked for");
   }
-  const auto most = static_cast<std::size_t>(reply.lost ? 2 : request.screen_samples);
+  const auto most = static_cast<std::size_t>(reply.lost ? 2 : std::max(3, request.screen_samples));
   require(!reply.time.samples_ms.empty() && reply.time.samples_ms.size() <= most,
           "the wrong number of samples");
   for (const double sample : reply.time.samples_ms)

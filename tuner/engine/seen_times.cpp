@@ -19,17 +19,18 @@ void SeenTimes::tell(const Result& result, bool is_hopeless) {
 
 void SeenTimes::see_launches(const EvaluateReply& reply) {
   if (reply.failure) return;
-  if (reply.lost && reply.time.samples_ms.size() == 1) {
-    loss_.tell_unsampled();
-  } else {
-    loss_.tell(reply.first_launch_ms,
-               reply.lost ? reply.time.samples_ms.back() : median(reply.time.samples_ms));
-  }
+  if (reply.lost && reply.time.samples_ms.size() == 1) loss_.tell_unsampled();
+  see_samples(reply.time.samples_ms);
 }
 
 void SeenTimes::see_launches(const Result& known) {
-  if (known.lost_early()) return;
-  loss_.tell(known.first_launch_ms, known.measurement.median_ms);
+  if (!known.lost_early()) see_samples(known.measurement.samples_ms);
+}
+
+void SeenTimes::see_samples(std::span<const double> samples_ms) {
+  if (samples_ms.size() < 2) return;
+  const auto later = samples_ms.subspan(1);
+  loss_.tell(samples_ms.front(), median({later.begin(), later.end()}));
 }
 
 bool SeenTimes::may_win(const Result& result) const {

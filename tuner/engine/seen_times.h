@@ -6,6 +6,7 @@
 #include "tuner/engine/static_reject.h"
 
 #include <cmath>
+#include <span>
 
 namespace smemtune {
 
@@ -40,6 +41,8 @@ class SeenTimes {
   bool may_win(const Result& result) const;
 
  private:
+  void see_samples(std::span<const double> samples_ms);
+
   double least_ms_ = HUGE_VAL;
   double least_full_ms_ = HUGE_VAL;  ///< Of those told that were not given up.
   StaticReject static_reject_;

@@ -976,7 +976,7 @@ TEST(TuningLoop, TakesFewerSamplesOfWhatTakesLong) {
   run.request.options.screen_ms = 20;
   run.request.options.cut_factor = 100;
   run.run();
-  const std::map<std::int64_t, std::size_t> samples = {{1, 1}, {2, 2}, {4, 3}, {8, 3}, {16, 3}};
+  const std::map<std::int64_t, std::size_t> samples = {{1, 2}, {2, 2}, {4, 3}, {8, 3}, {16, 3}};
   std::size_t screened = 0;
   for (const Result& result : run.own_log.records) {
     if (result.kernel != "tiled" || result.stage != Stage::screen) continue;

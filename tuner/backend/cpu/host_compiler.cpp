@@ -196,7 +196,7 @@ std::string_view unknown_name(std::string_view error) {
   return close == error.npos ? std::string_view() : error.substr(open + 1, close - open - 1);
 }
 
-/// Returns `umin, tex2D` and the place of the first if the compiler found nothing wrong but names
+/// Returns `umin, tex3D` and the place of the first if the compiler found nothing wrong but names
 /// or headers of CUDA that this device lacks; else empty.
 std::string unknown_names(const std::string& log) {
   std::vector<std::string> names;

@@ -65,7 +65,7 @@ extern "C" __global__ void kernel(float* out, double d, int n) {
 TEST(UnknownNames, AreNamedWithoutTheCompilersWords) {
   const auto refused = compile(R"(
 template <typename T> __global__ void kernel(T* out, cudaTextureObject_t t) {
-  out[0] = tex2D<float>(t, 0, 0);
+  out[0] = tex3D<float>(t, 0, 0, 0);
   out[1] = __nv_umax_of_everything(1u);
 }
 )",
@@ -73,7 +73,7 @@ template <typename T> __global__ void kernel(T* out, cudaTextureObject_t t) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.failure().reason, "cpu_unsupported");
   EXPECT_EQ(refused.failure().detail,
-            "the CPU device does not have tex2D, __nv_umax_of_everything (kernel.cu:3)");
+            "the CPU device does not have tex3D, __nv_umax_of_everything (kernel.cu:3)");
   const auto header =
       compile("#include <curand_kernel.h>\n__global__ void kernel() {}", {"kernel"});
   ASSERT_FALSE(header);
