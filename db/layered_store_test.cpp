@@ -124,7 +124,8 @@ TEST_F(LayeredStoreOf, HoldsAnothersBestAgainstOnesOwnTimes) {
   const fs::path team = write_export("team.json", store("team.sqlite", "A", {planted(tile(1), 1)}));
   const Comparison comparison = layered(own, {team}).compare({.source = "all"});
   ASSERT_THAT(comparison.columns, SizeIs(2));
-  EXPECT_EQ(comparison.columns[0].label, "A, team.json");
+  EXPECT_EQ(comparison.columns[0].label, "A");
+  EXPECT_EQ(comparison.columns[0].shared_from, "team.json");
   EXPECT_EQ(comparison.columns[1].label, "B");
   const Comparison::Row& row = comparison.rows.at(0);
   ASSERT_THAT(row.guests, SizeIs(2));
