@@ -92,7 +92,7 @@ struct Result {
   double verify_ms = 0;
   double first_launch_ms = 0;  ///< Time of the whole kernel when it was first launched.
   std::string cubin_sha256;
-  std::string unit;           ///< UUID of the board it ran on last; empty if it ran on none.
+  std::string unit;  ///< UUID of the board it ran on last; empty if it ran on none.
   /// Whether it was given up after one sample or two, which showed that it cannot win: their outputs
   /// were compared, on the tuned problem only.
   bool given_up = false;

@@ -147,8 +147,7 @@ void DeviceFeed::take_result(InFlight& pending, const DeviceAnswer& answer,
   if (!result.unit.empty()) ++tuning_.summary.evaluated_on[result.unit];
   // A crash or a hang may have been bad luck; right or wrong outputs are repeatable.
   const Status status = result.status;
-  if (!pending.identity.empty() &&
-      (status == Status::correct || status == Status::correctness)) {
+  if (!pending.identity.empty() && (status == Status::correct || status == Status::correctness)) {
     measured_.insert_or_assign(pending.identity, result);
   }
 }

@@ -206,8 +206,8 @@ void set_compared(Result& result, const ProblemState& state, const KernelOnProbl
   }
   for (std::size_t i = 0; i < state.set.problems.size(); ++i) {
     const auto part = std::ranges::find(parts, state.set.workloads(i), &Part::workloads);
-    if (part != parts.end()) add_outputs(state, kernel, i, *part, held, i == 0 || !result.given_up,
-                  result.compared);
+    if (part != parts.end())
+      add_outputs(state, kernel, i, *part, held, i == 0 || !result.given_up, result.compared);
   }
   result.compared_with = result.coverage().with;
 }

@@ -151,10 +151,9 @@ Outcome<LoadedKernel> CudaLauncher::load(KernelHandle handle, const CompiledKern
     LoadedKernel described = describe(driver_, **loaded);
     if (handle < 0) handle = kernels_.empty() ? 0 : kernels_.rbegin()->first + 1;
     described.handle = handle;
-    (*loaded)->is_settled =
-        std::ranges::all_of(described.launches, [](const LoadedKernel::Launch& launch) {
-          return launch.resources.stack_bytes == 0;
-        });
+    (*loaded)->is_settled = std::ranges::all_of(
+        described.launches,
+        [](const LoadedKernel::Launch& launch) { return launch.resources.stack_bytes == 0; });
     kernels_[handle] = std::move(*loaded);
     return described;
   });

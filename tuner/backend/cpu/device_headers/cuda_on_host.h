@@ -481,8 +481,8 @@ SMEMTUNE_TOUCHES T tex2D(cudaTextureObject_t object, float x, float y) {
   const float lower_part = fraction(y - 0.5f);
   T sum = T();
   for (int i = 0; i < 4; ++i) {
-    const float weight = (i % 2 == 0 ? 1 - right_part : right_part) *
-                         (i / 2 == 0 ? 1 - lower_part : lower_part);
+    const float weight =
+        (i % 2 == 0 ? 1 - right_part : right_part) * (i / 2 == 0 ? 1 - lower_part : lower_part);
     ::smemtune::add_texel(
         sum, ::smemtune::texel_at<T>(texture, left + i % 2, top + i / 2, SMEMTUNE_CALLER), weight);
   }
