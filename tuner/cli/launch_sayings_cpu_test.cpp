@@ -122,7 +122,7 @@ class LaunchSayings : public testing::Test {
     folder_.write("say.cu", kSource);
     folder_.write("say.json", json);
     return in_shell("cd '" + folder_.path().string() +
-                    "' && export SMEMTUNE_SHIPPED=off SMEMTUNE_DB=$PWD/results.sqlite "
+                    "' && export COLUMNS=1000 SMEMTUNE_SHIPPED=off SMEMTUNE_DB=$PWD/results.sqlite "
                     "XDG_CACHE_HOME=$PWD/cache XDG_RUNTIME_DIR=$PWD && '" SMEMTUNE_EXECUTABLE "' " +
                     words);
   }
