@@ -62,8 +62,8 @@ std::size_t widest_line(const std::string& text) {
 }
 
 TEST(Table, IsNeverWiderThanThePage) {
-  for (const std::size_t columns : {1, 2, 3, 8, 40}) {
-    for (const std::size_t length : {1, 7, 30, 500}) {
+  for (const std::size_t columns : {1u, 2u, 3u, 8u, 40u}) {
+    for (const std::size_t length : {1u, 7u, 30u, 500u}) {
       for (const char* const mark : {"", ">", "=", "?", "=?"}) {
         Table table(std::vector<std::string>(columns, mark + std::string("a title / of words")));
         Table next = table;
