@@ -206,8 +206,9 @@ Outcome<TimeReport> KernelTimer::time(CudaKernel& kernel, BoundKernel& bound,
     const bool repeated = std::exchange(sampling.repeats, false);
     const double launches = std::min<double>(std::ceil(min_sample_ms / series.samples_ms().front()),
                                              request.max_launches_per_sample);
-    if (launches > 1) sampling = plan(bound, static_cast<int>(launches));
-    if (repeated || (!series.has_ended() && sampling.launches > 1)) series.start_again();
+    const bool goes_on = repeated || !series.has_ended();
+    if (launches > 1 && goes_on) sampling = plan(bound, static_cast<int>(launches));
+    if (repeated || (goes_on && sampling.launches > 1)) series.start_again();
   }
   while (!series.has_ended() &&
          series.samples_ms().size() < static_cast<std::size_t>(request.samples)) {
