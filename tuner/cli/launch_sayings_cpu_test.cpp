@@ -121,10 +121,7 @@ class LaunchSayings : public testing::Test {
   Ended smemtune(const std::string& json, const std::string& words) const {
     folder_.write("say.cu", kSource);
     folder_.write("say.json", json);
-    return in_shell("cd '" + folder_.path().string() +
-                    "' && export COLUMNS=1000 SMEMTUNE_SHIPPED=off SMEMTUNE_DB=$PWD/results.sqlite "
-                    "XDG_CACHE_HOME=$PWD/cache XDG_RUNTIME_DIR=$PWD && '" SMEMTUNE_EXECUTABLE "' " +
-                    words);
+    return in_folder(folder_, SMEMTUNE_EXECUTABLE, words);
   }
 
   /// Returns what `smemtune run` reports about a configuration.

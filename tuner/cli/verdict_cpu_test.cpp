@@ -33,12 +33,7 @@ class Verdict : public testing::Test {
   }
 
   Ended smemtune(const std::string& words) const {
-    return in_shell("cd '" + folder_.path().string() +
-                    "' && COLUMNS=1000 SMEMTUNE_SHIPPED=off SMEMTUNE_DB=$PWD/db.sqlite "
-                    "XDG_RUNTIME_DIR=$PWD "
-                    "XDG_CACHE_HOME=$PWD/cache "
-                    "'" SMEMTUNE_EXECUTABLE "' " +
-                    words);
+    return in_folder(folder_, SMEMTUNE_EXECUTABLE, words);
   }
 
   Ended tuned() const { return smemtune("--space k.json --device cpu"); }

@@ -82,10 +82,7 @@ class WeakComparisons : public testing::Test {
   Ended smemtune(const std::string& json, const std::string& words) const {
     folder_.write("weak.cu", kSource);
     folder_.write("weak.json", json);
-    return in_shell("cd '" + folder_.path().string() +
-                    "' && export COLUMNS=1000 SMEMTUNE_SHIPPED=off SMEMTUNE_DB=$PWD/results.sqlite "
-                    "XDG_CACHE_HOME=$PWD/cache XDG_RUNTIME_DIR=$PWD && '" SMEMTUNE_EXECUTABLE "' " +
-                    words);
+    return in_folder(folder_, SMEMTUNE_EXECUTABLE, words);
   }
 
   /// Returns what `smemtune run` reports about a KIND.

@@ -31,4 +31,14 @@ inline Ended in_shell(const std::string& command) {
       .status = WIFEXITED(status) ? WEXITSTATUS(status) : -1, .out = read(out), .err = read(err)};
 }
 
+/// Runs the program smemtune in a folder that has its database and caches, with the sentences that
+/// it prints in one line each.
+inline Ended in_folder(const TemporaryFolder& folder, const std::string& program,
+                       const std::string& words) {
+  return in_shell("cd '" + folder.path().string() +
+                  "' && export COLUMNS=1000 SMEMTUNE_SHIPPED=off SMEMTUNE_DB=$PWD/results.sqlite "
+                  "XDG_CACHE_HOME=$PWD/cache XDG_RUNTIME_DIR=$PWD && '" +
+                  program + "' " + words);
+}
+
 }  // namespace smemtune

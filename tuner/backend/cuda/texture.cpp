@@ -24,15 +24,6 @@ std::int64_t row_bytes(const Argument& argument) {
          static_cast<std::int64_t>(size_of(argument.type));
 }
 
-}  // namespace
-
-Texture::~Texture() {
-  if (object_ == 0) return;
-  report(static_cast<int>(cudaDestroyTextureObject(object_)), "cudaDestroyTextureObject");
-}
-
-namespace {
-
 cudaTextureAddressMode mode_of(TextureReading::Address address) {
   switch (address) {
     case TextureReading::Address::border:
@@ -75,6 +66,11 @@ int device_attribute(cudaDeviceAttr attribute, const char* what) {
 }
 
 }  // namespace
+
+Texture::~Texture() {
+  if (object_ == 0) return;
+  report(static_cast<int>(cudaDestroyTextureObject(object_)), "cudaDestroyTextureObject");
+}
 
 Texture make_texture(const Argument& argument, CUdeviceptr data) {
   if (argument.is_texture_2d()) return make_texture_2d(argument, data);
