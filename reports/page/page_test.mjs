@@ -178,7 +178,7 @@ const tests = {
   },
   'colors are told apart without red and green, too, and stand out from the ground': async () => {
     const linear = c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-    // What people without red or green cones see (Machado, Oliveira and Fernandes 2009), and what all others do.
+    // Matrices give the colors that people without red or green cones see (Machado, Oliveira and Fernandes 2009), and all others.
     const eyes = [[[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
       [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]];
     const times = (lines, v) => lines.map(line => line[0] * v[0] + line[1] * v[1] + line[2] * v[2]);

@@ -38,7 +38,7 @@ const grouped = (list, of) => {
   }
   return groups;
 };
-// What is highlighted everywhere: the rows that have this value of a parameter.
+// Rows that have this value of a parameter are highlighted everywhere.
 let highlighted = null;
 let highlight = () => {};  // Chooses it, or lets go of it.
 const isHighlighted = (rows, i) => !highlighted || rows.values[highlighted.p][i] === highlighted.number;

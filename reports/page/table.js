@@ -14,7 +14,7 @@ const inOrderOf = (rows, i, down) => [...rows].sort((a, b) => {
   return (x < y ? -1 : 1) * (down ? -1 : 1);
 });
 
-// Without the columns in which nothing stands; what is the same in all rows is said once, above.
+// Empty columns are left out; what is the same in all rows is said once, above.
 const table = (caption, allColumns, allRows, limit = 200) => {
   const filled = allColumns.map((_, i) => i).filter(i => allRows.some(row => cellText(row[i]) !== ''));
   const isSame = i => i > 0 && !allColumns[i].number && allRows.length > 1 && allRows.every(row => cellText(row[i]) === cellText(allRows[0][i]));

@@ -30,7 +30,7 @@ struct Argument {
   std::vector<std::int64_t> shape;  ///< Extents; empty for a scalar.
   Init init;
   MemorySpace memory = MemorySpace::global;
-  TextureReading reading = {};  ///< Of a texture of two dimensions.
+  TextureReading reading = {};  ///< How a texture of two dimensions is read.
   std::string symbol;           ///< Name expression of the __constant__ symbol.
   /// For a result: true if the sum of its elements is compared and not each of them, as for partial
   /// sums, of which a configuration may write any number.

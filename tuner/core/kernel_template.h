@@ -84,7 +84,7 @@ enum class MemorySpace { global, constant, texture, tensor_map, texture_2d };
 
 /// How tex2D reads a texture.
 struct TextureReading {
-  /// What lies beyond the ends: the nearest texel, zeros, the texture again, or its mirror image.
+  /// Reads beyond the ends give the nearest texel, zeros, the texture again, or its mirror image.
   enum class Address { clamp, border, wrap, mirror };
   Address address = Address::clamp;
   bool is_linear = false;      ///< True if neighboring texels are interpolated.
@@ -103,7 +103,7 @@ struct ArgumentTemplate : ArgumentKeys<ExpressionText> {
   std::vector<ExpressionText> init_numbers = {};
   std::vector<ArgumentTemplate> reads;  ///< Arguments that the definition of `init` reads.
   MemorySpace memory = MemorySpace::global;
-  TextureReading reading = {};  ///< Of a texture of two dimensions.
+  TextureReading reading = {};  ///< How a texture of two dimensions is read.
   /// Name expression of an argument in constant memory. Default: the name.
   std::string symbol;
   bool compares_sum = false;     ///< True for `"compare": "sum"`: see Argument.

@@ -227,7 +227,7 @@ struct EvaluateReply {
   double max_absolute_error = 0;
   double max_relative_error = 0;
   double verify_ms = 0;
-  double first_launch_ms = 0;  ///< Of its first sample or, without rivals, checked launch.
+  double first_launch_ms = 0;  ///< First sample, or checked launch without rivals.
   double fastest_ms = 0;       ///< Time of the rival that it is compared with; 0: there is none.
   bool lost = false;           ///< True if it cannot win; there are one or two samples.
   std::int32_t output_class = -1;  ///< Result of OutputClasses::classify.

@@ -100,7 +100,7 @@ struct ProblemState {
   std::variant<NotCompiled, CompilingReference, std::shared_ptr<const Preparation>> preparation;
   std::vector<Entry> entries;              ///< In the order in which results came in.
   std::vector<std::optional<Pace>> paces;  ///< One for each kernel; nullopt until one is timed.
-  std::optional<Unfinished> missed;        ///< What the search may have missed, as last estimated.
+  std::optional<Unfinished> missed;        ///< Latest estimate of what the search missed.
   double slowest_s = 0;                    ///< Duration of the longest evaluation that succeeded.
   /// Metrics that declare more work than must be done; nullopt until that is known (too_fast.h).
   std::optional<std::set<std::string>> overdeclared;

@@ -44,7 +44,7 @@ class SeenTimes {
   void see_samples(std::span<const double> samples_ms);
 
   double least_ms_ = HUGE_VAL;
-  double least_full_ms_ = HUGE_VAL;  ///< Of those told that were not given up.
+  double least_full_ms_ = HUGE_VAL;  ///< Least median told that was not given up.
   StaticReject static_reject_;
   EarlyLoss loss_;
 };

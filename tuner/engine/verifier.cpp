@@ -360,8 +360,8 @@ std::optional<Failure> run_for(DefinitionRun& run, Launcher& launcher, const Che
     run.after[one->name] = take_array(*one, report->after, report->bits_after);
   }
   for (const Argument* one : needed.read) {
-    // What begins as poison has no contents that a definition could mean: it means what its own
-    // definition gives.
+    // A buffer that begins as poison has no contents that a definition could mean: it means what
+    // the buffer's own definition gives.
     run.before[one->name] = begins_with_contents(*one)
                                 ? take_array(*one, report->before, report->bits_before)
                                 : run.after.at(one->name);

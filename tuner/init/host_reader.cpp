@@ -1087,7 +1087,7 @@ class HostReader {
   std::map<std::string, std::string> allocated_elsewhere_;
   std::map<std::string, std::string> copied_;
   std::map<std::string, std::string> of_host_;
-  std::map<std::string, std::string> filled_;       ///< What is stored in loops, by array.
+  std::map<std::string, std::string> filled_;       ///< Values stored in loops, by array.
   std::map<std::string, std::string> copied_from_;  ///< Where a pointer's data come from.
 };
 

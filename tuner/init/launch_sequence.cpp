@@ -498,7 +498,7 @@ class SequenceReader {
   /// Counters of the host, and what they are in the space.
   std::map<std::string, std::string> counters_;
   std::optional<HostLoop> current_;
-  std::map<std::size_t, Nest> nests_;          ///< By HostLoop::place of the inner loop.
+  std::map<std::size_t, Nest> nests_;          ///< Keyed by HostLoop::place of the inner loop.
   std::map<std::string, std::size_t> places_;  ///< Places of arguments, by the text that is passed.
 };
 

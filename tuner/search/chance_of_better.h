@@ -8,10 +8,10 @@ namespace smemtune {
 /// A search that nothing else limits ends when the chance of something better is below this.
 inline constexpr double kSureChance = 0.05;
 
-/// What a search knows of one kernel when it is asked whether something better is left there.
+/// A search's knowledge of one kernel, from which follows whether something better is left there.
 struct SearchedSoFar {
   std::uint64_t all = 0;        ///< Configurations of the kernel.
-  std::uint64_t evaluated = 0;  ///< Those that were told.
+  std::uint64_t evaluated = 0;  ///< Configurations that were told.
   /// How many of the others are expected to be better, by a model of the times; nullopt: any.
   std::optional<double> expected = std::nullopt;
 };

@@ -76,10 +76,10 @@ struct ReplayStatistics {
     std::optional<double> evaluations = {};
     std::optional<double> seconds = {};
   };
-  /// What came of the runs that would have ended by themselves (kSureChance), where they would.
+  /// The runs that would have ended by themselves (kSureChance), judged where they would have.
   struct Ended {
     std::size_t runs = 0;
-    std::size_t wrong = 0;  ///< Those where something more than 1 % faster was left.
+    std::size_t wrong = 0;                   ///< Runs that left something more than 1 % faster.
     std::optional<double> evaluations = {};  ///< Their median.
     double mean_regret = 0;                  ///< How much slower than the optimum, as a share...
     double worst_regret = 0;                 ///< ... in the mean and at worst.

@@ -36,7 +36,7 @@ struct Enumeration {
 struct TypeLayout {
   std::string type;       ///< The scalars' type.
   int count = 0;          ///< Their number.
-  std::size_t bytes = 0;  ///< With what lies between them.
+  std::size_t bytes = 0;  ///< Size, padding included.
   bool is_mixed = false;  ///< True if there are scalars of several types.
   bool is_record = false;
 };
@@ -61,15 +61,15 @@ struct KernelFile {
   Meanings meanings;
   FunctionMacros function_macros;
   std::vector<Enumeration> enumerations;
-  TypeLayouts layouts;  ///< Of the types that the source defines; init's read_host() fills it.
+  TypeLayouts layouts;  ///< Layouts of types that the source defines; init's read_host() fills it.
   /// The numbers that the names in enumerations stand for, likewise.
   std::map<std::string, std::string> enumerators;
-  /// What the host's loops store to the elements of an array, or to those of the array that it
+  /// Values that the host's loops store to the elements of an array, or to those of the array that it
   /// copies there, by the array's name; likewise.
   std::map<std::string, std::string> fills;
   /// Conditions of static_assert() in each kernel, by its name without namespaces; likewise.
   std::map<std::string, std::vector<std::string>> asserts;
-  std::vector<LaunchSite> launches;    ///< Of the host part; init's read_host() fills it.
+  std::vector<LaunchSite> launches;    ///< Launches of the host part; init's read_host() fills it.
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
   /// For each of these constants, the names of what the host copies to it by cudaMemcpyToSymbol(),
   /// and of the other places that it copies the same data to.

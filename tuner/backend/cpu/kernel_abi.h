@@ -67,7 +67,7 @@ struct Texture {
   /// The rest is of a texture of two dimensions, else 0.
   long width = 0;
   long height = 0;
-  int address = 0;  ///< What lies beyond its ends: 0 the nearest texel, 1 zeros, 2 it again, 3 its
+  int address = 0;  ///< Reads beyond its ends give: 0 the nearest texel, 1 zeros, 2 it again, 3 its
                     ///< mirror image.
   bool is_linear = false;      ///< True if neighboring texels are interpolated.
   bool is_normalized = false;  ///< True if coordinates run from 0 to 1.
