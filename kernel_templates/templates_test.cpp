@@ -14,12 +14,6 @@
 #include <string>
 #include <vector>
 
-#ifdef SMEMTUNE_SANITIZED
-// LeakSanitizer crashes where NVRTC was loaded.
-// NOLINTNEXTLINE(readability-identifier-naming)
-extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
-#endif
-
 namespace smemtune {
 namespace {
 
