@@ -246,7 +246,8 @@ class ArgumentDrafter {
     if (site() == nullptr) return "";
     const HostTerms terms = names_.terms_of(*site());
     for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
-      for (const std::string_view name : identifiers(terms.passed(number_of(parameter), frame))) {
+      const std::string passed = terms.passed(number_of(parameter), frame);
+      for (const std::string_view name : identifiers(passed)) {
         const auto fill = file_.fills.find(std::string(name));
         if (fill == file_.fills.end()) continue;
         const std::string text = without_parentheses(without_casts(fill->second));

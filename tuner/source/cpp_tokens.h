@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -40,6 +41,10 @@ inline constexpr std::size_t kNoToken = static_cast<std::size_t>(-1);
 /// the text, and a string with its line.
 CppTokens cpp_tokens(std::string_view text);
 
+/// Rejects a temporary string, whose text the tokens would outlive.
+template <std::same_as<std::string> Text>
+CppTokens cpp_tokens(Text&& text) = delete;
+
 /// Returns true if the character may stand in a name or a number. Bytes above 127 belong to names
 /// in UTF-8.
 bool is_word_character(char c);
@@ -78,5 +83,9 @@ std::vector<std::string> texts(const CppTokens& tokens, const std::vector<TokenR
 
 /// Returns the identifiers of a text, in order.
 std::vector<std::string_view> identifiers(std::string_view text);
+
+/// Rejects a temporary string, whose text the identifiers would outlive.
+template <std::same_as<std::string> Text>
+std::vector<std::string_view> identifiers(Text&& text) = delete;
 
 }  // namespace smemtune
