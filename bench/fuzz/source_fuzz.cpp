@@ -21,12 +21,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   const FlatSource flat(text);
   KernelFile all = read_kernel_file(flat);
-  all.launches = read_launches(flat);
+  const HostPart host = read_host(flat);
+  add_host(host, all);
   if (!all.kernels.empty()) {
     const std::vector<std::string> kernels = kernels_like(all, all.kernels.front().name);
     const std::set<std::string> only(kernels.begin(), kernels.end());
     KernelFile file = read_kernel_file(flat, {}, only);
-    file.launches = all.launches;
+    add_host(host, file);
     draft_space(
         flat, file,
         {.name = "fuzzed", .written_from = "fuzzed.cu", .source = "fuzzed.cu", .kernels = kernels});
