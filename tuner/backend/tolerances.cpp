@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 
 namespace smemtune {
 
@@ -79,17 +80,27 @@ double allowed_error(const Tolerance& tolerance, ScalarType type, double referen
   return allowed;
 }
 
+bool agrees_beyond_numbers(double value, double expected, bool nan_agrees) {
+  const bool both_infinite = std::isinf(value) && value == expected;
+  return both_infinite || (nan_agrees && std::isnan(value) && std::isnan(expected));
+}
+
+bool is_before(double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); }
+
+void note_error(double error, double expected, RunReport& report) {
+  if (!std::isfinite(error)) return;
+  report.max_absolute_error = std::max(report.max_absolute_error, error);
+  if (expected != 0) {
+    report.max_relative_error = std::max(report.max_relative_error, error / std::abs(expected));
+  }
+}
+
 std::optional<Mismatch> wrong_sum(const Argument& argument, const Sum& its_sum,
                                   const Sum& expected_sum, const Tolerance& tolerance,
                                   RunReport& report) {
   const double error = distance(its_sum, expected_sum, argument.type);
   const double expected = expected_sum.number;
-  if (std::isfinite(error)) {
-    report.max_absolute_error = std::max(report.max_absolute_error, error);
-    if (expected != 0) {
-      report.max_relative_error = std::max(report.max_relative_error, error / std::abs(expected));
-    }
-  }
+  note_error(error, expected, report);
   const Tolerance used = tolerance_for(tolerance, argument.type);
   // This form of the comparison makes NaN fail.
   if (error <= allowed_error(used, argument.type, expected)) return std::nullopt;
@@ -104,24 +115,26 @@ std::optional<Mismatch> wrong_sum(const Argument& argument, const Sum& its_sum,
 
 namespace {
 
-bool is_before(Whole a, Whole b) { return a < b; }
-bool is_before(double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); }
-
 /// `exact`: all digits of a number, or an empty text.
 template <typename Number>
 std::optional<Mismatch> wrong_in_order(const Argument& argument, std::vector<Number> numbers,
                                        std::vector<Number> expected, const Tolerance& used,
                                        const auto& exact, RunReport& report) {
-  const auto less = [](Number a, Number b) { return is_before(a, b); };
+  const auto less = [](Number a, Number b) {
+    if constexpr (std::is_floating_point_v<Number>) return is_before(a, b);
+    return a < b;
+  };
   std::ranges::sort(numbers, less);
   std::ranges::sort(expected, less);
   Mismatch mismatch = {.argument = argument.name + " in ascending order",
                        .reason = Reason(Status::correctness, "mismatch").word()};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const auto wanted = static_cast<double>(expected[i]);
+    if (agrees_beyond_numbers(static_cast<double>(numbers[i]), wanted, argument.nan_agrees)) {
+      continue;
+    }
     const auto error = std::abs(static_cast<double>(numbers[i] - expected[i]));
-    if (std::isfinite(error))
-      report.max_absolute_error = std::max(report.max_absolute_error, error);
+    note_error(error, wanted, report);
     // NaN fails.
     if (error <= allowed_error(used, argument.type, wanted) || mismatch.count++ > 0) continue;
     mismatch.index = static_cast<std::int64_t>(i);

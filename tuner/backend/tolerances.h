@@ -24,6 +24,16 @@ Tolerance tolerance_for(const Tolerance& given, ScalarType type);
 /// Returns how far an element may deviate from `reference`; NaN if the reference is NaN.
 double allowed_error(const Tolerance& tolerance, ScalarType type, double reference);
 
+/// Returns true if a number that was computed agrees with the expected one, whatever their distance:
+/// equal infinities do, and two NaNs where `nan_agrees`.
+bool agrees_beyond_numbers(double value, double expected, bool nan_agrees);
+
+/// Returns true if `a` stands before `b` in ascending order; NaN stands last.
+bool is_before(double a, double b);
+
+/// Notes an error that was seen, if it is finite.
+void note_error(double error, double expected, RunReport& report);
+
 /// Returns the sum of all elements.
 double sum_of(std::span<const double> elements);
 

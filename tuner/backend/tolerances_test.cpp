@@ -1,6 +1,11 @@
 #include "tuner/backend/tolerances.h"
 
+#include "tuner/backend/element_codec.h"
+
 #include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
 
 namespace smemtune {
 namespace {
@@ -25,6 +30,29 @@ TEST(DefaultTolerance, IsExactForIntegersAndAFewUnitsForFloats) {
   EXPECT_EQ(0, default_tolerance(ScalarType::uint8).relative);
   EXPECT_DOUBLE_EQ(64.0 / (1 << 23), *default_tolerance(ScalarType::float32).relative);
   EXPECT_DOUBLE_EQ(4.0 / (1 << 10), *default_tolerance(ScalarType::float16).absolute);
+}
+
+TEST(WrongSorted, AgreesOnInfinitiesAndWhereItIsAskedForOnNaN) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  Argument argument;
+  argument.name = "o";
+  argument.type = ScalarType::float32;
+  RunReport report;
+  const auto is_wrong = [&](const std::vector<double>& own, const std::vector<double>& expected) {
+    return wrong_sorted(argument, encode(own, argument.type), encode(expected, argument.type), {},
+                        report)
+        .has_value();
+  };
+  EXPECT_FALSE(is_wrong({kInfinity, 1, -kInfinity}, {-kInfinity, kInfinity, 1}));
+  EXPECT_TRUE(is_wrong({kInfinity, 1}, {1, -kInfinity}));
+  EXPECT_TRUE(is_wrong({kNan, 1}, {1, kNan}));
+  argument.nan_agrees = true;
+  EXPECT_FALSE(is_wrong({kNan, 1}, {1, kNan}));
+  EXPECT_TRUE(is_wrong({kNan, 1}, {1, 2}));
+  EXPECT_TRUE(is_wrong({1, 4}, {2, 4}));
+  EXPECT_EQ(report.max_absolute_error, 1);
+  EXPECT_EQ(report.max_relative_error, 0.5);
 }
 
 }  // namespace

@@ -70,8 +70,7 @@ Outcome<OutputClasses::Sample> OutputClasses::sample(Launcher& launcher, const C
   for (const Argument& argument : results_) {
     std::vector<double>& elements = report->after[argument.name];
     if (argument.compares_sorted) {
-      std::ranges::sort(
-          elements, [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); });
+      std::ranges::sort(elements, is_before);
     }
     sample[argument.name] = argument.compares_sum ? std::vector<double>{sum_of(elements)}
                                                   : thinned(std::move(elements));

@@ -118,9 +118,7 @@ HostArray sorted(const HostArray& array) {
     if (!is_floating(array.type)) {
       return whole_of(bits_at(array, i), array.type) < whole_of(bits_at(array, j), array.type);
     }
-    const double a = array.elements[i];
-    const double b = array.elements[j];
-    return a < b || (std::isnan(b) && !std::isnan(a));
+    return is_before(array.elements[i], array.elements[j]);
   });
   HostArray result = {.shape = array.shape, .elements = {}, .type = array.type};
   for (const std::size_t i : order) {
@@ -157,9 +155,7 @@ std::optional<Failure> compare(const Argument& argument, const HostArray& expect
   }
   for (std::size_t i = 0; i < expected.elements.size(); ++i) {
     const double value = actual.elements[i];
-    const bool both_nan = std::isnan(value) && std::isnan(expected.elements[i]);
-    const bool both_infinite = std::isinf(value) && value == expected.elements[i];
-    if (both_infinite || (argument.nan_agrees && both_nan)) continue;
+    if (agrees_beyond_numbers(value, expected.elements[i], argument.nan_agrees)) continue;
     const double allowed = allowed_error(used, argument.type, expected.elements[i]);
     const bool rounded = is_rounded(expected, i, allowed);
     // Written so that NaN fails.

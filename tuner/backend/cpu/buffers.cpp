@@ -366,16 +366,16 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
     if (is_unwritten) return note(unwritten, i, value, expected);
     const bool both_nan = std::isnan(value) && (!compares || std::isnan(expected));
     if (agrees || (buffer.argument.nan_agrees && both_nan)) return;
-    if (!compares && std::isinf(value)) return;
+    const bool counts_places = compares && buffer.argument.compares_each();
+    if (!counts_places &&
+        (std::isinf(value) || (buffer.argument.nan_agrees && std::isnan(value)))) {
+      return;
+    }
     if (!std::isfinite(value)) return note(nan, i, value, expected);
-    if (!compares || !buffer.argument.compares_each()) return;
+    if (!counts_places) return;
     // The negation makes an expected NaN fail.
     if (!(error <= allowed_error(used, type, expected))) note(mismatch, i, value, expected);
-    if (!std::isfinite(error)) return;
-    report.max_absolute_error = std::max(report.max_absolute_error, error);
-    if (expected != 0) {
-      report.max_relative_error = std::max(report.max_relative_error, error / std::abs(expected));
-    }
+    note_error(error, expected, report);
   });
   if (poison_by_chance(type, static_cast<std::uint64_t>(unwritten.count),
                        static_cast<std::uint64_t>(mismatch.count))) {
