@@ -221,6 +221,10 @@ std::vector<std::uint8_t> scalar_bytes(const Argument& argument) {
     const std::vector<std::uint8_t> narrow = encode(argument.number, *argument.begins_as);
     return encode(to_doubles(narrow, *argument.begins_as), argument.type);
   }
+  if (!argument.members.empty()) {
+    throw InputError("the argument " + argument.name +
+                     " is made of others: its bytes are only known with theirs");
+  }
   if (argument.raw_bytes > 0) {
     Argument bytes = argument;
     bytes.shape = {argument.raw_bytes};

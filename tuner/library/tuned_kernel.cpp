@@ -58,7 +58,8 @@ TunedKernel::TunedKernel(const std::filesystem::path& space_file, const Selectio
 void TunedKernel::launch(const LaunchArguments& arguments, void* stream) const {
   cuda::ArgumentBytes values;
   for (const Argument& argument : loaded_->kernel.arguments()) {
-    if (!argument.is_buffer()) values[argument.name] = scalar_bytes(argument);
+    const bool is_scalar = !argument.is_buffer() && argument.members.empty();
+    if (is_scalar) values[argument.name] = scalar_bytes(argument);
   }
   for (const auto& [name, value] : arguments) values[name] = value.bytes();
   for (const auto& [name, bytes] : values) {

@@ -195,6 +195,7 @@ std::vector<void*> BoundKernel::parameters(const Driver& driver, std::size_t tur
   std::vector<void*> pointers;
   values.addresses.resize(sources_[turn].size());
   values.maps.resize(tensors_.size());
+  values.structures.clear();
   for (const Source& source : sources_[turn]) {
     CUdeviceptr& address = values.addresses[pointers.size()];
     pointers.push_back(&address);

@@ -70,6 +70,31 @@ const Argument& PlainKernel::argument(const std::string& name) const {
   return *found;
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): a struct stands behind its members.
+const std::vector<std::uint8_t>& PlainKernel::bytes_of(const std::string& name, ArgumentBytes& own,
+                                                       const ArgumentBytes& arguments) const {
+  const Argument& wanted = argument(name);
+  if (!wanted.members.empty() && !own.contains(name) && !arguments.contains(name)) {
+    own[name] = struct_bytes(wanted, [&](const std::string& member) {
+      return std::span<const std::uint8_t>(bytes_of(member, own, arguments));
+    });
+  }
+  const auto changed = own.find(name);
+  const auto given = changed != own.end() ? changed : arguments.find(name);
+  if (changed == own.end() && given == arguments.end()) {
+    throw InputError("the argument " + name + " is not given");
+  }
+  const std::size_t bytes = wanted.is_tensor_map() ? sizeof(TensorMap)
+                            : wanted.is_buffer()   ? sizeof(CUdeviceptr)
+                            : wanted.raw_bytes > 0 ? static_cast<std::size_t>(wanted.raw_bytes)
+                                                   : size_of(wanted.type);
+  if (given->second.size() != bytes) {
+    throw InputError("the argument " + name + " has " + std::to_string(bytes) + " bytes, " +
+                     std::to_string(given->second.size()) + " are given");
+  }
+  return given->second;
+}
+
 void PlainKernel::launch(CUstream stream, const ArgumentBytes& arguments) const {
   for (const Turn& turn : turns_of(launches_)) {
     const LaunchShape& shape = launches_[turn.launch];
@@ -77,22 +102,8 @@ void PlainKernel::launch(CUstream stream, const ArgumentBytes& arguments) const 
     for (const Argument& scalar : turn.as.scalars) own[scalar.name] = scalar_bytes(scalar);
     std::vector<void*> parameters;
     for (const std::string& name : turn.as.arguments) {
-      const auto changed = own.find(name);
-      const auto given = changed != own.end() ? changed : arguments.find(name);
-      if (changed == own.end() && given == arguments.end()) {
-        throw InputError("the argument " + name + " is not given");
-      }
-      const Argument& wanted = argument(name);
-      const std::size_t bytes = wanted.is_tensor_map() ? sizeof(TensorMap)
-                                : wanted.is_buffer()   ? sizeof(CUdeviceptr)
-                                : wanted.raw_bytes > 0 ? static_cast<std::size_t>(wanted.raw_bytes)
-                                                       : size_of(wanted.type);
-      if (given->second.size() != bytes) {
-        throw InputError("the argument " + name + " has " + std::to_string(bytes) + " bytes, " +
-                         std::to_string(given->second.size()) + " are given");
-      }
       // The driver only reads the bytes.
-      parameters.push_back(const_cast<std::uint8_t*>(given->second.data()));
+      parameters.push_back(const_cast<std::uint8_t*>(bytes_of(name, own, arguments).data()));
     }
     check_dimensions(turn.as.grid, shape.name_expression);
     check_dimensions(turn.as.block, shape.name_expression);
@@ -134,12 +145,7 @@ void launch_once(int device, const CompiledKernel& compiled,
   std::vector<Texture> textures;
   ArgumentBytes values;
   for (const Argument& argument : arguments) {
-    if (!argument.members.empty()) {
-      values[argument.name] = struct_bytes(argument, [&](const std::string& member) {
-        return std::span<const std::uint8_t>(values.at(member));
-      });
-      continue;
-    }
+    if (!argument.members.empty()) continue;  // launch() makes it of the others.
     if (!argument.is_buffer()) {
       values[argument.name] = scalar_bytes(argument);
       continue;

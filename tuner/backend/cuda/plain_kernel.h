@@ -31,8 +31,8 @@ class PlainKernel {
   /// Returns the function of one of launches().
   CUfunction function(std::size_t launch) const { return functions_.at(launch); }
 
-  /// Enqueues all launches in their order. Throws InputError for an argument that is missing or has
-  /// the wrong size.
+  /// Enqueues all launches in their order. A struct that is not given is made of its members. Throws
+  /// InputError for an argument that is missing or has the wrong size.
   void launch(CUstream stream, const ArgumentBytes& arguments) const;
 
   /// Returns the address of an argument in constant memory. Throws InputError for any other
@@ -44,6 +44,10 @@ class PlainKernel {
 
  private:
   const Argument& argument(const std::string& name) const;
+  /// Returns the bytes of an argument of a turn. `own`: scalars that the turn changes, and structs
+  /// that were made for it.
+  const std::vector<std::uint8_t>& bytes_of(const std::string& name, ArgumentBytes& own,
+                                            const ArgumentBytes& arguments) const;
 
   Driver driver_;
   Module module_;
