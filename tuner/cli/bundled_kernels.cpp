@@ -98,6 +98,11 @@ db::BundledKernel::Parameter parameter(const db::StoredResult& stored, const Com
     throw InputError("--format cubins: " + subject(stored) + " takes " + argument.name +
                      " as a texture, which the launcher does not make (--kernel chooses another)");
   }
+  if (!argument.members.empty()) {
+    throw InputError("--format cubins: " + subject(stored) + " takes " + argument.name +
+                     " as a struct made of other arguments, which the launcher does not make "
+                     "(--kernel chooses another)");
+  }
   db::BundledKernel::Parameter parameter = {.name = argument.name, .bytes = argument.bytes()};
   if (!argument.is_buffer()) parameter.value = scalar_bytes(argument);
   if (argument.in_constant_memory()) {
@@ -110,6 +115,11 @@ db::BundledKernel::Parameter parameter(const db::StoredResult& stored, const Com
 
 db::BundledKernel::Launch launch(const CompiledFit& fit, const Turn& turn) {
   const LaunchShape& shape = fit.instance.launches[turn.launch];
+  if (shape.shared_carveout.value_or(-1) >= 0 || shape.programmatic.value_or(0) != 0) {
+    throw InputError("--format cubins: " + shape.name_expression +
+                     " was timed with \"shared_carveout\" or \"programmatic\", which the launcher "
+                     "does not set (--kernel chooses another)");
+  }
   db::BundledKernel::Launch launch = {
       .entry = fit.module->entry(shape.name_expression)->lowered_name,
       .grid = turn.as.grid,
