@@ -92,8 +92,12 @@ static inline CUresult SPACE_load(const SPACE_kernel* kernel, SPACE_loaded* load
   for (i = 0; i < kernel->launch_count && status == CUDA_SUCCESS; ++i) {
     const SPACE_launch_shape* shape = &kernel->launches[i];
     CUfunction function;
+    int limit = 0; /* Only ever raised: launches may share a function. */
     status = cuModuleGetFunction(&function, loaded->module, shape->entry);
-    if (status == CUDA_SUCCESS && shape->shared_bytes > 49152) {
+    if (status == CUDA_SUCCESS) {
+      status = cuFuncGetAttribute(&limit, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);
+    }
+    if (status == CUDA_SUCCESS && shape->shared_bytes > (unsigned)limit) {
       status = cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                   (int)shape->shared_bytes);
     }
