@@ -32,9 +32,10 @@ smemtune_role role_of(const Argument& argument) {
       return SMEMTUNE_OUTPUT;
     case Role::inout:
       return SMEMTUNE_INOUT;
-    default:
-      return SMEMTUNE_SCRATCH;
+    case Role::scratch:
+      break;
   }
+  return argument.is_scratch() ? SMEMTUNE_SCRATCH : SMEMTUNE_INOUT;
 }
 
 smemtune_memory memory_of(const Argument& argument) {
