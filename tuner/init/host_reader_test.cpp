@@ -246,5 +246,20 @@ TEST(HostReader, KnowsWhichFileALaunchStandsIn) {
   EXPECT_EQ(source.place(sites.front().line), "run.cu:1");
 }
 
+TEST(HostReader, CountsTheScalarsOfStructuresWithoutWalkingThroughThem) {
+  const TypeLayouts layouts =
+      read_host(
+          FlatSource("struct Empty {};\nstruct Tall { Empty all[4096][4096][4096]; int n; };\n"
+                     "struct Grid { float at[4][3]; };\nstruct Mixed { Tall tall; float f; };\n"
+                     "struct Wide { char all[4096][2]; };\n"))
+          .layouts;
+  EXPECT_EQ(layouts.at("Tall").count, 1);
+  EXPECT_EQ(layouts.at("Grid").count, 12);
+  EXPECT_EQ(layouts.at("Grid").type, "float");
+  EXPECT_EQ(layouts.at("Mixed").count, 2);
+  EXPECT_TRUE(layouts.at("Mixed").is_mixed);
+  EXPECT_FALSE(layouts.contains("Wide"));
+}
+
 }  // namespace
 }  // namespace smemtune

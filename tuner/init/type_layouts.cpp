@@ -13,11 +13,12 @@ constexpr long long kMostElements = 4096;
 bool add_elements(CXType type, TypeLayout& layout, int depth);
 
 /// Adds an element, of which there are several kinds where they differ from each other.
-bool add_element(const std::string& name, int count, TypeLayout& layout) {
+bool add_element(const std::string& name, long long count, TypeLayout& layout) {
+  if (name.empty() || layout.count + count > kMostElements) return false;
   layout.is_mixed = layout.is_mixed || (!layout.type.empty() && layout.type != name);
   layout.type = name;
-  layout.count += count;
-  return !name.empty();
+  layout.count += static_cast<int>(count);
+  return true;
 }
 
 /// Adds the members of a structure and of its bases.
@@ -39,14 +40,16 @@ bool add_elements(CXType type, TypeLayout& layout, int depth) {
   type = clang().getCanonicalType(type);
   std::string name = clang().text(clang().getTypeSpelling(type));
   if (name.starts_with("const ")) name = name.substr(6);
-  if (depth == kDeepest || layout.count > kMostElements) return false;
+  if (depth == kDeepest) return false;
   if (type.kind == CXType_ConstantArray) {
     const long long extent = clang().getArraySize(type);
-    bool is_known = extent <= kMostElements;
-    for (long long i = 0; i < extent && is_known; ++i) {
-      is_known = add_elements(clang().getArrayElementType(type), layout, depth + 1);
+    TypeLayout one;
+    if (extent > kMostElements ||
+        !add_elements(clang().getArrayElementType(type), one, depth + 1)) {
+      return false;
     }
-    return is_known;
+    layout.is_mixed = layout.is_mixed || one.is_mixed;
+    return one.count == 0 || extent == 0 || add_element(one.type, extent * one.count, layout);
   }
   if (type.kind == CXType_Enum) return add_element("int", 1, layout);
   const Elements known = elements_of(name);
