@@ -307,7 +307,7 @@ int run_init(const InitOptions& options) {
   if (needs_copy)
     write_out("wrote " + files.kernels.string() + ", the kernels without host code\n");
   if (!arguments.values.empty()) {
-    write_out("the program's arguments are those of " + arguments.file + ", line " +
+    write_out("read as with the program's arguments of " + arguments.file + ", line " +
               std::to_string(arguments.line) + ": " + joined(arguments.values, " ") + "\n");
   }
   const std::vector<std::string> faults = check_space(files.space, share);

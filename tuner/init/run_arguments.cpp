@@ -70,7 +70,7 @@ std::optional<std::int64_t> index_at(const CppTokens& tokens, std::size_t i) {
 
 /// Returns true if every argument that the text reads is one of a fixed place.
 bool reads_by_place(const CppTokens& tokens) {
-  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+  for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
     if (tokens[i].text.starts_with("getopt") || tokens[i].is("optarg")) return false;
     const bool reads = tokens[i].is("argv") && tokens[i + 1].is("[");
     // `char* argv[]` declares it.
@@ -82,7 +82,9 @@ bool reads_by_place(const CppTokens& tokens) {
 /// Replaces tokens `first` to `last` by another text and blanks, if there is room for it.
 void put(std::string& text, const CppToken& first, const CppToken& last, const std::string& by) {
   const std::size_t room = last.end() - first.begin;
-  if (by.size() > room) return;
+  const bool has_room =
+      by.size() <= room && text.find('\n', first.begin) >= first.begin + by.size();
+  if (!has_room) return;
   for (std::size_t i = 0; i < room; ++i) {
     char& place = text[first.begin + i];
     if (place != '\n') place = i < by.size() ? by[i] : ' ';
@@ -115,7 +117,8 @@ FlatSource with_run_arguments(FlatSource source, const RunArguments& arguments) 
     const std::size_t close = place ? closing(tokens, i + 1) : tokens.size();
     if (close >= tokens.size() || *place < 1 || *place > std::ssize(arguments.values)) continue;
     const std::string& value = arguments.values[static_cast<std::size_t>(*place - 1)];
-    const std::size_t first = i > 1 && tokens[i - 1].is("::") ? i - 2 : i;
+    const std::size_t colons = i > 0 && tokens[i - 1].is("::") ? 1 : 0;
+    const std::size_t first = i - colons - (colons > 0 && i > 1 && tokens[i - 2].is("std") ? 1 : 0);
     if (is_number(value)) put(source.text, tokens[first], tokens[close], value);
   }
   return source;

@@ -38,6 +38,12 @@ TEST(RunArguments, StandForWhatTheProgramReads) {
   EXPECT_THAT(read(main + "read(argv[3]); int n = atoi(argv[3]); }"),
               HasSubstr("int n = atoi(argv[3])"))
       << "it is no number";
+  EXPECT_EQ(read(main + "int n = ::atoi(argv[1]); }"), main + "int n = 1024           ; }");
+  const std::string in_two_lines = main + "int n = atoi(\n  argv[1]); }";
+  EXPECT_EQ(with_run_arguments(FlatSource(in_two_lines), {"Makefile", 1, {"1048576"}}).text,
+            in_two_lines)
+      << "there is no room before the end of the line";
+  EXPECT_EQ(read("argv["), "argv[");
   const std::string options =
       main + "for (i = 1; i < argc; ++i) n = atoi(argv[i]); m = atoi(argv[1]); }";
   EXPECT_EQ(read(options), options);
