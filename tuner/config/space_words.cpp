@@ -258,12 +258,7 @@ namespace {
 
 bool is_name_of_function(std::string_view name) {
   if (name.starts_with("::")) name.remove_prefix(2);
-  while (true) {
-    const std::size_t colons = name.find("::");
-    if (!is_identifier(name.substr(0, colons))) return false;
-    if (colons == std::string_view::npos) return true;
-    name.remove_prefix(colons + 2);
-  }
+  return is_qualified_name(name);
 }
 
 /// Returns the parts between commas that stand in no parentheses and in no template arguments.

@@ -125,12 +125,9 @@ class Drafter {
 
   /// Returns true if a condition holds for the default on every problem of the draft.
   bool holds_by_default(const std::string& condition) const {
-    std::int64_t largest = 0;
-    for (const auto& [name, value] : chosen_.defaults.items()) {
-      if (value.is_number_integer()) largest = std::max(largest, value.get<std::int64_t>());
-    }
-    const std::array<Json, 3> problems = {of_.names.problem(), of_.names.cpu_problem(),
-                                          of_.names.small_problem(largest)};
+    const std::array<Json, 3> problems = {
+        of_.names.problem(), of_.names.cpu_problem(),
+        of_.names.small_problem(largest_number(chosen_.defaults))};
     return std::ranges::all_of(problems, [&](const Json& problem) {
       Scope scope;
       for (const Json* const numbers : {&problem, &chosen_.defaults}) {

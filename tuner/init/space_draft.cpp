@@ -206,10 +206,7 @@ Json problem_to_complete(const SpaceNames& names) {
 std::int64_t largest_default(const Json& kernels) {
   std::int64_t largest = 0;
   for (const Json& kernel : kernels) {
-    const Json defaults = kernel.value("default", Json::object());
-    for (const auto& [name, value] : defaults.items()) {
-      if (value.is_number_integer()) largest = std::max(largest, value.get<std::int64_t>());
-    }
+    largest = std::max(largest, largest_number(kernel.value("default", Json::object())));
   }
   return largest;
 }

@@ -11,6 +11,14 @@
 #include <string_view>
 
 namespace smemtune {
+
+std::int64_t largest_number(const Json& values) {
+  std::int64_t largest = 0;
+  for (const auto& [name, value] : values.items()) {
+    if (value.is_number_integer()) largest = std::max(largest, value.get<std::int64_t>());
+  }
+  return largest;
+}
 namespace {
 
 std::int64_t guessed_size(const MissingName& missing) {

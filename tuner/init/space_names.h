@@ -15,6 +15,9 @@
 
 namespace smemtune {
 
+/// Returns the largest integer among the values of an object; 0 if all are smaller.
+std::int64_t largest_number(const Json& values);
+
 /// The names of a space that is drafted: the problem's sizes and types. Refers to the file and the
 /// request that it is made from.
 class SpaceNames {
