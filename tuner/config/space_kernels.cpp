@@ -93,7 +93,11 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
   }
   read_launches(value, pointer, true, kernel);
   // One buffer may be passed more than once, but is one argument.
-  if (passed.size() != kernel.arguments.size()) {
+  if (std::set(passed.begin(), passed.end()).size() != passed.size()) {
+    for (const ArgumentTemplate& argument : kernel.arguments) {
+      if (!argument.is_passed()) std::erase(passed, argument.name);
+      for (const std::string& member : argument.members) std::erase(passed, member);
+    }
     for (LaunchTemplate& launch : kernel.launches) {
       if (launch.arguments.empty()) launch.arguments = passed;
     }

@@ -28,7 +28,7 @@ bool is_cast(std::string_view entry) {
 bool KernelTemplate::names_template_argument(std::string_view wanted) const {
   const auto names = [wanted](const std::string& text) {
     if (text == wanted) return true;
-    if (!is_cpp(text)) return false;
+    if (!is_cpp(text) && !is_cast(text)) return false;
     const auto is_part = [&](std::size_t i) {
       return i < text.size() && (is_letter(text[i]) || is_digit(text[i]));
     };
@@ -38,7 +38,7 @@ bool KernelTemplate::names_template_argument(std::string_view wanted) const {
     return false;
   };
   return std::ranges::any_of(launches, [&](const LaunchTemplate& launch) {
-    return names(launch.entry_name) ||
+    return names(is_cast(launch.entry) ? launch.entry : launch.entry_name) ||
            std::ranges::any_of(launch.template_arguments, [&](const ExpressionText& argument) {
              return names(argument.text);
            });
