@@ -62,6 +62,12 @@ std::set<std::string> telling_sizes(const std::vector<const StoredResult*>& resu
 std::string batch_size_name(const std::vector<const StoredResult*>& results) {
   const std::set<std::string> names = telling_sizes(results);
   const std::vector<std::string> listed(names.begin(), names.end());
+  if (names.empty()) {
+    refuse(results.size() == 1
+               ? "such a file has a size as its key, and the problem has none"
+               : "such a file has one result of each size, and here are several of the same",
+           results);
+  }
   if (names.size() != 1) {
     refuse(
         "such a file has one size as its key, and here it might be any of " + joined(listed, ", "),

@@ -188,8 +188,8 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
          [&options](const std::string& text) {
            options.tuning.budget.until_percent = parse_until(text);
          },
-         "Stop when it is 95 % sure that nothing more than this is faster, as in 2% [1%; with "
-         "another limit, that alone]")
+         "Stop when it is 95 % sure that nothing is faster by more than this, as in 2% [1%; none "
+         "with another limit]")
       ->type_name("PERCENT");
   app.add_flag_callback(
          "--exhaustive", [&options] { options.tuning.budget.until_percent = 0; },

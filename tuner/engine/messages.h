@@ -208,8 +208,8 @@ struct EvaluateRequest {
   double enough_ms = 0;
   /// Samples of each launch by itself where there are several; 0: none.
   std::int32_t launch_samples = 0;
-  /// Number of those that compete with each other, such as the configurations of one kernel: before
-  /// anything else a sample of it is compared with one of the fastest of them. Negative: it is not.
+  /// Identifies the configurations that compete with each other, such as those of one kernel: before
+  /// anything else one sample is compared with one of the fastest of them. Negative: none is.
   std::int32_t rivals = -1;
   LossLimits loss = {};
   /// Report the output class if the outputs differ from the reference's.
