@@ -358,7 +358,8 @@ class DeviceWorker {
       return std::nullopt;
     }
     if (screening.enough_ms > 0) {
-      const double taken_ms = std::accumulate(taken.begin(), taken.end(), 0.0);
+      const double taken_ms =
+          reply.time.launches_per_sample * std::accumulate(taken.begin(), taken.end(), 0.0);
       screening.enough_ms = std::max(screening.enough_ms - taken_ms, kAtLeast_ms);
     }
     auto failure = sample(timed, screening, reply);
