@@ -30,10 +30,12 @@ bool waits_for_hosts(const Progress& progress) {
   return progress.waiting_for == "compiler" && !progress.compiling_hosts.empty();
 }
 
-/// Returns how sure it is that nothing is much faster: `77 % sure within 1 %`.
+/// Returns how sure it is that nothing is much faster: `77 % sure within 1 %`. Only what has no chance
+/// to be faster is 100 % sure.
 std::string sure_text(const Progress& progress) {
-  return decimal(100 * (1 - *progress.chance_of_better), 0) + " % sure within " +
-         significant(progress.chance_percent, 2) + " %";
+  const double sure_percent = 100 * (1 - *progress.chance_of_better);
+  const double shown = *progress.chance_of_better > 0 ? std::min(sure_percent, 99.0) : sure_percent;
+  return decimal(shown, 0) + " % sure within " + significant(progress.chance_percent, 2) + " %";
 }
 
 /// Prints text with terminal control sequences, unlike write_error().
