@@ -115,7 +115,7 @@ std::span<const Migration> migrations() {
         ALTER TABLE result ADD COLUMN tied INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE result ADD COLUMN finals TEXT NOT NULL DEFAULT '')sql",
        .changes_ranking = true},
-      // Whether it was given up after one launch or two. Older versions stored that as a failure.
+      // 1 if it was given up after one launch or two. Older versions stored that as a failure.
       {.version = 10, .sql = "ALTER TABLE result ADD COLUMN given_up INTEGER NOT NULL DEFAULT 0"}};
   return list;
 }

@@ -67,9 +67,10 @@ struct DefinitionEffort {
 /// that dimension. The right side may contain numbers, the problem's names, indices, scalars and
 /// array elements, + - * / % (the remainder, with the sign of the dividend), comparisons (1 or 0),
 /// && || !, ?:, sum(i < n, x), max(i < n, x), min(i < n, x), sqrt exp log abs floor sin cos tan tanh
-/// erf, pow(x, y) or x ** y, a // b for floor(a / b), min and max of two operands, and sizeof(type). The indices of an element and the bounds of a loop are integer
-/// expressions (expression.h), which may read elements of integer arrays. Operands that && || ?: do not need are not evaluated. Reading
-/// outside an array throws ExpressionError with the index and the shape.
+/// erf, pow(x, y) or x ** y, a // b for floor(a / b), min and max of two operands, and sizeof(type).
+/// The indices of an element and the bounds of a loop are integer expressions (expression.h), which
+/// may read elements of integer arrays. Operands that && || ?: do not need are not evaluated.
+/// Reading outside an array throws ExpressionError with the index and the shape.
 class Definition {
  public:
   /// Compiles `text`. `constants`: the problem's names. `arrays`: the names of array arguments with

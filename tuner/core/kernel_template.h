@@ -82,7 +82,7 @@ std::string init_fault(const Init& init);
 /// `texture_2d`: like a texture, but of rows, for tex2D.
 enum class MemorySpace { global, constant, texture, tensor_map, texture_2d };
 
-/// How tex2D reads a texture.
+/// The addressing and filtering that tex2D uses for a texture.
 struct TextureReading {
   /// Reads beyond the ends give the nearest texel, zeros, the texture again, or its mirror image.
   enum class Address { clamp, border, wrap, mirror };

@@ -84,7 +84,8 @@ struct Result {
   Stage stage = Stage::none;
   Measurement measurement;                ///< Only with status `correct` and a stage.
   std::map<std::string, double> metrics;  ///< Work per evaluation: `flops`, `bytes`, ...
-  // Largest errors of a timed result; NaN if another tuner compared it.
+  // Largest errors of a timed result; NaN if it was given up, or another tuner
+  // compared it.
   double max_absolute_error = 0;
   double max_relative_error = 0;
   // Durations; 0 if it was not done, or is not known.
@@ -93,7 +94,7 @@ struct Result {
   double first_launch_ms = 0;  ///< Time of the whole kernel when it was first launched.
   std::string cubin_sha256;
   std::string unit;  ///< UUID of the board it ran on last; empty if it ran on none.
-  /// Whether it was given up after one sample or two, which showed that it cannot win: their outputs
+  /// True if it was given up after one sample or two, which showed that it cannot win: their outputs
   /// were compared, on the tuned problem only.
   bool given_up = false;
   bool chosen = false;        ///< Whether the finals of its run chose it as the best.

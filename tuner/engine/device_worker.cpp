@@ -460,7 +460,8 @@ class DeviceWorker {
     return time.ms();
   }
 
-  /// Whether a configuration that was measured in full is faster than its rivals, by first samples.
+  /// Returns true if a configuration that was measured in full is faster than its rivals, by first
+  /// samples.
   bool is_fastest(const EvaluateRequest& request, const EvaluateReply& reply) const {
     if (request.rivals < 0 || reply.failure || reply.lost) return false;
     const auto found = fastest_.find(request.rivals);

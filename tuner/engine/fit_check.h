@@ -45,8 +45,8 @@ std::vector<CompiledFit> compile_fits(const Space& space,
                                       const std::vector<FitQuestion>& questions,
                                       const Device& device, WorkerPool& pool);
 
-/// Judges a configuration as check_fit() does without a compiler, by resources that were found elsewhere, one entry for each
-/// launch.
+/// Judges a configuration as check_fit() does without a compiler, by resources that were found
+/// elsewhere, one entry for each launch.
 Result judge_fit(const Space& space, const FitQuestion& question,
                  const std::vector<Resources>& resources, const Device& device);
 

@@ -36,8 +36,8 @@ class SeenTimes {
   /// The least median seen; HUGE_VAL when nothing was timed.
   double least_ms() const { return least_ms_; }
 
-  /// Whether a configuration that was given up early may win after all, because what it lost to
-  /// turned out not to stand: it is as fast as the best that was told.
+  /// Returns true if a configuration that was given up early may win after all, because what it lost
+  /// to turned out not to stand: it is as fast as the best that was told.
   bool may_win(const Result& result) const;
 
  private:

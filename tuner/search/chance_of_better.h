@@ -19,9 +19,10 @@ struct SearchedSoFar {
 /// Estimates the probability that a search which learns has missed a better configuration of a
 /// kernel. The odds grow with the power 0.4 of the number S of configurations that a model expects
 /// to be better, where more than one counts as one and less than a thousandth as a thousandth
-/// because models are that far off, and fall with the power 1.6 of the number t of evaluations: exp(7.43) * S^0.4 / t^1.6. The probability is
-/// that times the share that is untried. The numbers are a logistic regression on replays of
-/// measured spaces; bench/RESULTS.md says of which, and how the estimate holds on others.
+/// because models are that far off, and fall with the power 1.6 of the number t of evaluations:
+/// exp(7.43) * S^0.4 / t^1.6. The probability is that times the share that is untried. The numbers
+/// are a logistic regression on replays of measured spaces; bench/RESULTS.md says of which, and how
+/// the estimate holds on others.
 double chance_of_better(const SearchedSoFar& searched);
 
 /// Returns the probability for several kernels together, from the product of the probabilities that

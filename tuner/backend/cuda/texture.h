@@ -28,9 +28,10 @@ class Texture {
   cudaTextureObject_t object_;
 };
 
-/// Returns a texture object over linear memory: tex1Dfetch<T>(object, i), or tex2D<T>(object, x, y)
-/// of a texture of two dimensions, reads texel i as it is stored, T being the argument's type or its vector of texel_elements(). `data` is the beginning
-/// of an allocation, or lies a multiple of 4096 bytes behind it. Throws CudaError.
+/// Returns a texture object over linear memory: tex1Dfetch<T>(object, i) reads texel i as it is
+/// stored, T being the argument's type or its vector of texel_elements(). A texture of two dimensions
+/// is read by tex2D<T>(object, x, y) as the argument's TextureReading says. `data` is the beginning of
+/// an allocation, or lies a multiple of 4096 bytes behind it. Throws CudaError.
 Texture make_texture(const Argument& argument, CUdeviceptr data);
 
 /// Returns why the current device has no texture over the argument's buffer; empty if it has one.
