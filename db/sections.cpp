@@ -325,9 +325,7 @@ std::vector<ProblemResults> read_sections(const Connection& connection, const Qu
   const std::vector<Met> all = read_met(connection, query);
   std::set<std::pair<std::int64_t, std::int64_t>> places;
   for (const Met& met : all) places.emplace(met.model_id, met.problem_id);
-  if (!places.empty()) {
-    most = std::min(most, std::max(kLeastOfASection, kMostOfAllSections / places.size()));
-  }
+  if (!places.empty()) most = std::max(kLeastOfASection, most / places.size());
   std::vector<ProblemResults> sections;
   for (std::size_t begin = 0; begin < all.size();) {
     const auto place = [&](std::size_t i) { return std::pair(all[i].model_id, all[i].problem_id); };

@@ -49,13 +49,11 @@ struct ProblemResults {
 /// Returns true if `later`, of the same configuration, counts instead of `earlier`.
 bool supersedes(const Result& later, const Result& earlier);
 
-/// Number of results that all sections together have at most, besides those that are always in one,
-/// while each may have kLeastOfASection.
-inline constexpr std::size_t kMostOfAllSections = 30'000;
+/// Number of results that a section may have however many sections there are.
 inline constexpr std::size_t kLeastOfASection = 50;
 
-/// Returns sections ordered by device name, then problem. Reads at most `most` results of a section
-/// besides those that are always in it, and fewer where the sections are many; of the others only
+/// Returns sections ordered by device name, then problem. Reads at most `most` results of all
+/// together, but kLeastOfASection of each, besides those that are always in one; of the others only
 /// the index, whatever their number.
 std::vector<ProblemResults> read_sections(const Connection& connection, const Query& query,
                                           std::size_t most);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace smemtune::db {
 namespace {
@@ -109,6 +110,20 @@ TEST_F(Sections, ReadAnEvenChoiceOfManyWithAllFinalistsAndDefaults) {
   std::map<std::int64_t, int> of_eight;
   for (const std::int64_t value : values) ++of_eight[value % 8];
   EXPECT_EQ(of_eight.size(), 8u) << "not in step with values that repeat";
+}
+
+TEST_F(Sections, ShareTheMostThatIsReadWithAtLeastFiftyOfEach) {
+  std::vector<Result> results;
+  for (std::int64_t value = 1; value <= 200; ++value) {
+    for (const std::int64_t n : {64, 4096}) results.push_back(planted(tile(value), 5, n));
+  }
+  run("first", results);
+  for (const auto& [most, each] :
+       {std::pair(10u, 50u), std::pair(240u, 120u), std::pair(100'000u, 200u)}) {
+    for (const ProblemResults& section : store.sections({}, most)) {
+      EXPECT_EQ(section.results.size(), each) << most;
+    }
+  }
 }
 
 TEST_F(Sections, FollowTheBestSoFarWithoutFinals) {

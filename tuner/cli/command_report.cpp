@@ -129,7 +129,8 @@ void add_report_options(CLI::App& app, ReportOptions& options) {
             "With --live: the port of 127.0.0.1 [any that is free]");
   add_count(
       app, "--max-rows", options.max_rows, 100, 1'000'000,
-      "Most configurations to show for each device and problem; of more, a random sample [30000]");
+      "Most configurations to show of all devices and problems together, at least 50 of each; "
+      "of more, a random sample [30000]");
 }
 
 int run_report(const ReportOptions& options, const std::atomic<bool>& stop) {

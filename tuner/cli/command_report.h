@@ -19,7 +19,7 @@ struct ReportOptions {
   std::string document;
   std::string format = "html";     ///< One of html, md and json.
   std::filesystem::path output;    ///< Empty: report.html for html, stdout for the other formats.
-  std::uint64_t max_rows = 30000;  ///< Maximum for each device and problem.
+  std::uint64_t max_rows = 30000;  ///< Most of all devices and problems together.
   bool live = false;
   std::uint16_t port = 0;  ///< Port of the live page; 0: any.
 };
