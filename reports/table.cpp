@@ -44,13 +44,19 @@ std::vector<std::string> parts_of(const std::string& key) {
   return parts;
 }
 
-/// Returns the parts of the first key that all cells of the column have.
+/// Returns whether a part has a name before its first `=`.
+bool is_named(const std::string& part) {
+  const std::size_t end = part.find('=');
+  return end != 0 && end != part.npos && part.find_first_of(" ()") > end;
+}
+
+/// Returns the parts of the first key that all cells of the column have; none if a cell is no key.
 std::vector<std::string> common_parts(const std::vector<std::vector<std::string>>& rows,
                                       std::size_t column) {
   std::vector<std::string> common = parts_of(rows.front()[column]);
-  std::erase_if(common, [](const std::string& part) { return part.find('=') == part.npos; });
   for (const auto& row : rows) {
     const std::vector<std::string> its = parts_of(row[column]);
+    if (!std::ranges::all_of(its, is_named)) return {};
     std::erase_if(
         common, [&](const std::string& part) { return std::ranges::find(its, part) == its.end(); });
   }

@@ -92,6 +92,16 @@ TEST(Table, SaysOnceWhatAllRowsHaveInCommon) {
             "2 ms  TILE=32\n");
 }
 
+TEST(Table, KeepsSentencesWholeThatNameAValue) {
+  Table table({"kernel", "=compared with", "=detail"});
+  table.add_row({"tiled", "definition (not at N=1, N=2)", "T = float, N = 4"});
+  table.add_row({"naive", "another kernel (not at N=1, N=2)", "T = half, N = 4"});
+  EXPECT_EQ(table.text(),
+            "kernel  compared with                     detail\n"
+            "tiled   definition (not at N=1, N=2)      T = float, N = 4\n"
+            "naive   another kernel (not at N=1, N=2)  T = half, N = 4\n");
+}
+
 TEST(Table, LeavesOutOptionalColumnsWhereThereIsNoRoom) {
   Table table({"name", "?first", "?second"});
   table.add_row({std::string(40, 'n'), std::string(36, '1'), std::string(30, '2')});
