@@ -224,6 +224,10 @@ def scalar_bytes(argument: Argument, value: Any) -> bytes:
         ) from None
 
 
+# What Kernel._read() returns.
+_Reading = Tuple[List[Callable], Callable[[], int], List[int]]
+
+
 class Kernel:
     """The best configuration of a space for a problem, compiled, loaded and ready to be called.
 
@@ -281,7 +285,7 @@ class Kernel:
         )
         self._layout = _Layout(arguments)
         self._frames: Deque[_Frame] = collections.deque()
-        self._readers: Dict[Tuple[type, ...], Tuple[List[Callable], Callable[[], int]]] = {}
+        self._readers: Dict[Tuple[type, ...], _Reading] = {}
         self._orders: Dict[Tuple, Callable[[Tuple[Any, ...]], Any]] = {}
         self._textures: Dict[Tuple[int, int], int] = {}
         self._loaded = getattr(self._pointer, "value", self._pointer)
@@ -300,17 +304,17 @@ class Kernel:
         None: the current one. Raises InputError for an array that is not as the space has it."""
         if named or len(values) != self._count:
             values = self._in_order(values, named)
-        readers, current = self._readers.get(tuple(map(type, values))) or self._read(values)
+        readers, current, kept = self._readers.get(tuple(map(type, values))) or self._read(values)
         try:
             frame = self._frames.pop()
         except IndexError:
-            frame = self._layout.frame()
+            frame = _Frame(self._layout)
         # A frame is this call's own until it is given back: threads may share the kernel.
         try:
             frame.pack(*[read(value) for read, value in zip(readers, values)])
             pointers = frame.pointers
-            if self._layout.has_constants and None in values:
-                pointers = self._without_constants(frame, values)
+            if kept:
+                pointers = self._without_constants(frame, kept)
             on = current() if stream is None else _stream_address(stream)
             status = self._launch(self._loaded, pointers, self._count, on)
         except (struct.error, OverflowError):
@@ -321,10 +325,11 @@ class Kernel:
         if status:
             _library.check(status)
 
-    def _read(self, values: Tuple[Any, ...]) -> Tuple[List[Callable], Callable[[], int]]:
-        """For values of these types the functions that read them, and the one that returns the
-        current stream; kept for later calls."""
+    def _read(self, values: Tuple[Any, ...]) -> _Reading:
+        """For values of these types the functions that read them, the one that returns the current
+        stream, and the places of constants that are left out; stored for later calls."""
         readers: List[Callable] = []
+        kept: List[int] = []
         first = None
         for argument, slot, value in zip(self.arguments, self._slots, values):
             if slot is None:
@@ -334,11 +339,12 @@ class Kernel:
                 first = value if first is None else first
             elif argument.memory == "constant":
                 readers.append(lambda none: 0)
+                kept.append(slot.index)
             else:
                 raise _errors.InputError(
                     f"{self.selection.kernel}: the argument {argument.name} is not given"
                 )
-        found = readers, _current_stream(first, self.gpu)
+        found = readers, _current_stream(first, self.gpu), kept
         self._readers[tuple(map(type, values))] = found
         return found
 
@@ -348,12 +354,11 @@ class Kernel:
             if argument.role == "scalar" and value is not None:
                 scalar_bytes(argument, value)
 
-    def _without_constants(self, frame: "_Frame", values: Tuple[Any, ...]) -> Any:
+    def _without_constants(self, frame: "_Frame", kept: List[int]) -> Any:
         """Pointers to the values in a frame, with none to a constant that keeps its contents."""
         pointers = (ctypes.c_void_p * self._count)(*frame.places)
-        for index, slot in enumerate(self._slots):
-            if slot is not None and values[index] is None:
-                pointers[index] = None
+        for index in kept:
+            pointers[index] = None
         return pointers
 
     def _in_order(self, values: Tuple[Any, ...], named: Dict[str, Any]) -> Tuple[Any, ...]:
@@ -409,10 +414,6 @@ class _Layout:
             self.offsets.append(end + padding)
             end += padding + size
         self.struct = struct.Struct("".join(codes))
-        self.has_constants = any(one.memory == "constant" for one in arguments)
-
-    def frame(self) -> "_Frame":
-        return _Frame(self)
 
 
 class _Frame:

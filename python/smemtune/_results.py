@@ -81,7 +81,8 @@ class Rows(List[Dict[str, Any]]):
 
     def to_pandas(self):
         """flat() as a pandas.DataFrame. The types of the columns do not depend on the rows: float64,
-        Int64, boolean, and objects for text. Raises ImportError without pandas."""
+        Int64, boolean, and objects for text; those of sizes and parameters are integers, or text
+        where a row has a word. Raises ImportError without pandas."""
         import pandas
 
         types = {"float": "float64", "integer": "Int64", "flag": "boolean", "text": "object"}
@@ -92,7 +93,8 @@ class Rows(List[Dict[str, Any]]):
 
     def to_arrow(self):
         """flat() as a pyarrow.Table. The types of the columns do not depend on the rows: float64,
-        int64, bool and string. Raises ImportError without pyarrow."""
+        int64, bool and string; those of sizes and parameters are integers, or text where a row has
+        a word. Raises ImportError without pyarrow."""
         import pyarrow
 
         types = {"float": pyarrow.float64(), "integer": pyarrow.int64(), "flag": pyarrow.bool_(),

@@ -67,9 +67,10 @@ class _Operator:
         problem = self.problem if not callable(self.problem) else _first_problem(self.space)
         return self._planned(problem)
 
-    def _planned(self, problem) -> Tuple[Argument, ...]:
-        """The arguments of what run() selects; without a GPU of what it would select on an H200."""
-        device = None if self.torch.cuda.is_available() else ("NVIDIA H200", 90)
+    def _planned(self, problem, gpu=None) -> Tuple[Argument, ...]:
+        """The arguments of what run() selects on a GPU, None: the current one; without a GPU of what
+        it would select on an H200."""
+        device = gpu if self.torch.cuda.is_available() else ("NVIDIA H200", 90)
         return select(self.space, device, **self.options, **problem).arguments
 
     def _schema(self) -> str:
@@ -103,7 +104,7 @@ class _Operator:
                     kernel = Kernel(self.space, gpu, **self.options, **problem)
                     self.kernels[known] = kernel
         device = self.torch.device("cuda", gpu)
-        made = self._outputs(kernel.arguments, device)
+        made = self._made(kernel.arguments, device, "output")
         given = {
             **dict(zip(self.tensors, tensors)),
             **made,
@@ -119,10 +120,8 @@ class _Operator:
         tensors, _ = self._split(values)
         problem = self._problem_of(tensors)
         device = tensors[0].device if tensors else self.torch.device("cuda")
-        return self._returned(self._outputs(self._planned(problem), device))
-
-    def _outputs(self, arguments, device) -> Dict[str, Any]:
-        return self._made(arguments, device, "output")
+        arguments = self._planned(problem, device.index)
+        return self._returned(self._made(arguments, device, "output"))
 
     def _made(self, arguments, device, role: str) -> Dict[str, Any]:
         return {

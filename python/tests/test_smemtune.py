@@ -12,7 +12,9 @@ import sys
 import tempfile
 import textwrap
 import threading
+import types
 import unittest
+import unittest.mock
 
 # The environment decides what the module finds, so it is set before anything is asked.
 _FOLDER = tempfile.TemporaryDirectory(prefix="smemtune-python-test-")
@@ -557,6 +559,28 @@ class Arrays(unittest.TestCase):
         kernel(x, out)
         self.assertEqual(seen, [usual])
 
+    def test_a_constant_that_is_left_out_keeps_its_contents(self):
+        problem = json.loads((ROOT / "configs" / "convolution.json").read_text())["problems"][0]
+        kernel = smemtune.Kernel.__new__(smemtune.Kernel)
+        kernel.selection = smemtune.select(
+            "convolution", H200, configuration={}, kernel="tiled", **problem)
+        kernel.gpu, kernel._pointer = 0, None
+        kernel._prepare()
+        missing = []
+
+        def launch(_, pointers, count, stream):
+            if isinstance(pointers, int):
+                pointers = (ctypes.c_void_p * count).from_address(pointers)
+            missing.append([one.name for one, at in zip(kernel.arguments, pointers) if not at])
+            return 0
+
+        kernel._launch = launch
+        arrays = {one.name: Interface(one.shape, "<f4") for one in kernel.arguments if one.shape}
+        constants = [one.name for one in kernel.arguments if one.memory == "constant"]
+        for left_out in ([], constants, constants, []):
+            kernel(**{name: one for name, one in arrays.items() if name not in left_out})
+            self.assertEqual(missing.pop(), left_out)
+
     def test_a_kernel_needs_a_gpu(self):
         try:
             smemtune._library.find_gpu(0)
@@ -591,8 +615,20 @@ class Operators(unittest.TestCase):
     def test_names_that_pytorch_reserves_have_a_line_behind_them(self):
         operator = smemtune._torch._Operator(NoTorch, EXAMPLE, lambda x: {"N": 5, "T": "float"}, {})
         self.assertEqual(operator.schema, "(Tensor in_, float? factor=None) -> Tensor")
-        x = type("X", (), {"device": "cuda:0"})()
-        self.assertEqual(operator.fake(x, 2.0), ((5,), "float32", "cuda:0"))
+        x = self.tensor(0)
+        self.assertEqual(operator.fake(x, 2.0), ((5,), "float32", x.device))
+
+    def test_outputs_are_planned_for_the_gpu_that_runs(self):
+        operator = smemtune._torch._Operator(NoTorch, EXAMPLE, lambda x: {"N": 5, "T": "float"}, {})
+        planned = smemtune.select(EXAMPLE, H200, N=5, T="float")
+        x = self.tensor(1)
+        with unittest.mock.patch.object(NoTorch.cuda, "is_available", lambda: True), \
+                unittest.mock.patch("smemtune._torch.select", return_value=planned) as selected:
+            operator.fake(x)
+        self.assertEqual(selected.call_args[0], (EXAMPLE, 1))
+
+    def tensor(self, gpu):
+        return types.SimpleNamespace(device=types.SimpleNamespace(type="cuda", index=gpu))
 
     def test_scratch_is_no_argument(self):
         operator = smemtune._torch._Operator(
