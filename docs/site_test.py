@@ -54,6 +54,7 @@ class TheSite(unittest.TestCase):
         for name in smemtune.__all__:
             self.assertIn(f'id="{name.lower()}"', page)
         self.assertIn("Sizes are in elements, memory in bytes", page)
+        self.assertNotIn("_Bytes", page)
         for name in ("results", "tunedkernel", "plan_kernel", "choice"):
             self.assertIn(f'id="{name}"', self.read("api/cpp.html"))
 
@@ -113,6 +114,12 @@ class Faults(unittest.TestCase):
     def test_a_page_that_the_menu_lacks(self):
         with self.assertRaisesRegex(build_site.Wrong, "docs/new.md: not in the menu"):
             self.site({"README.md": "# A\n", "docs/new.md": "# N\n"})
+
+    def test_a_page_without_a_title(self):
+        with self.assertRaisesRegex(build_site.Wrong, "README.md: has no title"):
+            self.site({"README.md": "Words.\n"})
+        with self.assertRaisesRegex(build_site.Wrong, "other.md: has no title"):
+            self.site({"README.md": "# A\n\n[x](other.md)\n", "other.md": "Words.\n"})
 
     def test_html_of_a_page_is_text(self):
         out = self.site({"README.md": "# A <b>\n\n<script>alert(1)</script>\n"})
