@@ -142,31 +142,64 @@ std::string worst_text(const Names& names, const Comparison::Row& row,
   return "do not take over " + best + ": it " + kept + repair_text(advice);
 }
 
-/// Returns text like `one configuration keeps 97 % of the best on both GPUs; tuned per GPU gains at
-/// most 3 %`, the answer for all problems that were measured on several GPUs.
+/// Returns text like `both GPUs`, `all 6 GPUs`.
+std::string all_gpus(const Comparison::Row& row) {
+  return row.gpus.size() == 2 ? "both GPUs" : "all " + std::to_string(row.gpus.size()) + " GPUs";
+}
+
+/// Returns text like `configuration keeps 97 % of the best on both GPUs`. REQUIRES: one runs there.
+std::string kept_on_all(const Comparison::Row& row) {
+  return "configuration keeps " + percent(std::min(1.0, row.least_worst->worst_share)) +
+         " of the best on " + all_gpus(row);
+}
+
+/// Returns text like `, of 5 of 9 that were looked at`; empty if all were.
+std::string looked_text(const Comparison::Row& row) {
+  if (row.looked >= row.known) return "";
+  return ", of " + format_count(row.looked) + " of " + format_count(row.known) +
+         " that were looked at";
+}
+
+std::string tried_text(const Comparison::Row& row) {
+  return ", of " + format_count(row.on_all) + " that were tried on " + all_gpus(row) +
+         looked_text(row);
+}
+
+/// Returns the answer for all problems that were measured on several GPUs. Of one, text like `one
+/// configuration keeps 97 % of the best on both GPUs; tuned per GPU gains at most 3 %`; of several
+/// it says for how many a configuration runs on all GPUs, and the least that these keep.
 std::string answer_text(std::span<const Comparison::Row* const> rows) {
   double worst = 1;
   std::size_t answered = 0;
-  std::size_t gpus = 0;
   for (const Comparison::Row* row : rows) {
     if (!row->least_worst) continue;
     ++answered;
-    gpus = std::max(gpus, row->gpus.size());
     worst = std::min(worst, row->least_worst->worst_share);
   }
   if (answered == 0 || worst <= 0) {
     return "no configuration is known to run on all GPUs: a run on one of them that knows these "
            "results tries the others' bests";
   }
-  std::string text;
-  if (rows.size() > 1) {
-    text = "of " + counted(rows.size(), "problem") + ", at " + format_count(answered) + ": ";
+  std::string text = "one ";
+  if (rows.size() == 1) {
+    text += kept_on_all(*rows.front());
+  } else {
+    text = "for " + (answered == rows.size() ? "each" : format_count(answered)) + " of " +
+           counted(rows.size(), "problem") + " a configuration is known that runs on all " +
+           (answered == 1 || answered == rows.size() ? "its" : "their") + " GPUs; " +
+           (answered == 1 ? "it" : "one for each problem") + " keeps " + percent(worst) +
+           " or more of the best";
   }
-  return text + "one configuration keeps " + percent(worst) + " of the best on " +
-         (gpus == 2 ? "both GPUs" : "all " + std::to_string(gpus) + " GPUs") +
-         (is_as_good(worst)
-              ? "; tuned per GPU gains nothing that can be told apart"
-              : "; tuned per GPU gains at most " + decimal((1 / worst - 1) * 100, 0) + " %");
+  return text + (is_as_good(worst)
+                     ? "; tuned per GPU gains nothing that can be told apart"
+                     : "; tuned per GPU gains at most " + decimal((1 / worst - 1) * 100, 0) + " %");
+}
+
+/// Returns what the GPU of a column keeps with one configuration for all; nullopt if there is none.
+std::optional<double> share_for_all(const Comparison::Row& row, std::size_t column) {
+  if (!row.least_worst) return std::nullopt;
+  const auto gpu = std::ranges::find(row.gpus, column) - row.gpus.begin();
+  return row.least_worst->shares[static_cast<std::size_t>(gpu)];
 }
 
 class Writer {
@@ -237,24 +270,23 @@ class Writer {
   void add_problem(const Comparison::Row& row) {
     const std::string problem = key(row.problem);
     if (!problem.empty()) add_line(problem);
-    if (row.gpus.size() > 1) add_points(for_all_sentences(comparison_, row));
+    if (row.gpus.size() > 1) add_points(for_all_sentences(names_, row));
     if (shows_each(row)) {
       add_bests(row);
       if (row.gpus.size() > 1) add_shares(row);
-      add_points(advice_sentences(comparison_, row));
+      add_points(advice_sentences(names_, row));
       return;
     }
     add_architectures(row);
     add_points({"--all-pairs shows each of the " + std::to_string(row.gpus.size()) + " GPUs"});
   }
 
-  std::string kept_text(const Comparison::Row& row, std::size_t column) const {
-    if (!row.least_worst) return "";
-    const auto gpu = std::ranges::find(row.gpus, column) - row.gpus.begin();
-    return percent(row.least_worst->shares[static_cast<std::size_t>(gpu)]);
+  static std::string kept_text(const Comparison::Row& row, std::size_t column) {
+    const std::optional<double> share = share_for_all(row, column);
+    return share ? percent(*share) : "";
   }
 
-  std::string source_of(const StoredResult& stored) const {
+  static std::string source_of(const StoredResult& stored) {
     return source_word(stored.shared_from, stored.origin.has_value());
   }
 
@@ -292,10 +324,7 @@ class Writer {
     const auto time = [&](std::size_t column) { return median_ms(row.best.at(column)); };
     for (const auto& [architecture, columns] : groups) {
       const auto [fastest, slowest] = std::ranges::minmax(columns, {}, time);
-      const auto share = [&](std::size_t column) {
-        const auto gpu = std::ranges::find(row.gpus, column) - row.gpus.begin();
-        return row.least_worst ? row.least_worst->shares[static_cast<std::size_t>(gpu)] : 0;
-      };
+      const auto share = [&](std::size_t column) { return share_for_all(row, column).value_or(0); };
       const std::size_t least = std::ranges::min(columns, {}, share);
       table.add_row({architecture, std::to_string(columns.size()), format_time(time(fastest)),
                      names_[fastest], format_time(time(slowest)), names_[slowest],
@@ -345,8 +374,8 @@ class Writer {
   std::string text_;
 };
 
-/// Returns the word, or the name of the shared file, for programs.
-std::string source_of(const Comparison::Column& column) {
+/// Returns `own` or `imported`, or the whole name of the shared file.
+std::string source_for_programs(const Comparison::Column& column) {
   return column.shared_from.empty() ? source_word("", column.is_imported) : column.shared_from;
 }
 
@@ -384,7 +413,7 @@ class JsonWriter {
     Json devices = Json::array();
     for (const Comparison::Column& column : comparison_.columns) {
       devices.push_back({{"column", column.label},
-                         {"source", source_of(column)},
+                         {"source", source_for_programs(column)},
                          {"kind", to_text(column.device.kind)},
                          {"model", db::device_model_key(column.device)}});
     }
@@ -467,33 +496,34 @@ class JsonWriter {
 
 }  // namespace
 
-std::vector<std::string> for_all_sentences(const Comparison& comparison,
-                                           const Comparison::Row& row) {
+bool has_one_for_all(const Comparison::Row& row) {
+  return row.least_worst && row.least_worst->kernel == row.most_portable->kernel &&
+         row.least_worst->configuration == row.most_portable->configuration;
+}
+
+std::string for_all_answer(const Names& names, const Comparison::Row& row) {
+  if (!row.least_worst) {
+    return "No configuration is known to run on " + all_gpus(row) + looked_text(row) + ".";
+  }
+  return "One " + kept_on_all(row) + tried_text(row) + "; " + gain_text(names, row) + ".";
+}
+
+std::vector<std::string> for_all_sentences(const Names& names, const Comparison::Row& row) {
   if (!row.least_worst) return {};
-  const Names names = column_names(comparison);
   const Comparison::ForAll& least = *row.least_worst;
   const Comparison::ForAll& most = *row.most_portable;
   const std::string mean = "performance portability " + percent(most.portability) +
                            " (the harmonic mean of what the GPUs keep)";
-  const bool is_same = most.kernel == least.kernel && most.configuration == least.configuration;
-  const std::string tried =
-      ", of " + format_count(row.on_all) + " that were tried on all " +
-      std::to_string(row.gpus.size()) + " GPUs" +
-      (row.looked < row.known ? ", of " + format_count(row.looked) + " of " +
-                                    format_count(row.known) + " that were looked at"
-                              : "");
   return {"smallest loss on the worst GPU: " + configuration_text(least) + ", which " +
-              shares_text(names, row, least) + tried,
-          is_same ? "best on average: the same, with " + mean
-                  : "best on average: " + configuration_text(most) + ", which " +
-                        shares_text(names, row, most) + ": " + mean + ", where the former has " +
-                        percent(least.portability),
+              shares_text(names, row, least) + tried_text(row),
+          has_one_for_all(row) ? "best on average: the same, with " + mean
+                               : "best on average: " + configuration_text(most) + ", which " +
+                                     shares_text(names, row, most) + ": " + mean +
+                                     ", where the former has " + percent(least.portability),
           gain_text(names, row)};
 }
 
-std::vector<std::string> advice_sentences(const Comparison& comparison,
-                                          const Comparison::Row& row) {
-  const Names names = column_names(comparison);
+std::vector<std::string> advice_sentences(const Names& names, const Comparison::Row& row) {
   std::vector<std::string> sentences;
   for (const Comparison::Advice& advice : row.advice) {
     std::vector<std::string> parts;
@@ -527,9 +557,9 @@ std::string comparison_csv(const Comparison& comparison) {
         db::csv_text(row.space),
         db::csv_text(key(row.problem)),
         db::csv_text(comparison.columns[guest.on].label),
-        db::csv_text(source_of(comparison.columns[guest.on])),
+        db::csv_text(source_for_programs(comparison.columns[guest.on])),
         db::csv_text(comparison.columns[guest.best_of].label),
-        db::csv_text(source_of(comparison.columns[guest.best_of])),
+        db::csv_text(source_for_programs(comparison.columns[guest.best_of])),
         db::csv_text(best.kernel),
         db::csv_text(key(best.configuration)),
         has_time(guest) ? db::csv_number(guest.time.median_ms) : "",

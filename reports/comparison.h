@@ -17,13 +17,20 @@ enum class Markup { text, markdown };
 std::string comparison_text(const db::Comparison& comparison, Markup markup = Markup::text,
                             bool all_pairs = false);
 
+/// Returns true if one configuration both keeps most on the worst GPU and is the best on average.
+bool has_one_for_all(const db::Comparison::Row& row);
+
+/// Returns a sentence on whether one configuration is enough for all GPUs of a row, and of how many
+/// that is the best. `names`: those of the columns, here and below.
+std::string for_all_answer(const std::vector<std::string>& names, const db::Comparison::Row& row);
+
 /// Returns what share of its optimum each GPU of a row would keep with one configuration for all;
 /// empty if no configuration runs on all.
-std::vector<std::string> for_all_sentences(const db::Comparison& comparison,
+std::vector<std::string> for_all_sentences(const std::vector<std::string>& names,
                                            const db::Comparison::Row& row);
 
 /// Returns a sentence for each GPU of a row about the parameters that matter there.
-std::vector<std::string> advice_sentences(const db::Comparison& comparison,
+std::vector<std::string> advice_sentences(const std::vector<std::string>& names,
                                           const db::Comparison::Row& row);
 
 /// Returns CSV for spreadsheets, a line for each pair of GPUs; a GPU paired with itself gives its

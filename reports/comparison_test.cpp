@@ -48,7 +48,7 @@ TEST_F(ComparisonText, HoldsDevicesAgainstEachOther) {
   one configuration keeps 91 % of the best on both GPUs; tuned per GPU gains at most 10 %
 
 N=4096,T=float
-  smallest loss on the worst GPU: tiled TILE=128, which keeps 91 % on A100, 100 % on H200, of 2 that were tried on all 2 GPUs
+  smallest loss on the worst GPU: tiled TILE=128, which keeps 91 % on A100, 100 % on H200, of 2 that were tried on both GPUs
   best on average: the same, with performance portability 95 % (the harmonic mean of what the GPUs keep)
   a configuration of its own makes a GPU up to 10 % faster (on A100)
 
@@ -167,6 +167,43 @@ TEST_F(ComparisonText, SaysOfHowManySamplesAShareIsWhereTheyAreTooFewForAnInterv
   EXPECT_THAT(comparison_text(comparison()),
               HasSubstr("do not take over the best of H200: it keeps 75 % by 1 and 1 sample; "
                         "set TILE=2: measured here"));
+}
+
+TEST_F(ComparisonText, AnswersForEachOfSeveralProblems) {
+  const std::vector<Result> on_both = {planted(tile(64), 3, 64), planted(tile(128), 3.3, 64)};
+  record(planted_device("NVIDIA H200"),
+         {planted(tile(128), 2, 64), planted(tile(64), 3, 64), planted(tile(16), 1, 128)});
+  record(planted_device("NVIDIA A100"), {on_both[0], on_both[1], planted(tile(32), 1, 128)});
+  EXPECT_THAT(
+      comparison_text(comparison()),
+      StartsWith("gemm\n  for 1 of 2 problems a configuration is known that runs on all its "
+                 "GPUs; it keeps 91 % or more of the best; tuned per GPU gains at most "
+                 "10 %\n"));
+  record(planted_device("NVIDIA A100"), {planted(tile(16), 2, 128)});
+  record(planted_device("NVIDIA L4"), {planted(tile(16), 4, 128)});
+  EXPECT_THAT(comparison_text(comparison()),
+              StartsWith("gemm\n  for each of 2 problems a configuration is known that runs on all "
+                         "its GPUs; one for each problem keeps 50 % or more of the best; tuned per "
+                         "GPU gains at most 100 %\n"));
+}
+
+TEST_F(ComparisonText, AnswersOfARowWithWhatWasLookedAt) {
+  record(planted_device("NVIDIA H200"), {planted(tile(128), 2), planted(tile(64), 3)});
+  record(planted_device("NVIDIA A100"), {planted(tile(64), 3), planted(tile(128), 3.3)});
+  db::Comparison::Row row = comparison().rows.at(0);
+  EXPECT_EQ(for_all_answer({"A100", "H200"}, row),
+            "One configuration keeps 91 % of the best on both GPUs, of 2 that were tried on both "
+            "GPUs; a configuration of its own makes a GPU up to 10 % faster (on A100).");
+  row.known = 1'000;
+  EXPECT_THAT(for_all_answer({"A100", "H200"}, row),
+              HasSubstr("tried on both GPUs, of 2 of 1,000 that were looked at; "));
+  row.least_worst->shares = {0.995, 1};
+  row.least_worst->worst_share = 0.995;
+  EXPECT_THAT(for_all_answer({"A100", "H200"}, row),
+              HasSubstr("; one is enough: no GPU gains more than 1 %"));
+  row.least_worst.reset();
+  EXPECT_EQ(for_all_answer({"A100", "H200"}, row),
+            "No configuration is known to run on both GPUs, of 2 of 1,000 that were looked at.");
 }
 
 /// If the problem's key is empty, neither it nor the separator after it is printed.

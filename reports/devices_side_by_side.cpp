@@ -16,27 +16,32 @@ namespace smemtune {
 namespace {
 
 using db::Comparison;
-using db::StoredResult;
 using Json = nlohmann::ordered_json;
 
-/// Returns the device's name if it is unique among the columns, otherwise with its source.
-std::string label(const Comparison& comparison, std::size_t column) {
-  const std::string& name = comparison.columns[column].device.name;
-  const auto same = std::ranges::count_if(
-      comparison.columns, [&](const auto& other) { return other.device.name == name; });
-  return same > 1 ? column_names(comparison)[column] : name;
+/// The devices' names; of those that several columns have, the columns' own.
+using Labels = std::vector<std::string>;
+
+Labels labels_of(const Comparison& comparison, const std::vector<std::string>& names) {
+  std::map<std::string, int> columns;
+  for (const Comparison::Column& column : comparison.columns) ++columns[column.device.name];
+  Labels labels = names;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const std::string& name = comparison.columns[i].device.name;
+    if (columns[name] == 1) labels[i] = name;
+  }
+  return labels;
 }
 
 /// Returns the GPUs of a row, grouped by a property of their bests: `32 on A100 and A4000; 64 on
 /// A6000`.
 template <typename What>
-std::string shared_out(const Comparison& comparison, const Comparison::Row& row, const What& what) {
+std::string shared_out(const Labels& labels, const Comparison::Row& row, const What& what) {
   std::map<std::string, std::vector<std::string>> on;
   for (const std::size_t column : row.gpus) {
-    on[what(row.best.at(column).result)].push_back(label(comparison, column));
+    on[what(row.best.at(column).result)].push_back(labels[column]);
   }
   std::vector<std::string> parts;
-  for (const auto& [value, labels] : on) parts.push_back(value + " on " + joined(labels, " and "));
+  for (const auto& [value, its] : on) parts.push_back(value + " on " + joined(its, " and "));
   return joined(parts, "; ");
 }
 
@@ -52,8 +57,7 @@ Json share_json(const Comparison::Row& row, std::size_t of, std::size_t on) {
 
 /// Returns a sentence for each parameter in which the winners differ; or that they are the same, or
 /// of different kernels.
-std::vector<std::string> where_winners_differ(const Comparison& comparison,
-                                              const Comparison::Row& row) {
+std::vector<std::string> where_winners_differ(const Labels& labels, const Comparison::Row& row) {
   std::set<std::string> kernels;
   std::map<std::string, std::set<std::string>> values;
   for (const std::size_t column : row.gpus) {
@@ -63,13 +67,13 @@ std::vector<std::string> where_winners_differ(const Comparison& comparison,
   }
   if (kernels.size() > 1) {
     return {"The winners are different kernels: " +
-            shared_out(comparison, row, [](const Result& best) { return best.kernel; }) + "."};
+            shared_out(labels, row, [](const Result& best) { return best.kernel; }) + "."};
   }
   std::vector<std::string> sentences;
   for (const auto& [name, different] : values) {
     if (different.size() < 2) continue;
     sentences.push_back(name + ": " +
-                        shared_out(comparison, row,
+                        shared_out(labels, row,
                                    [&, &parameter = name](const Result& best) {
                                      const auto value = best.configuration.find(parameter);
                                      return value == best.configuration.end()
@@ -90,25 +94,21 @@ bool has_several(const Comparison::Row& row) { return row.gpus.size() > 1; }
 
 std::vector<std::string> devices_sentences(const Comparison& comparison,
                                            const Comparison::Row& row) {
-  std::vector<std::string> all = where_winners_differ(comparison, row);
-  std::ranges::move(for_all_sentences(comparison, row), std::back_inserter(all));
-  std::ranges::move(advice_sentences(comparison, row), std::back_inserter(all));
+  const std::vector<std::string> names = column_names(comparison);
+  std::vector<std::string> all = where_winners_differ(labels_of(comparison, names), row);
+  std::ranges::move(for_all_sentences(names, row), std::back_inserter(all));
+  std::ranges::move(advice_sentences(names, row), std::back_inserter(all));
   return all;
 }
 
 namespace {
 
 /// Returns what one GPU's best is, and how long it takes.
-Json winner_json(const Comparison& comparison, const StoredResult& best, std::size_t column) {
-  const Measurement& time = best.result.measurement;
-  const bool has_interval = time.sample_count > 1 && time.has_median();
-  return {{"device", label(comparison, column)},
-          {"kernel", best.result.kernel},
-          {"values", values_json(best.result.configuration)},
-          {"ms", rounded_json(time.median_ms)},
-          {"low", has_interval ? rounded_json(time.median_low_ms) : Json()},
-          {"high", has_interval ? rounded_json(time.median_high_ms) : Json()},
-          {"n", time.sample_count > 0 ? Json(time.sample_count) : Json()}};
+Json winner_json(const std::string& label, const Result& best) {
+  Json json = {
+      {"device", label}, {"kernel", best.kernel}, {"values", values_json(best.configuration)}};
+  json.update(time_json(best.measurement));
+  return json;
 }
 
 Json for_all_json(const Comparison::Row& row) {
@@ -124,15 +124,13 @@ Json for_all_json(const Comparison::Row& row) {
                     {"portability", rounded_json(std::min(1.0, one.portability))}});
   };
   if (!row.least_worst) return list;
-  const Comparison::ForAll& least = *row.least_worst;
-  const Comparison::ForAll& most = *row.most_portable;
-  const bool is_same = most.kernel == least.kernel && most.configuration == least.configuration;
-  add(is_same ? "for all" : "for all: least loss at worst", least);
-  if (!is_same) add("for all: best on average", most);
+  const bool is_same = has_one_for_all(row);
+  add(is_same ? "for all" : "for all: least loss at worst", *row.least_worst);
+  if (!is_same) add("for all: best on average", *row.most_portable);
   return list;
 }
 
-Json effects_json(const Comparison& comparison, const Comparison::Row& row) {
+Json effects_json(const Labels& labels, const Comparison::Row& row) {
   Json list = Json::array();
   for (const Comparison::Advice& advice : row.advice) {
     if (advice.effects.empty()) continue;
@@ -140,7 +138,7 @@ Json effects_json(const Comparison& comparison, const Comparison::Row& row) {
     for (const MainEffect& one : advice.effects) {
       shares[one.parameter] = rounded_json(one.explained);
     }
-    list.push_back({{"device", label(comparison, advice.on)},
+    list.push_back({{"device", labels[advice.on]},
                     {"n", advice.effects.front().configurations},
                     {"chosen_by", to_text(advice.chosen_by)},
                     {"shares", std::move(shares)}});
@@ -151,23 +149,25 @@ Json effects_json(const Comparison& comparison, const Comparison::Row& row) {
 }  // namespace
 
 Json devices_json(const Comparison& comparison) {
+  const Labels labels = labels_of(comparison, column_names(comparison));
   Json problems = Json::array();
   for (const Comparison::Row& row : comparison.rows) {
     if (!has_several(row)) continue;
     Json winners = Json::array();
     Json shares = Json::array();
     for (const std::size_t of : row.gpus) {
-      winners.push_back(winner_json(comparison, row.best.at(of), of));
+      winners.push_back(winner_json(labels[of], row.best.at(of).result));
       Json line = Json::array();
       for (const std::size_t on : row.gpus) line.push_back(share_json(row, of, on));
       shares.push_back(std::move(line));
     }
     problems.push_back({{"problem", key(row.problem)},
+                        {"answer", for_all_answer(labels, row)},
                         {"winners", std::move(winners)},
                         {"shares", std::move(shares)},
                         {"for_all", for_all_json(row)},
                         {"on_all", row.on_all},
-                        {"effects", effects_json(comparison, row)}});
+                        {"effects", effects_json(labels, row)}});
   }
   return problems;
 }

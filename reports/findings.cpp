@@ -145,7 +145,7 @@ std::vector<std::string> findings(const ReportSource& source, const ProblemResul
   }
   sentences.push_back(over_default(source, section, best));
   const Measurement& time = best.result.measurement;
-  if (time.sample_count > 1 && time.has_median()) {
+  if (has_interval(time)) {
     sentences.push_back("Its median lies between " + format_time(time.median_low_ms) + " and " +
                         format_time(time.median_high_ms) +
                         " (95 % of confidence, n = " + std::to_string(time.sample_count) + ").");

@@ -11,7 +11,7 @@ std::string how_sure(const ProblemSummary& problem) {
   const std::string all = format_count(*problem.valid);
   if (!problem.unfinished) {
     if (problem.evaluated + problem.known < *problem.valid) return "";
-    return *problem.valid == 1 ? "the only one of this space" : "the best of all " + all;
+    return *problem.valid == 1 ? "the only configuration of this space" : "the best of all " + all;
   }
   const Unfinished& unfinished = *problem.unfinished;
   if (!unfinished.chance_of_better) return "";

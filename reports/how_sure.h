@@ -9,7 +9,6 @@ namespace smemtune {
 /// Returns a sentence on how good the best is among the valid configurations of its problem, like
 /// `within 1 % of the best of this space with 95 % confidence, after 214 of 1,789`; empty where
 /// nothing is known. It claims nothing finer than the noise of the finals.
-/// REQUIRES: something was timed.
 std::string how_sure(const ProblemSummary& problem);
 
 }  // namespace smemtune

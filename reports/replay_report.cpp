@@ -145,7 +145,7 @@ std::string replay_text(std::span<const ReplayedRecording> recordings,
       std::to_string(settings.compilers) + " compiler" + (settings.compilers == 1 ? "" : "s") +
       "; medians of evaluations and seconds to a share;\nends, after: how many of the searches "
       "would have ended by themselves, and after how many evaluations (median);\n"
-      "wrong: how many of those with something more than 1 % faster left; regret, worst: how much "
+      "wrong: how many of those left something more than 1 % faster; regret, worst: how much "
       "slower than\nthe optimum they were, in the mean and at worst\n\n";
   for (const ReplayedRecording& recording : recordings) text += recording_text(recording) + "\n";
   if (recordings.size() > 1) text += means_text(recordings);

@@ -185,22 +185,18 @@ class ReportWriter {
     Json best = Json::array();
     for (const StoredResult& one : section.best) {
       const StoredResult* standard = default_of(source_, section, one.result.kernel);
-      const Measurement& time = one.result.measurement;
-      const bool has_interval = time.sample_count > 1 && time.has_median();
-      best.push_back(
-          {{"kernel", one.result.kernel},
-           {"values", values_json(one.result.configuration)},
-           {"ms", rounded_json(time.median_ms)},
-           {"low", has_interval ? rounded_json(time.median_low_ms) : Json()},
-           {"high", has_interval ? rounded_json(time.median_high_ms) : Json()},
-           {"n", time.sample_count > 0 ? Json(time.sample_count) : Json()},
-           {"default_ms",
-            standard == nullptr ? Json() : rounded_json(standard->result.measurement.median_ms)},
-           {"flops", work_json(one.result, "flops")},
-           {"bytes", work_json(one.result, "bytes")},
-           {"from", one.origin ? one.origin->file : one.shared_from},
-           {"rate", rates(one.result)},
-           {"compared_with", to_text(one.result.coverage())}});
+      Json json = {
+          {"kernel", one.result.kernel},
+          {"values", values_json(one.result.configuration)},
+          {"default_ms",
+           standard == nullptr ? Json() : rounded_json(standard->result.measurement.median_ms)},
+          {"flops", work_json(one.result, "flops")},
+          {"bytes", work_json(one.result, "bytes")},
+          {"from", one.origin ? one.origin->file : one.shared_from},
+          {"rate", rates(one.result)},
+          {"compared_with", to_text(one.result.coverage())}};
+      json.update(time_json(one.result.measurement));
+      best.push_back(std::move(json));
     }
     return best;
   }
@@ -220,8 +216,8 @@ class ReportWriter {
     return list;
   }
 
-  /// Returns for each finalist, fastest first: its row, interval of the median, quartiles and
-  /// samples.
+  /// Returns for each finalist, fastest first: its row, interval of the median, number of samples,
+  /// and some of them.
   Json samples(const Rows& rows) const {
     const std::size_t most = std::min(kSamples, kAllSamples / kFinalists / source_.sections.size());
     const bool has_samples = most >= kFewestSamples;

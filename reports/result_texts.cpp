@@ -39,6 +39,17 @@ nlohmann::ordered_json rounded_json(double number) {
   return std::strtod(text.data(), nullptr);
 }
 
+bool has_interval(const Measurement& time) { return time.sample_count > 1 && time.has_median(); }
+
+nlohmann::ordered_json time_json(const Measurement& time) {
+  using Json = nlohmann::ordered_json;
+  const bool is_known = has_interval(time);
+  return {{"ms", rounded_json(time.median_ms)},
+          {"low", is_known ? rounded_json(time.median_low_ms) : Json()},
+          {"high", is_known ? rounded_json(time.median_high_ms) : Json()},
+          {"n", time.sample_count > 0 ? Json(time.sample_count) : Json()}};
+}
+
 nlohmann::ordered_json values_json(const Configuration& configuration) {
   auto json = nlohmann::ordered_json::object();
   for (const auto& [name, value] : configuration) json[name] = to_text(value);

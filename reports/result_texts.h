@@ -31,6 +31,12 @@ double metric(const Result& result, const std::string& name);
 /// Returns a number with six significant digits; null if it is not finite.
 nlohmann::ordered_json rounded_json(double number);
 
+/// Returns whether samples give an interval of the median.
+bool has_interval(const Measurement& time);
+
+/// Returns `ms` with `low`, `high` and `n`, which are null where they are not known.
+nlohmann::ordered_json time_json(const Measurement& time);
+
 /// Returns a configuration's values as text, by parameter.
 nlohmann::ordered_json values_json(const Configuration& configuration);
 

@@ -243,6 +243,9 @@ TEST(Summary, SaysHowSureItIsOfTheBest) {
   some.evaluated = 1'700;
   some.known = 89;
   EXPECT_EQ(how_sure(some), "the best of all 1,789");
+  some.valid = 1;
+  EXPECT_EQ(how_sure(some), "the only configuration of this space");
+  some.valid = 1'789;
   some.unfinished = Unfinished{.chance_of_better = 0.04,
                                .percent = 1,
                                .by_itself = true,

@@ -110,7 +110,7 @@ const axis = (title, type = 'linear') => ({type, title: {display: true, text: ti
   ticks: {maxRotation: 0, autoSkipPadding: 10, ...(type === 'logarithmic' ? {callback: logarithmic(withPrefix)} : {})}});
 const shareAxis = title => ({...axis(title), min: 0, max: 1, ticks: {stepSize: 0.25, autoSkip: false, maxRotation: 0, callback: v => `${100 * v} %`}});
 const occupancyAxis = () => ({...axis('occupancy (%)'), min: 0, max: 100});
-// Round numbers between two: of a decade 1, 2 and 5, of less evenly spaced ones.
+// Round numbers between two: 1, 2 and 5 of each decade; evenly spaced where the range is less than a factor of 5.
 const roundBetween = (low, high) => {
   const power = x => 10 ** Math.floor(Math.log10(x));
   const all = [];

@@ -13,7 +13,7 @@ const element = (tag, attributes = {}, ...children) => {
 
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-// Eight of them, told apart by those who do not see red and green, too; the last is grey.
+// Eight colors that people who do not see red and green can tell apart, too; the last is grey.
 const color = i => css(`--c${i % 8}`);
 const shapes = [['circle', '●'], ['triangle', '▲'], ['rect', '■'], ['rectRot', '◆'], ['star', '✳'], ['crossRot', '✕'], ['cross', '✚'], ['line', '━']];
 const marker = i => ({pointStyle: shapes[i % 8][0], borderColor: color(i), backgroundColor: color(i)});
@@ -24,6 +24,7 @@ const legend = (entries, shape) => element('p', {class: 'legend'}, ...entries.ma
 const digits = (x, n = 4) => Number(x.toPrecision(n)).toString();
 const time = (ms, text = x => x < 1000 ? x.toPrecision(4) : String(Math.round(x))) => ms >= 1000 ? text(ms / 1000) + ' s' : ms >= 1 ? text(ms) + ' ms'
   : ms >= 1e-3 ? text(ms * 1e3) + ' us' : text(ms * 1e6) + ' ns';
+const intervalText = one => one.low === null ? '' : `${time(one.low)} to ${time(one.high)}`;
 const short = (text, most = 40) => text.length > most ? text.slice(0, most - 1) + '…' : text;
 const count = n => n.toLocaleString('en');
 const percent = share => (100 * share).toFixed(share >= 0.9995 ? 0 : 1) + ' %';

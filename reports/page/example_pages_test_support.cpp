@@ -193,6 +193,7 @@ ReportSource dry_run() {
   for (std::int64_t n = 1; n <= 12; ++n) {
     results.push_back(fitting(16 * n, static_cast<int>(16 * n), 100.0 / static_cast<double>(n)));
     results.back().result.configuration["UNROLL"] = n % 3;
+    if (n % 3 == 0) results.back().result.kernel = "naive";
     if (n % 4 == 0) results.back() = failed(16 * n, Status::constraints, "shared_bytes");
   }
   return source_of(std::move(results));

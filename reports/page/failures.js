@@ -8,7 +8,7 @@ const failures = (section, rows) => {
     () => ({type: 'bar', data: {labels: reasons.map(one => data.statuses[one.status]), datasets: kernels.map(k => ({
       label: short(data.kernels[k]), backgroundColor: color(k), stack: 'all',
       data: reasons.map(one => one.list.filter(of => of[0] === k).reduce((sum, of) => sum + of[2], 0))}))},
-    options: {indexAxis: 'y', scales: {x: {...axis('configurations'), stacked: true}, y: {stacked: true}}}}),
+    options: {indexAxis: 'y', scales: {x: {...axis('configurations'), stacked: true}, y: {stacked: true}}, plugins: {legend: {display: kernels.length > 1}}}}),
     () => table('Failures by reason', [{title: 'kernel'}, {title: 'status and reason'}, {title: 'configurations', number: true},
       {title: 'for example'}, {title: 'detail'}], sorted.map(([kernel, status, n, i]) => [data.kernels[kernel],
       data.statuses[status], n, i === null ? '' : configuration(rows, i), i === null ? '' : data.details[rows.detail[i]]])),

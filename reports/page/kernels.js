@@ -3,7 +3,7 @@ const overDefault = one => one.default_ms === null ? '' : {text: digits(one.defa
 const kernelTable = section => table('The best of each kernel', [
   {title: 'kernel'}, {title: 'configuration'}, {title: 'time', number: true}, {title: '95 % interval'}, {title: 'n', number: true},
   {title: 'its default', number: true}, {title: 'over its default', number: true}, {title: 'rate'},
-  {title: 'compared with'}], section.best.map(one => [one.kernel, withoutConstants(one.values),
+  {title: 'compared with'}], section.best.map(one => [one.kernel, withoutConstants(Object.entries(one.values)),
   {text: time(one.ms), value: one.ms}, intervalText(one), one.n,
   one.default_ms === null ? '' : {text: time(one.default_ms), value: one.default_ms},
   overDefault(one),

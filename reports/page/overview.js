@@ -1,21 +1,16 @@
 // Before any single device and problem: how fast each problem is, and what devices have in common.
-const withoutConstants = values => {
-  const shown = Object.entries(values).filter(([name]) => !constants.has(name));
-  return shown.map(([name, value]) => `${name}=${value}`).join(',');
-};
-const intervalText = one => one.low === null ? '' : `${time(one.low)} to ${time(one.high)}`;
 const inNaturalOrder = (a, b) => a.localeCompare(b, 'en', {numeric: true});
 
-// The best of each device and problem.
+// The best of each device and problem, unless the devices side by side show all of them.
 const problems = () => {
   const list = data.sections.filter(one => one.best.length)
     .toSorted((a, b) => inNaturalOrder(a.device_label, b.device_label) || inNaturalOrder(a.problem, b.problem));
-  return list.length < 2 || data.devices.length === 1 ? null : table('The best of each problem', [{title: 'device'}, {title: 'problem'}, {title: 'kernel'},
+  return list.length < 2 || data.devices.length === 1 && data.devices[0].winners.length === list.length ? null : table('The best of each problem', [{title: 'device'}, {title: 'problem'}, {title: 'kernel'},
     {title: 'configuration'}, {title: 'time', number: true}, {title: '95 % interval'}, {title: 'n', number: true}, {title: 'rate'},
     {title: 'over its default', number: true}, {title: 'compared with'}, {title: 'from'}],
   list.map(section => {
     const [one] = section.best;
-    return [deviceCount() > 1 ? section.device_label : '', section.problem, one.kernel, withoutConstants(one.values), {text: time(one.ms), value: one.ms},
+    return [deviceCount() > 1 ? section.device_label : '', section.problem, one.kernel, withoutConstants(Object.entries(one.values)), {text: time(one.ms), value: one.ms},
       intervalText(one), one.n, one.rate, overDefault(one), one.compared_with, one.from.split('/').pop()];
   }), 500);
 };
@@ -84,7 +79,7 @@ const matrix = one => {
 
 const forAll = one => table(`One configuration for all ${one.winners.length} devices`, [{title: 'what'}, {title: 'kernel'}, {title: 'configuration'},
   {title: 'keeps at worst', number: true}, {title: 'on'}, {title: 'performance portability (harmonic mean)', number: true}, {title: 'tried on all (n)', number: true}],
-one.for_all.map(all => [all.what, all.kernel, withoutConstants(all.values), {text: percent(all.worst), value: all.worst},
+one.for_all.map(all => [all.what, all.kernel, withoutConstants(Object.entries(all.values)), {text: percent(all.worst), value: all.worst},
   one.winners[all.shares.indexOf(Math.min(...all.shares))].device, {text: percent(all.portability), value: all.portability}, one.on_all]));
 
 const difference = one => {
@@ -104,13 +99,6 @@ const effects = one => {
     ...names.map(name => name in line.shares ? {text: percent(line.shares[name]), value: line.shares[name]} : null)])) : null;
 };
 
-const answer = one => {
-  if (!one.for_all.length) return `No configuration was timed on all ${one.winners.length} devices.`;
-  const [{shares, worst}] = one.for_all;
-  const gain = 100 * (1 / worst - 1);
-  return `One configuration keeps ${percent(worst)} or more of the best on all ${one.winners.length} devices` + (gain <= 1 ? ': one is enough.'
-    : `; one of its own makes a device up to ${digits(gain, 2)} % faster (${one.winners[shares.indexOf(Math.min(...shares))].device}).`);
-};
 const severalDevices = () => {
   if (!data.devices.length) return null;
   const list = data.devices.toSorted((a, b) => inNaturalOrder(a.problem, b.problem));
@@ -118,7 +106,7 @@ const severalDevices = () => {
   const fill = () => {
     const one = list[Number(problem.value)];
     drop(body);
-    body.append(...[element('div', {class: 'findings'}, element('p', {text: answer(one)})), timesOf(one), element('h2', {text: 'Portability'}),
+    body.append(...[element('div', {class: 'findings'}, element('p', {text: one.answer})), timesOf(one), element('h2', {text: 'Portability'}),
       matrix(one), forAll(one), element('h2', {text: 'Differences'}), difference(one), effects(one)].filter(node => node));
   };
   const problem = choice('Problem', list.map((one, n) => [String(n), one.problem || 'the only one']), '0', () => { fill(); draw(); });

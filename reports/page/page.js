@@ -30,15 +30,17 @@ const sectionParts = section => {
   highlight = (p, number) => value.choose(highlighted?.p === p && highlighted.number === number ? '' : `${p} ${number}`);
   const kernel = choice('Kernel', present, winner[0], () => { fillKernel(); draw(); });
   fillKernel();
+  const colors = present.length > 1 ? legend(present.map(([k, name]) => [name, Number(k)])) : null;
+  const resourceCharts = resources(section, rows, timed);
   return [
     ['', element('div', {class: data.device_list[section.device].kind === 'cpu' ? 'findings cpu' : 'findings', role: 'status'}, ...section.findings.map(text => element('p', {}, ...breakable(text))))],
     ['Kernels', ...(section.best.length ? [ladder(section), kernelTable(section)] : [])],
     ['Configurations', all.length ? element('div', {class: 'controls highlight'}, value.label) : null,
-      timed.length > 1 && present.length > 1 ? legend(present.map(([k, name]) => [name, Number(k)])) : null,
+      timed.length > 1 ? colors : null,
       timed.length ? everyTime(section, rows, timed) : null],
     ['Failures', failures(section, rows)],
     ['Parameters', present.length > 1 ? element('div', {class: 'controls'}, kernel.label) : null, ofKernel],
-    ['Resources', resources(section, rows, timed)],
+    ['Resources', section.dry && resourceCharts ? colors : null, resourceCharts],
     ['Search', convergence(section)],
     ['Finals', finalists(section, rows)],
     ['Where it comes from', ...provenance(section)],

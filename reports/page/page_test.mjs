@@ -201,7 +201,31 @@ const tests = {
       });
     }
   },
-  'what is highlighted in one chart is so in all': async () => {
+  'colors of kernels have a legend': async () => {
+    const legends = () => browser.evaluate(`[charts.find(one => one.canvas.ariaLabel.startsWith('Failures by reason')).drawn.options.plugins.legend.display,
+      document.querySelectorAll('.legend').length, [...document.querySelectorAll('.legend')].filter(one => ['naive', 'tiled'].every(name => one.textContent.includes(name))).length]`);
+    await open('stored');
+    assert.deepEqual(await legends(), [true, 2, 1], 'of kernels, and of best and median');
+    await open('dry');
+    assert.deepEqual(await legends(), [false, 1, 1], 'one kernel failed, two have resources');
+  },
+  'the best of each problem is left out only where devices side by side show all': async () => {
+    await open('stored');
+    const rows = count => browser.evaluate(`(() => {
+      const kept = data;
+      data = {...data, sections: [...Array(${count}).keys()].map(n => ({...data.sections[0], problem: String(n)}))};
+      const made = problems();
+      data = kept;
+      return made && (made.tagName === 'TABLE' ? made : made.querySelector('table')).rows.length - 1;
+    })()`);
+    assert.equal(await rows(2), null);
+    assert.equal(await rows(3), 3);
+  },
+  'the answer on several devices is that of smemtune compare': async () => {
+    await open('stored');
+    assert.equal(await browser.evaluate('document.querySelector(".findings").textContent'), 'No configuration is known to run on both GPUs.');
+  },
+  'what is highlighted in one chart of configurations is so in all': async () => {
     await open('stored');
     const shown = () => browser.evaluate(`charts.map(one => one.drawn).filter(one => one.options.parsing === false)
       .map(one => one.data.datasets.filter(set => set.label !== 'others').reduce((sum, set) => sum + set.data.length, 0))`);

@@ -32,7 +32,7 @@ const parallel = (rows, timed, kernel, ranked) => {
   const heights = axes.map(({p, values}) => [p, new Map(values.map(({number}, n) => [number, n / (values.length - 1)]))]);
   const best = rows.ms[timed[0]];
   return chart('Parallel coordinates', `${kernel}: a line for each configuration through its values ` +
-    `(the lowest at the bottom), colored by its share of the best time; a click on a value highlights it everywhere. At most ${mostLines} lines of each color.`,
+    `(the lowest at the bottom), colored by its share of the best time; a click on a value highlights it in the charts of configurations and parameters. At most ${mostLines} lines of each color.`,
   () => ({type: 'scatter', data: {datasets: bands.map(([low, high, label, ink], b) => {
     const all = timed.filter(i => isHighlighted(rows, i) && best / rows.ms[i] >= low && best / rows.ms[i] < high);
     const step = Math.max(1, all.length / mostLines);

@@ -16,8 +16,8 @@ const indices = rows => rows.ms.map((_, i) => i);
 const timedOf = rows => indices(rows).filter(i => rows.ms[i] !== null);
 const failedOf = (rows, i) => !['correct', 'fits'].includes(data.statuses[rows.status[i]]);
 const valueText = (rows, p, i) => rows.values[p][i] < 0 ? null : data.parameters[p].values[rows.values[p][i]];
-const configuration = (rows, i) => data.parameters.map((one, p) => [one.name, valueText(rows, p, i)])
-  .filter(([n, v]) => v !== null && !constants.has(n)).map(([n, v]) => `${n}=${v}`).join(',');
+const withoutConstants = pairs => pairs.filter(([n]) => !constants.has(n)).map(([n, v]) => `${n}=${v}`).join(',');
+const configuration = (rows, i) => withoutConstants(data.parameters.map((one, p) => [one.name, valueText(rows, p, i)]).filter(([, v]) => v !== null));
 
 // Work of the i-th configuration for each byte that must move, and in a second; null where it is not known.
 const flopPerByte = (rows, i) => rows.flops[i] > 0 && rows.bytes[i] > 0 ? rows.flops[i] / rows.bytes[i] : null;
@@ -38,7 +38,7 @@ const grouped = (list, of) => {
   }
   return groups;
 };
-// Rows that have this value of a parameter are highlighted everywhere.
+// Rows that have this value of a parameter are highlighted in the charts of configurations and parameters.
 let highlighted = null;
 let highlight = () => {};  // Chooses it, or lets go of it.
 const isHighlighted = (rows, i) => !highlighted || rows.values[highlighted.p][i] === highlighted.number;
