@@ -26,6 +26,7 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 namespace smemtune::test {
 namespace {
@@ -166,8 +167,9 @@ TEST_F(Killed, AtAnyWriteItLosesAtMostTheAttemptInFlight) {
     const auto acknowledged = static_cast<std::size_t>(std::max(0, moment - 4) / 8);
     EXPECT_GE(recorded(), std::min(kConfigurations, acknowledged)) << where;
     expect_to_end_as_if_nothing_had_been(where);
-    fs::remove_all(folder_);
-    fs::create_directory(folder_);
+    // The folder itself stays, and with it the lock that shows others that it is in use.
+    const std::vector<fs::path> kept{fs::directory_iterator(folder_), fs::directory_iterator{}};
+    for (const fs::path& entry : kept) fs::remove_all(entry);
   }
 }
 
