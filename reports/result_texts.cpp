@@ -42,12 +42,14 @@ nlohmann::ordered_json rounded_json(double number) {
 bool has_interval(const Measurement& time) { return time.sample_count > 1 && time.has_median(); }
 
 nlohmann::ordered_json time_json(const Measurement& time) {
-  using Json = nlohmann::ordered_json;
-  const bool is_known = has_interval(time);
-  return {{"ms", rounded_json(time.median_ms)},
-          {"low", is_known ? rounded_json(time.median_low_ms) : Json()},
-          {"high", is_known ? rounded_json(time.median_high_ms) : Json()},
-          {"n", time.sample_count > 0 ? Json(time.sample_count) : Json()}};
+  nlohmann::ordered_json json = {
+      {"ms", rounded_json(time.median_ms)}, {"low", nullptr}, {"high", nullptr}, {"n", nullptr}};
+  if (has_interval(time)) {
+    json["low"] = rounded_json(time.median_low_ms);
+    json["high"] = rounded_json(time.median_high_ms);
+  }
+  if (time.sample_count > 0) json["n"] = time.sample_count;
+  return json;
 }
 
 nlohmann::ordered_json values_json(const Configuration& configuration) {
