@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -109,7 +110,7 @@ constexpr std::uint64_t kBlock = 256;
 // So few operations take less time than starting threads.
 constexpr double kShort = 1'000'000;
 constexpr double kLeastInBatch = 16;  // For so many threads even where elements are dear.
-constexpr double kMostInBatch = 4096;
+constexpr double kMostInBatch = 65536;
 
 bool holds(DefinitionOperation comparison, const auto& left, const auto& right) {
   using Operation = DefinitionOperation;
@@ -206,7 +207,7 @@ class Definition::Evaluation {
         kMostSampled,
         std::max(bought(effort.sample), std::min(bought(effort.whole), effort.least_elements)));
     if (wanted > found.at.size()) {
-      const double batch = static_cast<double>(effort.sample) / mean / 8;
+      const double batch = static_cast<double>(effort.sample) / mean / 2;
       sample(spread_sample(output_shape_, wanted, seed), effort,
              static_cast<std::size_t>(std::clamp(batch, kLeastInBatch, kMostInBatch)), found);
     }
@@ -298,12 +299,24 @@ class Definition::Evaluation {
     allow(0);
   }
 
+  /// Returns the places of a batch in the order of the elements' last index: sums along columns
+  /// then find what the sums before them have read in the caches.
+  std::vector<std::size_t> by_last_index(std::span<const std::int64_t> batch) const {
+    std::vector<std::size_t> order(batch.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (output_shape_.empty()) return order;
+    std::ranges::stable_sort(
+        order, {}, [&](std::size_t i) { return batch[i] % output_shape_.back(); });
+    return order;
+  }
+
   /// Adds elements until one costs more than may be spent. Returns false then.
   bool add_batch(std::span<const std::int64_t> batch, unsigned threads, DefinedElements& found) {
     std::vector<std::optional<Element>> values(batch.size());
+    const std::vector<std::size_t> order = by_last_index(batch);
     try {
       in_parallel(batch.size(), threads, [&](Evaluation& own, std::uint64_t i) {
-        values[i] = own.affordable_element(batch[i]);
+        values[order[i]] = own.affordable_element(batch[order[i]]);
       });
     } catch (const TooManyOperations&) {  // Some have no value then.
     }
