@@ -668,6 +668,19 @@ TEST(DeviceModel, KnowsMemoryAsItIsSold) {
 
 using ResultStoreFind = InMemory;
 
+TEST_F(ResultStoreFind, ListsWhatEarlierRunsOnTheModelHaveMeasured) {
+  {
+    const auto log = store.begin_run(run_on(h200(), "run-1"));
+    for (const std::int64_t size : {32, 8, 16}) log->record(kHash, timed(tile(size), 1));
+    log->record(kHash, timed(tile(32), 2));
+    log->record("hash-2", timed(tile(64), 1));
+  }
+  const auto log = store.begin_run(run_on(h200(), "run-2"));
+  EXPECT_THAT(log->known({kHash, "tiled", kProblem, {}}), ElementsAre(tile(32), tile(8), tile(16)));
+  EXPECT_THAT(log->known({kHash, "tiled", {{"N", std::int64_t{1}}}, {}}), IsEmpty());
+  EXPECT_THAT(log->known({"hash-3", "tiled", kProblem, {}}), IsEmpty());
+}
+
 TEST_F(ResultStoreFind, KnowsNothingAtFirst) {
   const auto log = store.begin_run(run_on(h200(), "run-1"));
   EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(16)}), std::nullopt);

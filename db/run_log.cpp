@@ -152,6 +152,24 @@ std::optional<Result> RunLog::find(const ResultKey& of) {
   return quarantined;
 }
 
+std::vector<Configuration> RunLog::known(const ResultKey& of) {
+  const std::optional<std::int64_t> id = kernel_id(of);
+  if (!id) return {};
+  Statement& select = prepared(R"sql(
+    SELECT configuration.values_json FROM result
+    JOIN configuration ON configuration.id = result.configuration_id
+    WHERE result.model_id = :model AND result.kernel_id = :kernel AND result.problem_id =
+        (SELECT id FROM problem WHERE space_id = :space AND key = :problem)
+    GROUP BY result.configuration_id ORDER BY MIN(result.id))sql");
+  select.bind(":model", model_id_)
+      .bind(":kernel", *id)
+      .bind(":space", space_id_)
+      .bind(":problem", key(of.problem));
+  std::vector<Configuration> known;
+  while (select.step()) known.push_back(bindings_from_json(select, "values_json"));
+  return known;
+}
+
 Bests RunLog::bests(const Problem& problem, const std::map<std::string, std::string>& hashes) {
   Query query = {.space = run_.space, .problem = key(problem), .exact = true};
   query.versions.emplace();

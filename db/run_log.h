@@ -28,6 +28,7 @@ class RunLog final : public ResultLog {
   void close_attempts(const ResultKey& of) override;
   void in_transaction(const std::function<void()>& writes) override;
   std::optional<Result> find(const ResultKey& of) override;
+  std::vector<Configuration> known(const ResultKey& of) override;
   Bests bests(const Problem& problem, const std::map<std::string, std::string>& hashes) override;
 
  private:

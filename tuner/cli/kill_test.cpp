@@ -62,6 +62,7 @@ class FatalLog final : public ResultLog {
     pass();
   }
   std::optional<Result> find(const ResultKey& of) override { return log_.find(of); }
+  std::vector<Configuration> known(const ResultKey& of) override { return log_.known(of); }
   Bests bests(const Problem& problem, const std::map<std::string, std::string>& hashes) override {
     return log_.bests(problem, hashes);
   }

@@ -56,6 +56,10 @@ class ResultLog {
   /// before.
   virtual std::optional<Result> find(const ResultKey& of) = 0;
 
+  /// Returns the configurations that have results of this kernel on this problem and device model,
+  /// those that were measured first first. The configuration of `of` is not read.
+  virtual std::vector<Configuration> known(const ResultKey& of) = 0;
+
   /// Returns the bests of these kernels, whose hashes are given by name, on the device model of the
   /// run; results of earlier runs count as well.
   virtual Bests bests(const Problem& problem, const std::map<std::string, std::string>& hashes) = 0;

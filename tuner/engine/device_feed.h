@@ -52,6 +52,9 @@ class DeviceFeed {
     compiled_.emplace(pending.place, &pending);
   }
 
+  /// Forgets the configurations that wait for a device.
+  void drop_waiting() { compiled_.clear(); }
+
   bool any_waits_for_device() const { return !compiled_.empty(); }
 
   /// The next configuration for a device.

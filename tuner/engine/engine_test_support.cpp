@@ -158,6 +158,17 @@ std::optional<Result> MemoryLog::find(const ResultKey& of) {
   return std::nullopt;
 }
 
+std::vector<Configuration> MemoryLog::known(const ResultKey& of) {
+  std::vector<Configuration> known;
+  for (const Result& record : records) {
+    if (record.kernel != of.kernel || record.problem != of.problem) continue;
+    if (std::ranges::find(known, record.configuration) == known.end()) {
+      known.push_back(record.configuration);
+    }
+  }
+  return known;
+}
+
 Bests MemoryLog::bests(const Problem& problem, const std::map<std::string, std::string>& hashes) {
   std::vector<RunResult> results;
   for (const Result& record : records) {

@@ -73,6 +73,7 @@ class MemoryLog final : public ResultLog {
   void close_attempts(const ResultKey& of) override;
   void in_transaction(const std::function<void()>& writes) override;
   std::optional<Result> find(const ResultKey& of) override;
+  std::vector<Configuration> known(const ResultKey& of) override;
   Bests bests(const Problem& problem, const std::map<std::string, std::string>& hashes) override;
 
   /// Returns the last record of a configuration, `TILE=8,ITEMS=2` in any order.

@@ -13,6 +13,7 @@ class NoLog final : public ResultLog {
   void record(const std::string&, const Result&) override {}
   void in_transaction(const std::function<void()>& writes) override { writes(); }
   std::optional<Result> find(const ResultKey&) override { return std::nullopt; }
+  std::vector<Configuration> known(const ResultKey&) override { return {}; }
   Bests bests(const Problem&, const std::map<std::string, std::string>&) override { return {}; }
 };
 

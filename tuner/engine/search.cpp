@@ -162,9 +162,11 @@ class Search {
         chance_(*strategy_, state.summary.valid, learns(tuning), 1 + better_percent() / 100) {}
 
   void run() {
+    add_known();
     for (;;) {
       window_ = window(tuning_, state_);  // Devices and compilers may have been added.
       ask_and_tell();
+      if (is_sure_ && !begun_again_) leave();
       if ((in_flight_.empty() && !begin_again()) || ended()) break;
       advance();
       if (in_flight_.front().has_result()) continue;
@@ -201,34 +203,60 @@ class Search {
     return pending;
   }
 
+  /// Adds what earlier runs have found, so that a strategy that learns begins with all of it.
+  void add_known() {
+    if (!learns(tuning_) || !options().resume) return;
+    for (std::size_t i = 0; i < state_.kernels.size(); ++i) {
+      const KernelOnProblems& kernel = state_.kernels[i];
+      const SearchSpace& space = kernel.bound.front().search_space();
+      const ResultKey of = {.kernel_hash = kernel.hash,
+                            .kernel = kernel.kernel().name,
+                            .problem = state_.set.problems.front(),
+                            .configuration = {}};
+      for (const Configuration& known : tuning_.log->known(of)) {
+        const std::optional<ConfigurationIndex> index = space.index_of(known);
+        if (index) add_if_known(prepared({.kernel = i, .configuration = *index}));
+      }
+    }
+  }
+
   void ask() {
     const std::optional<Candidate> candidate = strategy_->ask();
     if (!candidate) {
       no_more_ = true;
       return;
     }
-    const KernelOnProblems& kernel = state_.kernels[candidate->kernel];
-    const Configuration configuration =
-        kernel.bound.front().search_space().configuration(candidate->configuration);
-    InFlight pending = wanted(*candidate, kernel, configuration);
+    InFlight pending = prepared(*candidate);
+    if (!add_if_known(pending)) begin(std::move(pending));
+  }
+
+  InFlight prepared(const Candidate& candidate) const {
+    const KernelOnProblems& kernel = state_.kernels[candidate.kernel];
+    InFlight pending =
+        wanted(candidate, kernel,
+               kernel.bound.front().search_space().configuration(candidate.configuration));
     // Slow configurations are as much a part of a predicted curve as fast ones, and people compare
     // with a default however slow it is.
-    if (!kernel.kernel().expect) pending.limits = times_[candidate->kernel].static_limits();
+    if (!kernel.kernel().expect) pending.limits = times_[candidate.kernel].static_limits();
     pending.never_pruned = kernel.kernel().expect || pending.result.is_default ||
                            !options().early_loss || !tuning_.request.only.empty();
-    std::optional<Result> known = find(kernel, pending.result);
-    if (known && !(known->lost_early() && pending.never_pruned)) {
-      pending.result = std::move(*known);
-      pending.origin = Entry::Origin::log;
-      pending.state = InFlight::State::saved;
-      pending.hopeless = rejects(pending.limits, pending.result).has_value();
-      note_known_pace(pending);
-      show(pending);
-      times_[candidate->kernel].see(pending.result);
-      add(std::move(pending));
-      return;
-    }
-    begin(std::move(pending));
+    return pending;
+  }
+
+  /// Adds a configuration with its result if that is in the log and still holds; returns whether it
+  /// does.
+  bool add_if_known(InFlight pending) {
+    std::optional<Result> known = find(kernel(pending), pending.result);
+    if (!known || (known->lost_early() && pending.never_pruned)) return false;
+    pending.result = std::move(*known);
+    pending.origin = Entry::Origin::log;
+    pending.state = InFlight::State::saved;
+    pending.hopeless = rejects(pending.limits, pending.result).has_value();
+    note_known_pace(pending);
+    show(pending);
+    times_[pending.candidate.kernel].see(pending.result);
+    add(std::move(pending));
+    return true;
   }
 
   InFlight& add(InFlight pending) {
@@ -335,8 +363,9 @@ class Search {
     const LastGain& gains = chance_.last_gain();
     if (gains.last_gain() == 0) return;
     const std::optional<double> chance = chance_.now();
-    is_sure_ =
-        until_percent_ > 0 && gains.evaluations() >= kLeast && chance && *chance < kSureChance;
+    if (until_percent_ > 0 && gains.evaluations() >= kLeast && chance && *chance < kSureChance) {
+      is_sure_ = true;
+    }
     state_.missed = Unfinished{.chance_of_better = chance,
                                .percent = better_percent(),
                                .by_itself = is_sure_ && !no_more_,
@@ -466,7 +495,7 @@ class Search {
 
   void take_answers() {
     for (InFlight* pending : feed_.take_answers()) finish(*pending);
-    if (!ended()) feed_devices();
+    if (!is_leaving_ && !ended()) feed_devices();
     save();
   }
 
@@ -504,6 +533,7 @@ class Search {
 
   /// Lets the devices finish as far as time allows, and drops configurations not yet on a device.
   void leave() {
+    is_leaving_ = true;
     save();
     const double patience_until_s = tuning_.elapsed_s() + options().grace_s;
     const auto is_measuring = [](const DeviceSession& device) {
@@ -518,9 +548,14 @@ class Search {
     say_what_is_given_up();
     for (InFlight& pending : in_flight_) {
       for (const std::uint64_t number : pending.numbers) tuning_.queue.forget(number);
-      if (pending.has_result()) keep(pending);
+      if (!pending.has_result()) continue;
+      is_sure_ && !begun_again_ ? tell(pending) : keep(pending);
     }
     in_flight_.clear();
+    compiling_.clear();
+    feed_.drop_waiting();
+    undone_ = 0;
+    is_leaving_ = false;
     report();
   }
 
@@ -612,6 +647,7 @@ class Search {
   bool no_more_ = false;
   bool is_sure_ = false;  ///< Whether it is unlikely enough that something better is left.
   bool begun_again_ = false;
+  bool is_leaving_ = false;
 };
 
 }  // namespace

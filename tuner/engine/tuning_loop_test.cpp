@@ -99,7 +99,22 @@ TEST(TuningLoop, EndsByItselfWhenItIsSureAndAgainAtTheSamePlace) {
   const ProblemSummary again = run.run().problems.front();
   EXPECT_EQ(again.evaluated, 0u);
   EXPECT_EQ(again.known, first.evaluated);
-  EXPECT_EQ(again.unfinished, first.unfinished);
+  EXPECT_EQ(again.unfinished->evaluations, first.unfinished->evaluations);
+  EXPECT_TRUE(again.unfinished->by_itself);
+}
+
+TEST(TuningLoop, BeginsWithAllThatEarlierRunsHaveFound) {
+  const FakeSpace fake = large_space();
+  FakeRun run(fake);
+  run.request.options.strategy = "random";
+  run.request.options.budget.max_evaluations = 200;
+  ASSERT_EQ(run.run().problems.front().evaluated, 200u);
+  run.request.options.strategy = "auto";
+  run.request.options.seed = 7;
+  run.request.options.budget.max_evaluations = 1;
+  const ProblemSummary again = run.run().problems.front();
+  EXPECT_EQ(again.known, 200u);
+  EXPECT_LE(again.evaluated, 1u);
 }
 
 TEST(TuningLoop, EvaluatesAllWhenAskedToOrWhenNothingWorks) {

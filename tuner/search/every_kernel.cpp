@@ -73,6 +73,7 @@ std::optional<Candidate> EveryKernel::ask() {
 
 void EveryKernel::tell(const Candidate& candidate, const Result& result) {
   Kernel& kernel = kernels_[candidate.kernel];
+  kernel.untried->take(candidate.configuration);  // It may be known without having been asked.
   const std::optional<double> time_ms = result.time_ms();
   if (time_ms) {
     kernel.best_ms = std::min(kernel.best_ms.value_or(*time_ms), *time_ms);

@@ -43,7 +43,8 @@ struct SearchedKernel {
 };
 
 /// Decides which configuration to evaluate next. The caller asks several times before it tells, so
-/// that compiling runs ahead; it tells in the order in which it asked.
+/// that compiling runs ahead; it tells in the order in which it asked. A strategy that learns may be
+/// told what is known of others before it is asked for the first time.
 class Strategy {
  public:
   virtual ~Strategy() = default;
