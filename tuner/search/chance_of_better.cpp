@@ -8,40 +8,45 @@ namespace smemtune {
 namespace {
 
 // See chance_of_better().
-constexpr double kLogOdds = 7.43;
-constexpr double kExpectedPower = 0.4;
-constexpr double kEvaluationsPower = 1.6;
-constexpr double kLeastExpected = 1e-3;  // A model that is surer than this is not believed.
+constexpr double kLogOdds = 5.616;
+constexpr double kExpectedPower = 0.338;
+constexpr double kEvaluationsPower = 0.976;
+constexpr double kSinceGainPower = 0.525;
+constexpr double kLeastExpected = 0.01;  // A model that is surer than this is not believed.
+constexpr double kMostExpected = 10;
 
-constexpr double kHidden = 0.02;
-
-double untried_share(std::uint64_t all, std::uint64_t evaluated) {
-  if (evaluated >= all) return 0;
-  return 1 - static_cast<double>(evaluated) / static_cast<double>(all);
-}
+constexpr double kBehind = 1.2;
+constexpr double kLogOddsBehind = 4.83;
+constexpr double kEvaluationsPowerBehind = 1.52;
+constexpr double kBehindPower = 5.46;
+constexpr double kHidden = 0.03;  // For a best that nothing known leads to.
 
 }  // namespace
 
 double chance_of_better(const SearchedSoFar& searched) {
-  const double untried = untried_share(searched.all, searched.evaluated);
-  if (!(untried > 0)) return 0;
-  const double expected = std::clamp(searched.expected.value_or(1), kLeastExpected, 1.0);
+  if (searched.evaluated >= searched.all) return 0;
   const double evaluated = static_cast<double>(std::max<std::uint64_t>(1, searched.evaluated));
-  const double odds = std::exp(kLogOdds + kExpectedPower * std::log(expected) -
-                               kEvaluationsPower * std::log(evaluated));
+  const double untried = 1 - evaluated / static_cast<double>(searched.all);
+  const double since_gain = evaluated - static_cast<double>(searched.last_gain);
+  const double expected =
+      std::clamp(searched.expected.value_or(kMostExpected), kLeastExpected, kMostExpected);
+  double odds = std::exp(kLogOdds + kExpectedPower * std::log(expected) -
+                         kEvaluationsPower * std::log(evaluated) -
+                         kSinceGainPower * std::log(since_gain + 16));
+  if (searched.behind >= kBehind) {
+    odds = std::min(odds, std::exp(kLogOddsBehind - kEvaluationsPowerBehind * std::log(evaluated) -
+                                   kBehindPower * std::log(searched.behind)) +
+                              kHidden / evaluated);
+  }
   return untried * odds / (1 + odds);
 }
 
-double chance_of_all(double nothing_better, std::uint64_t all, std::uint64_t evaluated) {
-  return 1 - nothing_better * (1 - kHidden * untried_share(all, evaluated));
-}
-
 double evaluations_until(double chance, double least, std::uint64_t evaluated) {
-  const auto odds = [](double of) { return std::max(1e-9, of - kHidden) / (1 - of); };
+  const auto odds = [](double of) { return of / (1 - of); };
   if (!(chance > least)) return static_cast<double>(evaluated);
   if (chance >= 1) return HUGE_VAL;
   return static_cast<double>(evaluated) *
-         std::pow(odds(chance) / odds(least), 1 / kEvaluationsPower);
+         std::pow(odds(chance) / odds(least), 1 / (kEvaluationsPower + kSinceGainPower));
 }
 
 void LastGain::tell(std::optional<double> time_ms) {

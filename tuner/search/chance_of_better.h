@@ -12,23 +12,22 @@ inline constexpr double kSureChance = 0.05;
 struct SearchedSoFar {
   std::uint64_t all = 0;        ///< Configurations of the kernel.
   std::uint64_t evaluated = 0;  ///< Configurations that were told.
+  std::uint64_t last_gain = 0;  ///< LastGain::last_gain() of the kernel.
   /// How many of the others are expected to be better, by a model of the times; nullopt: any.
   std::optional<double> expected = std::nullopt;
+  double behind = 1;  ///< Time of the kernel's best as a multiple of the time to be beaten.
 };
 
-/// Estimates the probability that a search which learns has missed a better configuration of a
-/// kernel. The odds grow with the power 0.4 of the number S of configurations that a model expects
-/// to be better, where more than one counts as one and less than a thousandth as a thousandth
-/// because models are that far off, and fall with the power 1.6 of the number t of evaluations:
-/// exp(7.43) * S^0.4 / t^1.6. The probability is that times the share that is untried. The numbers
-/// are a logistic regression on replays of measured spaces; bench/RESULTS.md says of which, and how
-/// the estimate holds on others.
+/// Estimates the probability that a search which learns has missed a configuration of a kernel that
+/// beats a given time. The odds grow with the power 0.338 of the number S of configurations that a
+/// model expects to be better, where more than ten count as ten and less than a hundredth as
+/// that because models are that far off, and fall with the number t of evaluations and the number n
+/// of those since the last gain: exp(5.616) * S^0.338 / t^0.976 / (n + 16)^0.525. Where the kernel's
+/// best takes at least 1.2 times as long as what is to be beaten, q times, they are at most
+/// exp(4.83) / t^1.52 / q^5.46 + 0.03 / t. The probability is that times the share that is untried.
+/// The numbers are logistic regressions on replays of measured spaces; bench/RESULTS.md says of
+/// which, and how the estimate holds on others.
 double chance_of_better(const SearchedSoFar& searched);
-
-/// Returns the probability for several kernels together, from the product of the probabilities that
-/// each has nothing better, `nothing_better`. It keeps a fiftieth of the share that is untried, for
-/// a best that hides where nothing known leads to it.
-double chance_of_all(double nothing_better, std::uint64_t all, std::uint64_t evaluated);
 
 /// Returns the number of evaluations after which a chance will have fallen to `least` if nothing
 /// better is found.

@@ -18,23 +18,29 @@ TEST(ChanceOfBetter, FallsWithEvaluationsAndWithWhatTheModelExpects) {
             chance_of_better({.all = 10'000, .evaluated = 200, .expected = 0.01}));
   EXPECT_GT(chance_of_better({.all = 10'000, .evaluated = 100, .expected = 0.01}),
             chance_of_better({.all = 10'000, .evaluated = 200, .expected = 0.01}));
+  EXPECT_GT(chance_of_better({.all = 10'000, .evaluated = 200, .last_gain = 199}),
+            chance_of_better({.all = 10'000, .evaluated = 200, .last_gain = 20}));
   EXPECT_EQ(chance_of_better({.all = 10'000, .evaluated = 200, .expected = 4'000}),
             chance_of_better(unknown));
   EXPECT_EQ(chance_of_better({.all = 200, .evaluated = 200}), 0) << "nothing is left";
 }
 
-TEST(ChanceOfBetter, OfSeveralKernelsKeepsAPartForWhatIsHidden) {
-  EXPECT_DOUBLE_EQ(chance_of_all(1, 100, 100), 0);
-  EXPECT_NEAR(chance_of_all(1, 100, 50), 0.01, 1e-12);
-  EXPECT_NEAR(chance_of_all(0.9 * 0.8, 1'000'000, 1), 1 - 0.72 * 0.98, 1e-6);
+TEST(ChanceOfBetter, FallsWithHowFarBehindAKernelIs) {
+  const auto behind = [](double times, std::uint64_t evaluated) {
+    return chance_of_better({.all = 1'000, .evaluated = evaluated, .behind = times});
+  };
+  EXPECT_EQ(behind(1.19, 16), behind(1, 16));
+  EXPECT_LT(behind(1.5, 32), behind(1.19, 32));
+  EXPECT_LT(behind(3, 32), behind(1.5, 32));
+  EXPECT_LT(behind(3, 64), behind(3, 32));
+  EXPECT_GT(behind(1'000, 16), 0.001) << "the best may hide";
+  EXPECT_LT(behind(1'000, 16), 0.003);
 }
 
 TEST(ChanceOfBetter, IsForetoldToFallAsItDoes) {
   EXPECT_EQ(evaluations_until(0.04, 0.05, 300), 300);
-  constexpr std::uint64_t kAll = 1'000'000'000;
   const auto after = [](std::uint64_t evaluated) {
-    return chance_of_all(1 - chance_of_better({.all = kAll, .evaluated = evaluated}), kAll,
-                         evaluated);
+    return chance_of_better({.all = 1'000'000'000, .evaluated = evaluated});
   };
   const auto foretold = static_cast<std::uint64_t>(evaluations_until(after(300), kSureChance, 300));
   EXPECT_NEAR(after(foretold), kSureChance, 0.005);

@@ -1,12 +1,9 @@
 #include "tuner/search/every_kernel.h"
 
 #include "tuner/core/hash.h"
-#include "tuner/search/chance_of_better.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <span>
 #include <utility>
 
 namespace smemtune {
@@ -24,24 +21,7 @@ constexpr double kShareBehind = 0.05;
 constexpr double kFarBehind = 2;
 
 /// A kernel that is far behind with less than this chance of something better is left alone.
-constexpr double kNoChance = 0.002;
-
-/// Returns a bound on the share of times below `level_ms`, from the tail of Student's distribution
-/// around the logarithms of those seen; 1 where too few are known.
-double share_below(std::span<const double> log_times, double level_ms) {
-  constexpr std::size_t kLeast = 4;
-  constexpr double kLeastDeviation = 0.05;
-  if (log_times.size() < kLeast) return 1;
-  const auto n = static_cast<double>(log_times.size());
-  const double mean = std::accumulate(log_times.begin(), log_times.end(), 0.0) / n;
-  double squares = 0;
-  for (const double one : log_times) squares += (one - mean) * (one - mean);
-  const double freedom = n - 1;
-  const double deviation = std::max(kLeastDeviation, std::sqrt(squares / freedom * (1 + 1 / n)));
-  const double behind = (mean - std::log(level_ms)) / deviation;
-  if (behind <= 0) return 1;
-  return 0.5 * std::pow(1 + behind * behind / freedom, -freedom / 2);
-}
+constexpr double kNoChance = 0.005;
 
 }  // namespace
 
@@ -75,12 +55,10 @@ void EveryKernel::tell(const Candidate& candidate, const Result& result) {
   Kernel& kernel = kernels_[candidate.kernel];
   kernel.untried->take(candidate.configuration);  // It may be known without having been asked.
   const std::optional<double> time_ms = result.time_ms();
+  kernel.gains.tell(time_ms);
   if (time_ms) {
     kernel.best_ms = std::min(kernel.best_ms.value_or(*time_ms), *time_ms);
-    kernel.log_times.push_back(std::log(*time_ms));
     best_ms_ = std::min(best_ms_.value_or(*time_ms), *time_ms);
-  } else {
-    ++kernel.failed;
   }
   int registers = 0;
   for (const LaunchResult& launch : result.launches) {
@@ -123,7 +101,7 @@ std::optional<std::size_t> EveryKernel::drawn() {
 }
 
 bool EveryKernel::is_behind(const Kernel& kernel) const {
-  if (!kernel.best_ms) return kernel.failed > 0;
+  if (!kernel.best_ms) return kernel.gains.evaluations() > 0;
   return *kernel.best_ms > kFarBehind * *best_ms_;
 }
 
@@ -136,28 +114,21 @@ double EveryKernel::weight(const Kernel& kernel) const {
 
 std::optional<double> EveryKernel::chance_of_better(double gain) {
   if (!best_ms_) return std::nullopt;
-  std::uint64_t all = 0;
-  std::uint64_t evaluated = 0;
   double nothing_better = 1;
   for (Kernel& kernel : kernels_) {
     if (!kernel.searched.space->is_listed()) return std::nullopt;
     kernel.chance = chance(kernel, *best_ms_ / gain);
     nothing_better *= 1 - kernel.chance;
-    all += kernel.searched.space->size();
-    evaluated += kernel.failed + kernel.log_times.size();
   }
-  return chance_of_all(nothing_better, all, evaluated);
+  return 1 - nothing_better;
 }
 
-double EveryKernel::chance(Kernel& kernel, double level_ms) const {
-  const SearchedSoFar searched = {.all = kernel.searched.space->size(),
-                                  .evaluated = kernel.failed + kernel.log_times.size(),
-                                  .expected = kernel.search->expected_below(level_ms)};
-  const double estimated = smemtune::chance_of_better(searched);
-  if (!is_behind(kernel) || !kernel.best_ms) return estimated;
-  const auto untried =
-      static_cast<double>(searched.all - std::min(searched.all, searched.evaluated));
-  return std::min(estimated, untried * share_below(kernel.log_times, level_ms));
+double EveryKernel::chance(Kernel& kernel, double level_ms) {
+  return smemtune::chance_of_better({.all = kernel.searched.space->size(),
+                                     .evaluated = kernel.gains.evaluations(),
+                                     .last_gain = kernel.gains.last_gain(),
+                                     .expected = kernel.search->expected_below(level_ms),
+                                     .behind = kernel.best_ms.value_or(level_ms) / level_ms});
 }
 
 }  // namespace smemtune

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/random.h"
+#include "tuner/search/chance_of_better.h"
 #include "tuner/search/kernel_search.h"
 #include "tuner/search/strategy.h"
 #include "tuner/search/untried.h"
@@ -34,10 +35,9 @@ class EveryKernel final : public Strategy {
     SearchedKernel searched;
     std::unique_ptr<Untried> untried = nullptr;
     std::unique_ptr<KernelSearch> search = nullptr;
-    std::uint64_t failed = 0;
+    LastGain gains = {};
     std::optional<double> best_ms = std::nullopt;
     bool exhausted = false;
-    std::vector<double> log_times = {};
     double chance = 1;  ///< Chance that it has something better, as last estimated.
 
     std::uint64_t asked() const { return untried->taken(); }
@@ -47,7 +47,7 @@ class EveryKernel final : public Strategy {
   std::optional<std::size_t> drawn();
   bool is_behind(const Kernel& kernel) const;
   double weight(const Kernel& kernel) const;
-  double chance(Kernel& kernel, double level_ms) const;
+  static double chance(Kernel& kernel, double level_ms);
 
   std::vector<Kernel> kernels_;
   std::optional<double> best_ms_;
