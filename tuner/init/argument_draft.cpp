@@ -2,7 +2,6 @@
 
 #include "tuner/config/space_words.h"
 #include "tuner/init/elements.h"
-#include "tuner/init/index_arrays.h"
 #include "tuner/init/names.h"
 
 #include <algorithm>
@@ -17,11 +16,7 @@ namespace {
 class ArgumentDrafter {
  public:
   ArgumentDrafter(const FlatSource& source, const KernelFile& file, const SpaceNames& names)
-      : source_(source),
-        file_(file),
-        names_(names),
-        first_(names.first()),
-        uses_(uses_of_elements(source.text, first_)) {}
+      : source_(source), file_(file), names_(names), first_(names.first()) {}
 
   ArgumentDraft draft() const {
     ArgumentDraft draft;
@@ -226,7 +221,7 @@ class ArgumentDrafter {
     const bool begins_empty =
         parameter.access == Access::written || parameter.access == Access::added;
     if (!parameter.is_const && begins_empty) return "zero";
-    if (!elements.type.empty() && uses_.indices.contains(parameter.name)) {
+    if (!elements.type.empty() && parameter.indexes) {
       if (const std::string filled = filled_by_host(parameter); !filled.empty()) return filled;
       return "TODO: they choose elements of other arrays, so give values that are in range: "
              "permutation, iota, uniform(0, 99), " +
@@ -271,7 +266,7 @@ class ArgumentDrafter {
   /// loop runs may not; nor may elements of a wide type from which floating-point results are made,
   /// which would be too large.
   bool may_be_any(const KernelParameter& parameter, const Elements& elements) const {
-    if (uses_.counts.contains(parameter.name)) return false;
+    if (parameter.counts) return false;
     if (scalar_bytes_of(elements.type) <= 2) return true;
     return std::ranges::any_of(first_.parameters, [&](const KernelParameter& other) {
       const bool is_written = other.access == Access::written || other.access == Access::added ||
@@ -519,7 +514,6 @@ class ArgumentDrafter {
   const KernelFile& file_;
   const SpaceNames& names_;
   const KernelFunction& first_;
-  ElementUses uses_;
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "tuner/init/host_loops.h"
 #include "tuner/init/host_state.h"
 #include "tuner/init/host_terms.h"
-#include "tuner/init/kernel_asserts.h"
+#include "tuner/init/kernel_uses.h"
 #include "tuner/init/parsed_source.h"
 #include "tuner/init/space_names.h"
 #include "tuner/init/type_layouts.h"
@@ -1099,8 +1099,7 @@ HostPart read_host(const FlatSource& source) {
           .functions = reader.functions(),
           .layouts = type_layouts(reader.source()),
           .enumerators = enumerators(reader.source()),
-          .fills = reader.fills(),
-          .asserts = kernel_asserts(reader.source())};
+          .fills = reader.fills()};
 }
 
 void add_host(const HostPart& host, KernelFile& file) {
@@ -1109,7 +1108,7 @@ void add_host(const HostPart& host, KernelFile& file) {
   file.layouts = host.layouts;
   file.enumerators = host.enumerators;
   file.fills = host.fills;
-  file.asserts = host.asserts;
+  add_kernel_uses(file);
 }
 
 }  // namespace smemtune

@@ -15,9 +15,8 @@ struct HostPart {
   /// Functions that only return an expression: `int blocks(int n) { return (n + 255) / 256; }`.
   FunctionMacros functions;
   TypeLayouts layouts;
-  std::map<std::string, std::string> enumerators;           ///< See KernelFile.
-  std::map<std::string, std::string> fills;                 ///< Likewise.
-  std::map<std::string, std::vector<std::string>> asserts;  ///< Likewise.
+  std::map<std::string, std::string> enumerators;  ///< See KernelFile.
+  std::map<std::string, std::string> fills;        ///< Likewise.
 };
 
 /// Throws InputError if there is no libclang.

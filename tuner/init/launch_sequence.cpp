@@ -431,6 +431,8 @@ class SequenceReader {
   /// Merges the uses of a parameter by two launches, one after the other.
   static void merge(KernelParameter& all, const KernelParameter& next) {
     all.leaves_elements = all.leaves_elements || next.leaves_elements;
+    all.indexes = all.indexes || next.indexes;
+    all.counts = all.counts || next.counts;
     const bool reads = next.is_const || next.access == Access::read;
     if (all.is_const || all.access == Access::read) {
       all.is_const = all.is_const && next.is_const;

@@ -367,7 +367,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
                 names.small_problem(largest_default(kernels)), root["verify"], kernels);
   }
   if (!sequence) {
-    const auto definition = definition_of(source.text, names.first(), names, root["arguments"]);
+    const auto definition = definition_of(names.first(), names, root["arguments"]);
     if (definition) add_definition(*definition, root["verify"]);
   }
   root["kernels"] = std::move(kernels);

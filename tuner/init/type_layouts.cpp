@@ -57,51 +57,41 @@ bool add_elements(CXType type, TypeLayout& layout, int depth) {
   return type.kind == CXType_Record && add_members(clang().getTypeDeclaration(type), layout, depth);
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the source's namespaces.
-void add_layouts(CXCursor parent, TypeLayouts& layouts) {
-  for (const CXCursor child : ParsedSource::children(parent)) {
-    if (!ParsedSource::is_own(child)) continue;
-    const CXCursorKind kind = ParsedSource::kind(child);
-    if (kind == CXCursor_Namespace || kind == CXCursor_LinkageSpec) add_layouts(child, layouts);
-    const bool is_type = kind == CXCursor_StructDecl || kind == CXCursor_ClassDecl ||
-                         kind == CXCursor_EnumDecl || kind == CXCursor_TypedefDecl ||
-                         kind == CXCursor_TypeAliasDecl;
-    const CXType type = clang().getCanonicalType(clang().getCursorType(child));
-    const bool is_made = type.kind == CXType_Record || type.kind == CXType_Enum;
-    if (!is_type || !is_made || clang().Type_getSizeOf(type) <= 0) continue;
-    TypeLayout layout;
-    if (!add_elements(type, layout, 0) || layout.count == 0) continue;
-    layout.bytes = static_cast<std::size_t>(clang().Type_getSizeOf(type));
-    layout.is_record = type.kind == CXType_Record;
-    layouts.emplace(ParsedSource::name(child), layout);
-  }
-}
-
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the source's namespaces.
-void add_enumerators(CXCursor parent, std::map<std::string, std::string>& numbers) {
-  for (const CXCursor child : ParsedSource::children(parent)) {
-    if (!ParsedSource::is_own(child)) continue;
-    const CXCursorKind kind = ParsedSource::kind(child);
-    if (kind == CXCursor_EnumConstantDecl) {
-      numbers[ParsedSource::name(child)] = std::to_string(clang().getEnumConstantDeclValue(child));
-    }
-    const bool is_open = kind == CXCursor_Namespace || kind == CXCursor_LinkageSpec ||
-                         (kind == CXCursor_EnumDecl && clang().EnumDecl_isScoped(child) == 0);
-    if (is_open) add_enumerators(child, numbers);
-  }
+void add_layout(CXCursor declaration, TypeLayouts& layouts) {
+  const CXCursorKind kind = ParsedSource::kind(declaration);
+  const bool is_type = kind == CXCursor_StructDecl || kind == CXCursor_ClassDecl ||
+                       kind == CXCursor_EnumDecl || kind == CXCursor_TypedefDecl ||
+                       kind == CXCursor_TypeAliasDecl;
+  const CXType type = clang().getCanonicalType(clang().getCursorType(declaration));
+  const bool is_made = type.kind == CXType_Record || type.kind == CXType_Enum;
+  if (!is_type || !is_made || clang().Type_getSizeOf(type) <= 0) return;
+  TypeLayout layout;
+  if (!add_elements(type, layout, 0) || layout.count == 0) return;
+  layout.bytes = static_cast<std::size_t>(clang().Type_getSizeOf(type));
+  layout.is_record = type.kind == CXType_Record;
+  layouts.emplace(ParsedSource::name(declaration), layout);
 }
 
 }  // namespace
 
 std::map<std::string, std::string> enumerators(const ParsedSource& source) {
   std::map<std::string, std::string> numbers;
-  add_enumerators(source.root(), numbers);
+  for_each_declaration(source.root(), [&](CXCursor declaration) {
+    const bool is_open = ParsedSource::kind(declaration) == CXCursor_EnumDecl &&
+                         clang().EnumDecl_isScoped(declaration) == 0;
+    if (!is_open) return;
+    for (const CXCursor one : ParsedSource::children(declaration)) {
+      if (ParsedSource::kind(one) != CXCursor_EnumConstantDecl) continue;
+      numbers[ParsedSource::name(one)] = std::to_string(clang().getEnumConstantDeclValue(one));
+    }
+  });
   return numbers;
 }
 
 TypeLayouts type_layouts(const ParsedSource& source) {
   TypeLayouts layouts;
-  add_layouts(source.root(), layouts);
+  for_each_declaration(source.root(),
+                       [&](CXCursor declaration) { add_layout(declaration, layouts); });
   return layouts;
 }
 

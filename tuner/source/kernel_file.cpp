@@ -78,6 +78,7 @@ class FileReader {
     read_missing();
     read_declarations();
     read_copies_to_constants();
+    file_.device_lines = device_lines();
     DeviceText text = device_text(source_, tokens_, items_, kept_, guarded_);
     file_.device_text = headers_for(text.text) + text.text;
     file_.left_out = std::move(text.left_out);
@@ -85,6 +86,21 @@ class FileReader {
   }
 
  private:
+  std::string device_lines() const {
+    std::string text(source_.text.size(), ' ');
+    for (std::size_t i = 0; i < source_.text.size(); ++i) {
+      if (source_.text[i] == '\n') text[i] = '\n';
+    }
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      const SourceItem& item = items_[i];
+      if (!kept_[i] || item.kind == SourceItem::Kind::include || item.end <= item.first) continue;
+      const std::size_t begin = tokens_[item.first].begin;
+      const std::size_t end = tokens_[item.end - 1].end();
+      text.replace(begin, end - begin, source_.text, begin, end - begin);
+    }
+    return text;
+  }
+
   /// Returns #includes of the headers that the text needs and that the host's headers included:
   /// cublasLt.h includes cuda_bf16.h.
   std::string headers_for(const std::string& text) const {
@@ -124,13 +140,12 @@ class FileReader {
   }
 
   void read_kernels() {
-    AccessReader access(tokens_, items_);
     std::unordered_map<std::string, std::size_t> known;  // Index in file_.kernels, by name.
     std::vector<std::size_t> places;                     // Their items.
     for (std::size_t i = 0; i < items_.size(); ++i) {
       const SourceItem& item = items_[i];
       if (!item.is_kernel || item.body == kNoToken || item.declares.empty()) continue;
-      KernelFunction kernel = kernel_of(tokens_, item, access);
+      KernelFunction kernel = kernel_of(tokens_, item);
       Reach::Reached reached = reach_.from({i});
       for (const std::size_t other : reached.items) {
         if (other == i || items_[other].body == kNoToken) continue;

@@ -67,8 +67,6 @@ struct KernelFile {
   /// Values that the host's loops store to the elements of an array, or to those of the array that it
   /// copies there, by the array's name; likewise.
   std::map<std::string, std::string> fills;
-  /// Conditions of static_assert() in each kernel, by its name without namespaces; likewise.
-  std::map<std::string, std::vector<std::string>> asserts;
   std::vector<LaunchSite> launches;    ///< Launches of the host part; init's read_host() fills it.
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
   /// For each of these constants, the names of what the host copies to it by cudaMemcpyToSymbol(),
@@ -79,6 +77,8 @@ struct KernelFile {
   std::vector<LeftOut> left_out;  ///< Lines that are the host's, in the text's order.
   std::set<std::string> names;    ///< Every identifier of the text.
   std::string device_text;        ///< The text without the lines that are left out.
+  /// The text with blanks for these and for #includes: each line has its number.
+  std::string device_lines;
 };
 
 /// Reads a source. The device's part is the kernels and what they reach: __device__ functions,
