@@ -520,7 +520,7 @@ int main() {
 
 TEST(DraftSpace, RepeatsStepsOfWhichTheHostSwapsTheBuffers) {
   for (const char* const swap :
-       {"std::swap(d_old, d_new);", "float* t = d_old; d_old = d_new; d_new = t;"}) {
+       {"std::swap(d_old, d_new);", "float* s = d_old; d_old = d_new; d_new = s;"}) {
     const Drafted drafted(std::string(R"cu(
 __global__ void step(const float* in, float* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -32,6 +32,7 @@ class Builder {
     if (depth_ == kDeepest) return {};
     ++depth_;
     Syntax built = whole(cursor);
+    built.whole = source_.range(cursor);
     --depth_;
     return built;
   }
@@ -67,7 +68,16 @@ class Builder {
       case CXCursor_CaseStmt:
       case CXCursor_DefaultStmt:
         syntax.kind = Kind::block;
+        syntax.text = range.empty() ? "" : std::string(tokens_[range.first].text);
         add_parts(children(cursor), syntax);
+        return syntax;
+      case CXCursor_SwitchStmt:
+      case CXCursor_CXXForRangeStmt:
+        syntax.kind =
+            ParsedSource::kind(cursor) == CXCursor_SwitchStmt ? Kind::choice : Kind::list_loop;
+        add_parts(children(cursor), syntax);
+        return syntax;
+      case CXCursor_CXXCatchStmt:  // Nothing runs through it if all goes well.
         return syntax;
       case CXCursor_VarDecl:
         return variable(std::move(syntax));
@@ -82,7 +92,7 @@ class Builder {
       case CXCursor_ContinueStmt:
       case CXCursor_GotoStmt:
         syntax.kind = Kind::leave;
-        syntax.text = range.empty() ? "" : std::string(tokens_[range.first].text);
+        if (ParsedSource::kind(cursor) == CXCursor_ReturnStmt) syntax.text = "return";
         add_parts(children(cursor), syntax);
         return syntax;
       case CXCursor_UnaryExpr:  // `sizeof` uses no value.
@@ -102,7 +112,8 @@ class Builder {
     syntax.text = ParsedSource::name(syntax.cursor);
     std::size_t i = syntax.range.first;
     while (i < syntax.range.end && !tokens_[i].is(syntax.text)) ++i;
-    const std::size_t name = i++;
+    const std::size_t name = i;
+    if (i++ == syntax.range.end) i = 0;  // A macro declares it.
     while (i < syntax.range.end && tokens_[i].is("[")) i = closing(tokens_, i) + 1;
     for (const Child& child : children(syntax.cursor)) {
       if (child.range.first == name) {  // A constructor's call, with its arguments.
@@ -141,14 +152,15 @@ class Builder {
     syntax.parts.resize(4);
     const std::vector<Child> all = children(syntax.cursor);
     if (all.empty() || syntax.range.empty()) return syntax;
-    syntax.text = tokens_[syntax.range.first].text;
-    const bool is_do = syntax.text == "do";
+    const CXCursorKind kind = ParsedSource::kind(syntax.cursor);
+    const bool is_do = kind == CXCursor_DoStmt;
+    syntax.text = is_do ? "do" : kind == CXCursor_ForStmt ? "for" : "while";
     const Child& body = is_do ? all.front() : all.back();
     const TokenRange head =
         header(is_do ? TokenRange{body.range.end, syntax.range.end} : syntax.range);
     for (const Child& child : all) {
       std::size_t place = Syntax::kCondition;
-      if (child.range.first == body.range.first) {
+      if (&child == &body) {
         place = Syntax::kBody;
       } else if (syntax.text == "for") {
         place = 0;  // The number of semicolons before it.
@@ -185,7 +197,8 @@ class Builder {
     }
     if (syntax.range.empty() || all.empty()) return leaf(std::move(syntax));
     const bool is_cast = kind >= CXCursor_CXXStaticCastExpr && kind <= CXCursor_CXXConstCastExpr;
-    if (is_cast || kind == CXCursor_CStyleCastExpr) return build(all.back().cursor);
+    const bool is_plain = kind == CXCursor_CStyleCastExpr || kind == CXCursor_ParenExpr;
+    if (is_cast || is_plain) return build(all.back().cursor);
     return all.size() == 1 ? of_one(std::move(syntax), all[0]) : of_several(std::move(syntax), all);
   }
 
@@ -203,7 +216,12 @@ class Builder {
     const bool is_call = range.end > range.first + 2 && tokens_[range.end - 1].is(")") &&
                          tokens_[range.end - 2].is("(");
     syntax.text = is_call ? plain_name({range.first, range.end - 2}) : joined(tokens_, range);
-    syntax.kind = is_call                          ? Kind::call
+    const CXCursorKind kind = ParsedSource::kind(syntax.cursor);
+    const bool is_literal =
+        (kind >= CXCursor_IntegerLiteral && kind <= CXCursor_CharacterLiteral) ||
+        kind == CXCursor_CXXBoolLiteralExpr;
+    syntax.kind = is_literal                       ? Kind::literal
+                  : is_call                        ? Kind::call
                   : range.end > range.first + 1    ? Kind::other
                   : tokens_[range.first].is_word() ? Kind::name
                                                    : Kind::literal;

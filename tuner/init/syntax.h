@@ -12,11 +12,13 @@ namespace smemtune {
 /// A statement or expression as clang reads it, without casts, parentheses and conversions.
 struct Syntax {
   enum class Kind {
-    block,        ///< Parts: statements, or the variables of one declaration.
-    variable,     ///< `text`: its name. Part: its initial value, if it has one.
-    branch,       ///< Parts: condition, then, and else if there is one.
-    loop,         ///< `text`: for, while or do. Parts: see below; one that is missing is empty.
-    leave,        ///< return, break, continue, goto
+    block,     ///< Parts: statements, or the variables of one declaration. `text`: its first token.
+    variable,  ///< `text`: its name. Part: its initial value, if it has one.
+    branch,    ///< Parts: condition, then, and else if there is one.
+    loop,      ///< `text`: for, while or do. Parts: see below; one that is missing is empty.
+    list_loop,    ///< Parts: variable, list, body.
+    choice,       ///< switch. The last part is its body, with blocks for `case` and `default`.
+    leave,        ///< return, as its text says; break, continue, goto
     assignment,   ///< `text`: `=`, `+=`, ...
     unary,        ///< `text`: its sign, `++` on either side.
     binary,       ///< `text`: its sign.
@@ -34,6 +36,7 @@ struct Syntax {
   std::string text = {};
   std::vector<Syntax> parts = {};
   TokenRange range = {};  ///< Without parentheses around all of it.
+  TokenRange whole = {};  ///< With parentheses and casts.
   CXCursor cursor = {};
 
   bool is(Kind other, std::string_view its_text) const { return kind == other && text == its_text; }
