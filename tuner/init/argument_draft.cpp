@@ -456,8 +456,9 @@ class ArgumentDrafter {
       json["value"] = size->second;
       row.role = "size";
     } else if (is_floating_name(elements.type)) {
-      if (const std::optional<double> passed = passed_number(parameter)) {
-        json["value"] = *passed;
+      if (const auto passed = passed_formula(parameter)) {
+        const Json number = Json::parse(*passed, nullptr, /*allow_exceptions=*/false);
+        json["value"] = number.is_number() ? number : Json(*passed);
       } else {
         json["value"] = "TODO: value of " + parameter.name + ", such as 0.5" + said_of(parameter);
       }
@@ -473,8 +474,8 @@ class ArgumentDrafter {
     return "; " + source_.place(site()->line) + " passes " + in_full(*site(), *passed);
   }
 
-  /// Returns the value that the host calculates for a scalar, with the sizes of the first problem.
-  std::optional<double> passed_number(const KernelParameter& parameter) const {
+  /// Returns the value that the host calculates for a scalar, as a formula of the problem's sizes.
+  std::optional<std::string> passed_formula(const KernelParameter& parameter) const {
     if (site() == nullptr) return std::nullopt;
     const HostTerms terms = names_.terms_of(*site());
     Bindings sizes;
@@ -484,7 +485,7 @@ class ArgumentDrafter {
     for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
       const std::string text = terms.passed(number_of(parameter), frame);
       if (text.empty()) continue;
-      const auto value = terms.number(
+      const auto value = terms.formula(
           names_.expanded(text, Json::object()), sizes, frame,
           [&](const std::string& inner) { return names_.expanded(inner, Json::object()); });
       if (value) return value;

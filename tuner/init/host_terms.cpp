@@ -1,5 +1,6 @@
 #include "tuner/init/host_terms.h"
 
+#include "tuner/config/json_reader.h"
 #include "tuner/config/space_words.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/tokens.h"
@@ -211,7 +212,7 @@ std::optional<std::string> HostTerms::resolved(const std::string& text, const Sc
   return std::nullopt;
 }
 
-std::optional<double> HostTerms::number(
+std::optional<std::string> HostTerms::formula(
     const std::string& text, const Bindings& sizes, std::size_t frame,
     const std::function<std::string(std::string)>& expanded) const {
   constexpr int kMost = 20;
@@ -226,7 +227,11 @@ std::optional<double> HostTerms::number(
     try {
       const Definition value = Definition::compile("x[i] = " + ours, sizes, {{"x", 1}}, {});
       const double found = value.evaluate({{"x", {{1}, {}}}}, {}).elements.front();
-      return std::isfinite(found) ? std::optional(found) : std::nullopt;
+      if (!std::isfinite(found)) return std::nullopt;
+      const std::vector<std::string_view> names = identifiers(ours);
+      const bool has_size = std::ranges::any_of(
+          names, [&](std::string_view name) { return sizes.contains(std::string(name)); });
+      return has_size ? without_parentheses(plain_tokens(ours)) : Json(found).dump();
     } catch (const ExpressionError&) {
     }
     std::string deeper = expanded(in_variables(ours, frame, Scope()));

@@ -57,10 +57,12 @@ class HostTerms {
                                                                  const Scope& scope,
                                                                  std::size_t frame = 0) const;
 
-  /// Returns the value of a text of that frame if it can be calculated, from sizes, variables and
-  /// macros, which `expanded` replaces.
-  std::optional<double> number(const std::string& text, const Bindings& sizes, std::size_t frame,
-                               const std::function<std::string(std::string)>& expanded) const;
+  /// Returns a text of that frame as a formula of sizes with a finite value, `1 / sqrt(D)`, if it is
+  /// made of these, variables, and macros, which `expanded` replaces. Where it names no size it is
+  /// the value itself.
+  std::optional<std::string> formula(const std::string& text, const Bindings& sizes,
+                                     std::size_t frame,
+                                     const std::function<std::string(std::string)>& expanded) const;
 
   /// Returns the text that is passed for an argument in a frame; empty when not known.
   std::string passed(std::size_t number, std::size_t frame) const;
