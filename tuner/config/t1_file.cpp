@@ -164,15 +164,21 @@ std::vector<Value> list_of(std::string_view text, int depth) {
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the text has brackets, at most kMaxNesting.
 std::string without_if(std::string_view text, int depth) {
   if (depth > kMaxNesting) throw InputError("brackets nested deeper than 16");
+  if (const std::size_t comma = outside(text, ","); comma != std::string::npos) {
+    return without_if(text.substr(0, comma), depth) + "," +
+           without_if(text.substr(comma + 1), depth);
+  }
   std::string inner;
   int level = 0;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '(' && level++ == 0) {
+    const bool opens = text[i] == '(' || text[i] == '[';
+    const bool closes = text[i] == ')' || text[i] == ']';
+    if (opens && level++ == 0) {
       inner += text.substr(begin, i + 1 - begin);
       begin = i + 1;
     }
-    if (text[i] == ')' && level > 0 && --level == 0) {
+    if (closes && level > 0 && --level == 0) {
       inner += without_if(text.substr(begin, i - begin), depth + 1);
       begin = i;
     }
