@@ -475,9 +475,11 @@ class Translator {
                              : access == "WriteOnly" ? "output"
                                                      : "inout";
     const std::string fill = one.value("FillType", "Constant");
-    if (fill != "Constant" && fill != "Random" && fill != "Generator") {
+    static constexpr std::array<std::string_view, 4> kFills = {"Constant", "Random", "Generator",
+                                                               "BinaryRaw"};
+    if (std::ranges::find(kFills, fill) == kFills.end()) {
       throw InputError(quote(name) + " is filled by " + quote(fill) +
-                       "; Constant, Random and Generator are known");
+                       "; Constant, Random, Generator and BinaryRaw are known");
     }
     Json argument = {{"name", name},
                      {"type", type},
@@ -489,9 +491,10 @@ class Translator {
       argument["init"] =
           fill == "Generator"
               ? name + "[i] = " + in_definition(one.at("DataSource").get<std::string>())
-          : fill == "Constant" ? "constant(" + value + ")"
-          : is_floating        ? "uniform(-1, 1)"
-                               : "uniform(0, 100)";
+          : fill == "BinaryRaw" ? "file(\"" + one.at("DataSource").get<std::string>() + "\")"
+          : fill == "Constant"  ? "constant(" + value + ")"
+          : is_floating         ? "uniform(-1, 1)"
+                                : "uniform(0, 100)";
     }
     if (role != "input" && is_floating) has_floating_output_ = true;
     if (is_symbol || one.value("MemType", "") == "Constant") argument["memory"] = "constant";

@@ -251,6 +251,14 @@ TEST_F(T1, HasDataSourcesAsPythonReadsThem) {
   EXPECT_EQ("a[i] = b[((i > 2) ? (i) : (0))]", init("b[i if i > 2 else 0]"));
 }
 
+TEST_F(T1, TakesTheBytesOfAFile) {
+  Json& in = scale_["KernelSpecification"]["Arguments"][1];
+  in["FillType"] = "BinaryRaw";
+  in["DataSource"] = "data/in.bin";
+  EXPECT_EQ(R"(file("data/in.bin"))",
+            space_of_t1(scale_, "")["arguments"][1]["init"].get<std::string>());
+}
+
 TEST_F(T1, SaysWhatHasNoCounterpart) {
   Json t1 = scale_;
   t1["KernelSpecification"]["Language"] = "OpenCL";
