@@ -341,11 +341,14 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   Json kernels = Json::array();
   for (KernelDraft& kernel : drafts) {
     if (drafts.size() == 1) names.set_parameters(kernel.kernel.value("parameters", Json::object()));
+    draft.has_guesses = draft.has_guesses || kernel.kernel.contains("default_is_a_guess");
     kernels.push_back(std::move(kernel.kernel));
     draft.launches.insert(draft.launches.end(), kernel.launches.begin(), kernel.launches.end());
   }
   ArgumentDraft arguments = draft_arguments(source, file, names);
   draft.arguments = std::move(arguments.rows);
+  draft.has_guesses =
+      draft.has_guesses || std::ranges::any_of(draft.arguments, &DraftedArgument::is_guess);
   const auto is_open = [](const Json& drafted) {
     return drafted.dump(-1, ' ', false, Json::error_handler_t::replace).find("TODO") !=
            std::string::npos;
