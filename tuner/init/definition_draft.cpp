@@ -188,8 +188,7 @@ class DefinitionDrafter {
           if (known == next.end()) return false;
           next.erase(known);
         }
-        const bool is_name = cpp_tokens(next.front()).size() == 1;
-        extent = is_name ? next.front() : "(" + next.front() + ")";
+        extent = in_parentheses(next.front());
       }
       const std::string whole = inner.empty() ? index_ : "(" + index_ + " / " + inner + ")";
       axes_.push_back({.name = strides[i].axis,

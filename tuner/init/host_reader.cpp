@@ -1,12 +1,12 @@
 #include "tuner/init/host_reader.h"
 
+#include "tuner/init/elements.h"
 #include "tuner/init/host_loops.h"
 #include "tuner/init/host_state.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/kernel_uses.h"
 #include "tuner/init/space_names.h"
 #include "tuner/init/syntax.h"
-#include "tuner/init/type_layouts.h"
 
 #include <algorithm>
 #include <array>
@@ -98,6 +98,17 @@ class HostReader {
       if (filled != filled_.end()) fills.emplace(to, filled->second);
     }
     return fills;
+  }
+
+  std::map<std::string, std::set<std::string>> copied_to_constants() const {
+    std::map<std::string, std::set<std::string>> copied;
+    for (const auto& [constant, data] : constants_) {
+      copied[constant] = {data};
+      for (const auto& [to, from] : copied_from_) {
+        if (from == data) copied[constant].insert(to);
+      }
+    }
+    return copied;
   }
 
   FunctionMacros functions() const {
@@ -587,8 +598,7 @@ class HostReader {
   void change(const Syntax& target, const std::string& sign, const std::string& by,
               HostState& state) {
     if (target.kind != Kind::name || frozen_.contains(target.text)) return;
-    const bool is_number = cpp_tokens(by).size() == 1;
-    state.assign(target.text, target.text + " " + sign + " " + (is_number ? by : "(" + by + ")"));
+    state.assign(target.text, target.text + " " + sign + " " + in_parentheses(by));
   }
 
   // Calls.
@@ -667,7 +677,7 @@ class HostReader {
     std::vector<std::pair<std::string, std::string>> terms;
     for (const auto& [name, value] : passed) {
       terms.emplace_back("sizeof(" + name + ")", "sizeof(" + value + ")");
-      terms.emplace_back(name, cpp_tokens(value).size() == 1 ? value : "(" + value + ")");
+      terms.emplace_back(name, in_parentheses(value));
     }
     return substituted(text, terms);
   }
@@ -708,6 +718,9 @@ class HostReader {
     const bool copies =
         call.name == "cudaMemcpy" || call.name == "cudaMemcpyAsync" || call.name == "cudaMemset";
     if (call.name == "cudaMemcpy") previous_ = kNoToken;
+    if (call.name == "cudaMemcpyToSymbol" && parts.size() > 1) {
+      constants_[pointer_in(parts[0])] = pointer_in(parts[1]);
+    }
     if (copies && parts.size() > 2 && call.name != "cudaMemset") {
       copied_from_.emplace(pointer_in(parts[0]), pointer_in(parts[1]));
     }
@@ -976,6 +989,7 @@ class HostReader {
   std::map<std::string, std::string> copied_;
   std::map<std::string, std::string> of_host_;
   std::map<std::string, std::string> filled_;       ///< Values stored in loops, by array.
+  std::map<std::string, std::string> constants_;    ///< What is copied to constant memory.
   std::map<std::string, std::string> copied_from_;  ///< Where a pointer's data come from.
 };
 
@@ -986,8 +1000,10 @@ HostPart read_host(const FlatSource& source) {
   return {.launches = reader.launches(),
           .functions = reader.functions(),
           .layouts = type_layouts(reader.source()),
+          .enumerations = enumerations(reader.source()),
           .enumerators = enumerators(reader.source()),
-          .fills = reader.fills()};
+          .fills = reader.fills(),
+          .copied_to_constants = reader.copied_to_constants()};
 }
 
 void add_host(const HostPart& host, KernelFile& file) {
@@ -996,6 +1012,8 @@ void add_host(const HostPart& host, KernelFile& file) {
   file.layouts = host.layouts;
   file.enumerators = host.enumerators;
   file.fills = host.fills;
+  file.enumerations = host.enumerations;
+  file.copied_to_constants = host.copied_to_constants;
   add_kernel_uses(file);
 }
 

@@ -17,10 +17,6 @@
 namespace smemtune {
 namespace {
 
-std::string enclosed(const std::string& text) {
-  return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
-}
-
 /// Returns numbers without suffixes: `0.5` for `0.5f`, `16.0` for `16.`.
 std::string without_suffixes(const std::string& text) {
   std::string result;
@@ -200,7 +196,7 @@ std::optional<std::string> HostTerms::resolved(const std::string& text, const Sc
       ++frame;
       std::vector<std::pair<std::string, std::string>> passed_here;
       for (const auto& [name, value] : site_.frames[frame].parameters) {
-        if (!scope.contains(name)) passed_here.emplace_back(name, enclosed(value));
+        if (!scope.contains(name)) passed_here.emplace_back(name, in_parentheses(value));
       }
       deeper = substituted(substituted(ours, passed_here), terms_[frame]);
     } else if (deeper == ours) {
@@ -239,7 +235,7 @@ std::optional<std::string> HostTerms::formula(
       if (++frame >= site_.frames.size()) return std::nullopt;
       Terms passed_here;
       for (const auto& [name, value] : site_.frames[frame].parameters) {
-        if (!sizes.contains(name)) passed_here.emplace_back(name, enclosed(value));
+        if (!sizes.contains(name)) passed_here.emplace_back(name, in_parentheses(value));
       }
       deeper = substituted(ours, passed_here);
     }
@@ -257,12 +253,12 @@ std::string HostTerms::in_variables(const std::string& text, std::size_t frame,
   for (const std::string_view name : std::set<std::string_view>(all.begin(), all.end())) {
     const auto variable = variables.find(std::string(name));
     if (scope.contains(name) || variable == variables.end()) continue;
-    if (!is_opaque(variable->second)) terms.emplace_back(name, enclosed(variable->second));
+    if (!is_opaque(variable->second)) terms.emplace_back(name, in_parentheses(variable->second));
   }
   for (const auto& [name, value] : variables) {
     const bool is_text =
         name.ends_with(']') || name.ends_with(')') || name.find('.') != std::string::npos;
-    if (is_text) terms.emplace_back(name, enclosed(value));
+    if (is_text) terms.emplace_back(name, in_parentheses(value));
   }
   return substituted(text, terms);
 }
@@ -363,6 +359,16 @@ std::string without_casts(const std::string& text) {
     i = close;
   }
   return result;
+}
+
+std::string in_parentheses(const std::string& text) {
+  return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
+}
+
+bool has_name(const std::string& text, std::string_view name) {
+  if (text.find(name) == std::string::npos) return false;
+  const std::vector<std::string_view> all = identifiers(text);
+  return std::ranges::find(all, name) != all.end();
 }
 
 std::string without_parentheses(const std::string& text) {

@@ -101,6 +101,12 @@ std::string without_casts(const std::string& text);
 /// Returns a text without parentheses around single names and numbers.
 std::string plain_tokens(const std::string& text);
 
+/// Returns a text in parentheses unless it is one token.
+std::string in_parentheses(const std::string& text);
+
+/// Returns true if a text uses a name.
+bool has_name(const std::string& text, std::string_view name);
+
 /// Returns a text without parentheses around all of it.
 std::string without_parentheses(const std::string& text);
 

@@ -252,8 +252,7 @@ class Statements {
   std::vector<std::pair<std::string, std::string>> terms() const {
     std::vector<std::pair<std::string, std::string>> terms;
     for (const auto& [name, value] : values_) {
-      const bool is_plain = cpp_tokens(value).size() == 1;
-      terms.emplace_back(name, is_plain ? value : "(" + value + ")");
+      terms.emplace_back(name, in_parentheses(value));
     }
     return terms;
   }

@@ -65,10 +65,6 @@ bool is_used(const HostLoop& loop, const LaunchSite& site) {
       texts, [&](const std::string& text) { return uses(text, loop.counter, site); });
 }
 
-std::string in_parentheses(const std::string& text) {
-  return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
-}
-
 bool falls(const HostLoop& loop) { return loop.operation == '-' || loop.operation == '/'; }
 
 /// Returns the number of turns of a loop that doubles or halves its counter; empty if it cannot be
