@@ -6,6 +6,7 @@
 #include "tuner/core/text.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
@@ -355,6 +356,8 @@ const std::string& need_word(const std::string& what, const std::string& word) {
 }
 
 bool is_type(const std::string& word) {
+  static constexpr std::array<std::string_view, 4> kValues = {"true", "false", "nullptr", "NULL"};
+  if (std::ranges::find(kValues, word) != kValues.end()) return false;
   return word.starts_with("__") || is_reserved(word.substr(0, word.find(' ')));
 }
 

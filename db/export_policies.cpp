@@ -17,14 +17,9 @@ namespace smemtune::db {
 
 namespace {
 
-std::string name_of(const StoredResult& stored) {
-  return stored.space + "/" + stored.result.kernel + " " + key(stored.result.problem) + " on " +
-         stored.device.name;
-}
-
 [[noreturn]] void refuse(const std::string& why, const std::vector<const StoredResult*>& results) {
   std::string text;
-  for (const StoredResult* stored : results) text += "\n  " + printable(name_of(*stored));
+  for (const StoredResult* stored : results) text += "\n  " + printable(stored->subject());
   throw InputError(why +
                    ": --space, --kernel, --device and --problem narrow down what matches:" + text);
 }

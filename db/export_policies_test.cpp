@@ -78,15 +78,17 @@ TEST(ExportVllm, RefusesWhatOneKeyDoesNotTell) {
 TEST(ExportCub, ChainsAPolicyForEachComputeCapability) {
   StoredResult older = stored(16, {{"THREADS", std::int64_t{128}}, {"T", "unsigned char"}}, "A100");
   older.device.compute_major = 8;
-  const StoredResult newer =
-      stored(16, {{"THREADS", std::int64_t{1} << 40}, {"LOAD", "cub::BLOCK_LOAD_DIRECT"}});
+  const StoredResult newer = stored(
+      16,
+      {{"THREADS", std::int64_t{1} << 40}, {"LOAD", "cub::BLOCK_LOAD_DIRECT"}, {"VECTOR", "true"}});
   const std::string text = export_cub({newer, older});
   EXPECT_THAT(text, HasSubstr("struct Policy800 : cub::ChainedPolicy<800, Policy800, Policy800> {\n"
                               "    using T = unsigned char;\n"
                               "    static constexpr int THREADS = 128;\n"));
   EXPECT_THAT(text, HasSubstr("struct Policy900 : cub::ChainedPolicy<900, Policy900, Policy800> {\n"
                               "    static constexpr auto LOAD = cub::BLOCK_LOAD_DIRECT;\n"
-                              "    static constexpr long long THREADS = 1099511627776;\n"));
+                              "    static constexpr long long THREADS = 1099511627776;\n"
+                              "    static constexpr auto VECTOR = true;\n"));
   EXPECT_THAT(text, HasSubstr("using MaxPolicy = Policy900;"));
   EXPECT_THAT(text, HasSubstr("namespace smemtune_policies {\nnamespace gemm {\n\nstruct tiled {"));
 }

@@ -25,8 +25,7 @@ std::vector<const StoredResult*> newest_of_each(const std::vector<StoredResult>&
   for (const StoredResult& stored : results) {
     const Result& result = stored.result;
     if (result.status == Status::correct && !result.timed()) continue;
-    subjects.insert(stored.space + "/" + result.kernel + " " + key(result.problem) + " on " +
-                    stored.device.name);
+    subjects.insert(stored.subject());
     const auto [place, is_new] = places.try_emplace(result.configuration, newest.size());
     if (is_new) newest.push_back(nullptr);
     newest[place->second] = &stored;

@@ -4,6 +4,10 @@
 
 namespace smemtune::db {
 
+std::string StoredResult::subject() const {
+  return space + "/" + result.kernel + " " + key(result.problem) + " on " + device.name;
+}
+
 bool is_of_another_tuner(const StoredResult& stored) {
   return stored.origin && !stored.origin->format.starts_with("smemtune-");
 }

@@ -29,6 +29,9 @@ struct Origin {
 
 /// A stored result with its provenance.
 struct StoredResult {
+  /// Returns what it is of, for people: `space/kernel N=4096 on NVIDIA H200`.
+  std::string subject() const;
+
   std::string space;
   std::string kernel_hash;
   Result result;  ///< With samples only if they were stored.

@@ -295,6 +295,21 @@ TEST_F(NpyFiles, MustBeInCOrder) {
               HasSubstr("in Fortran order, argument in (float) needs C order"));
 }
 
+TEST_F(NpyFiles, AreReadAsTheyAreWithAnotherExtension) {
+  Argument argument = raw_file("");
+  argument.init.file.path.replace_extension(".bin");
+  const auto write = [&](const std::string& bytes) {
+    std::ofstream(argument.init.file.path, std::ios::binary) << bytes;
+  };
+  write(floats({0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(npy_sets(argument), 1);
+  EXPECT_EQ(contents(argument), (std::vector<double>{0, 1, 2, 3, 4, 5}));
+  write(floats({0, 1, 2, 3, 4}));
+  EXPECT_THAT(message(argument), HasSubstr("array.bin: ends after 20 of 24 bytes of elements"));
+  write(floats({0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_THAT(message(argument), HasSubstr("array.bin: goes on after 24 bytes of elements"));
+}
+
 TEST_F(NpyFiles, MustHaveAsManyBytesAsTheirShapeSays) {
   EXPECT_THAT(message(file(kHeader, floats({0, 1, 2, 3, 4}))),
               HasSubstr("ends after 20 of 24 bytes"));

@@ -166,13 +166,14 @@ std::filesystem::path place_of(const DataFile& file) {
   return std::filesystem::exists(copy) ? copy : file.path;
 }
 
-/// A .npy file with the elements of an argument, read up to where they begin.
+/// A file with the elements of an argument, read up to where they begin.
 class NpyFile {
  public:
   /// Throws InputError if the file does not hold elements of the argument's type, order and shape.
   explicit NpyFile(const Argument& argument)
       : file_(argument.init.file.path.string()), in_(place_of(argument.init.file)) {
     static_assert(std::endian::native == std::endian::little);
+    if (argument.init.file.path.extension() != ".npy") return;  // Elements and nothing else.
     const NpyHeader header = NpyHeaderParser(header_text(), file_).parse();
     const std::string wanted =
         "argument " + argument.name + " (" + std::string(cuda_name(argument.type)) + ") needs ";
@@ -197,7 +198,7 @@ class NpyFile {
   int sets() const { return sets_; }
 
   /// Returns the elements of a set, which is `size` bytes long. Throws InputError if the file is
-  /// shorter or longer than its header says.
+  /// shorter or longer than the argument.
   std::vector<std::uint8_t> read_set(int set, std::size_t size) {
     std::vector<std::uint8_t> bytes(size);
     std::vector<std::uint8_t> other(sets_ == 2 ? size : 0);

@@ -20,10 +20,7 @@ namespace {
 
 constexpr std::size_t kMostLaunches = 4096;
 
-std::string subject(const db::StoredResult& stored) {
-  return printable(stored.space + "/" + stored.result.kernel + " " + key(stored.result.problem) +
-                   " on " + stored.device.name);
-}
+std::string subject(const db::StoredResult& stored) { return printable(stored.subject()); }
 
 FitQuestion question(const db::StoredResult& stored, const LoadedSpace& loaded) {
   const Space& space = loaded.space;

@@ -516,6 +516,20 @@ TEST_F(CommandLine, WritesASpaceForAKernelThatIsCompletedAndTuned) {
   EXPECT_THAT(tuned.out, HasSubstr(" the default"));
 }
 
+TEST_F(CommandLine, InitSaysTuneNextOnlyWhereNothingIsAGuess) {
+  const auto last_line = [&](const std::string& argument) {
+    write(folder_ / "ones.cu",
+          "template <int ITEMS> __global__ void ones(float* o, int n) {\n"
+          "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) o[i] = ITEMS; }\n"
+          "int main() {\n  int n = 4096; float* o; cudaMalloc(&o, n * sizeof(float));\n  ones<" +
+              argument + "><<<(n + 63) / 64, 64>>>(o, n);\n}\n");
+    const std::string out = run({"init", (folder_ / "ones.cu").string(), "--force"}).out;
+    return out.substr(out.rfind('\n', out.size() - 2) + 1);
+  };
+  EXPECT_THAT(last_line("4"), testing::StartsWith("next: smemtune --space "));
+  EXPECT_THAT(last_line("CHOSEN"), testing::StartsWith("then: look at what is a guess in "));
+}
+
 TEST_F(CommandLine, InitWritesOverNothingUnlessItIsTold) {
   write(folder_ / "mine.cu", kProgram);
   const std::string source = (folder_ / "mine.cu").string();

@@ -326,7 +326,8 @@ int run_init(const InitOptions& options) {
   const std::string next = !faults.empty() ? "then: smemtune --check "
                            : !left_out.empty()
                                ? "then: complete it, or take kernels by themselves (--kernel): "
-                               : "next: smemtune --space ";
+                           : draft.has_guesses ? "then: look at what is a guess in "
+                                               : "next: smemtune --space ";
   write_out(next + files.space.string() + "\n");
   return 0;
 }

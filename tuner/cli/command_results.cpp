@@ -78,10 +78,7 @@ std::vector<db::StoredResult> all_or_throw(const ResultsOptions& options,
 void refuse_several(const std::string& format, const std::vector<db::StoredResult>& best) {
   if (best.size() == 1) return;
   std::string text;
-  for (const db::StoredResult& one : best) {
-    text += "\n  " + printable(one.space + "/" + one.result.kernel + " " + key(one.result.problem) +
-                               " on " + one.device.name);
-  }
+  for (const db::StoredResult& one : best) text += "\n  " + printable(one.subject());
   throw InputError(
       "--format " + format + " writes one configuration, and " + std::to_string(best.size()) +
       " match: --space, --problem, --device and --kernel narrow them down to one:" + text);

@@ -95,7 +95,8 @@ std::optional<ArgumentTemplate> SpaceReader::read_argument(const Json& value,
   if (is_struct) {
     read_members(value, pointer, argument);
   } else if (value.contains("shape") == value.contains("value")) {
-    fault(pointer, "needs either \"shape\" (a buffer) or \"value\" (a scalar)");
+    fault(pointer,
+          "needs one of \"shape\" (a buffer), \"value\" (a scalar) and \"members\" (a struct)");
   } else if (value.contains("shape")) {
     read_buffer(value, pointer, argument);
   } else {

@@ -6,7 +6,6 @@
 #include "tuner/core/h200.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/text.h"
-#include "tuner/source/access.h"
 #include "tuner/source/cpp_tokens.h"
 #include "tuner/source/in_double.h"
 #include "tuner/source/kernel_function.h"
@@ -46,36 +45,26 @@ bool begins_as_poison(const KernelTemplate& kernel, const std::string& name) {
   return found->role == Role::output && found->init.kind == Init::Kind::none;
 }
 
-bool is_written(Access access) {
-  return access == Access::written || access == Access::added || access == Access::both;
-}
-
-/// Tells how a source's kernels access their parameters.
+/// Tells which parameters of a source's kernels point to const.
 class ParameterUses {
  public:
   explicit ParameterUses(const KernelSource& source) : text_(text_of(source)) {
-    AccessReader access(tokens_, items_);
     for (const SourceItem& item : items_) {
-      if (item.is_kernel && item.body != kNoToken) {
-        kernels_.push_back(kernel_of(tokens_, item, access));
-      }
+      if (item.is_kernel && item.body != kNoToken) kernels_.push_back(kernel_of(tokens_, item));
     }
   }
 
-  /// Returns how launches that are repeated together access an argument; `read` if none of them
-  /// takes it.
-  Access of(const KernelTemplate& kernel, const Repeat& repeat, const std::string& name) const {
-    Access all = Access::read;
+  /// Returns true if each of the launches that are repeated together, where it takes an argument,
+  /// takes it as const.
+  bool are_const(const KernelTemplate& kernel, const Repeat& repeat,
+                 const std::string& name) const {
     for (std::size_t i = repeat.first; i < repeat.end; ++i) {
       const LaunchTemplate& launch = kernel.launches[i];
       const std::vector<std::string> names = passed_names(kernel, launch);
       const auto number = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
-      if (number == names.size()) continue;
-      const Access one = of(launch, number);
-      if (one == Access::unknown || is_written(one)) all = one;
-      if (all == Access::unknown) break;
+      if (number < names.size() && !is_const(launch, number)) return false;
     }
-    return all;
+    return true;
   }
 
  private:
@@ -89,12 +78,12 @@ class ParameterUses {
     return names;
   }
 
-  Access of(const LaunchTemplate& launch, std::size_t parameter) const {
+  bool is_const(const LaunchTemplate& launch, std::size_t parameter) const {
     const auto kernel = std::ranges::find_if(kernels_, [&](const KernelFunction& one) {
       return last_component(one.name) == last_component(launch.entry_name);
     });
-    const bool is_known = kernel != kernels_.end() && parameter < kernel->parameters.size();
-    return is_known ? kernel->parameters[parameter].access : Access::unknown;
+    return kernel != kernels_.end() && parameter < kernel->parameters.size() &&
+           kernel->parameters[parameter].is_const;
   }
 
   static std::string text_of(const KernelSource& source) {
@@ -561,19 +550,17 @@ void SpaceReader::check_swaps(const KernelTemplate& kernel, const LoadedSpace& l
       const ParameterUses uses(found->second);
       // Host code swaps pointers after a launch has written to one of the buffers, so that the
       // other name then holds the answer.
-      const Access of_result = uses.of(kernel, repeat, result);
-      const Access of_scratch = uses.of(kernel, repeat, scratch);
-      const bool is_lost = of_scratch == Access::read && is_written(of_result);
-      const bool is_told = of_result == Access::read && is_written(of_scratch);
-      if (is_lost || (!is_told && role_of(result) == Role::output)) {
-        fault(child(repeat.times.where.substr(0, repeat.times.where.rfind('/')), "swap"),
-              (is_lost ? "what the last repetition writes to " + quote(result) + " is called " +
-                             quote(scratch) + " once they are swapped"
-                       : "the source does not show whether " + quote(result) + " or " +
-                             quote(scratch) + " has the answer once they are swapped") +
-                  "; scratch is not compared: give the one that has the answer then the role "
-                  "\"inout\", or none of both the role \"scratch\"");
-      }
+      const bool keeps_result = uses.are_const(kernel, repeat, result);
+      const bool keeps_scratch = uses.are_const(kernel, repeat, scratch);
+      if (keeps_result && !keeps_scratch) continue;
+      fault(child(repeat.times.where.substr(0, repeat.times.where.rfind('/')), "swap"),
+            (keeps_scratch ? "what the last repetition writes to " + quote(result) + " is called " +
+                                 quote(scratch) + " once they are swapped"
+                           : "neither " + quote(result) + " nor " + quote(scratch) +
+                                 " is a pointer to const in the source, which would show which "
+                                 "one has the answer once they are swapped") +
+                "; scratch is not compared: give the one that has the answer then the role "
+                "\"inout\", or none of both the role \"scratch\"");
     }
   }
 }

@@ -766,7 +766,8 @@ INSTANTIATE_TEST_SUITE_P(
               ": /arguments/0/init: '/etc/passwd' is absolute; sources are named relative to the "
               "space file"},
         Fault{"ShapeAndValue", "\"value\": \"N\"", "\"value\": \"N\", \"shape\": [\"N\"]",
-              ": /arguments/2: needs either \"shape\" (a buffer) or \"value\" (a scalar)"},
+              ": /arguments/2: needs one of \"shape\" (a buffer), \"value\" (a scalar) and "
+              "\"members\" (a struct)"},
         Fault{"FractionOfAnInteger", "\"value\": \"N\"", "\"value\": 1.5",
               ": /arguments/2/value: 1.5 is not an integer, but the type is 'int'"},
         Fault{"OtherType", "\"type\": \"int\", \"value\"", "\"type\": \"itn\", \"value\"",

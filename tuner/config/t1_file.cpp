@@ -164,15 +164,21 @@ std::vector<Value> list_of(std::string_view text, int depth) {
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the text has brackets, at most kMaxNesting.
 std::string without_if(std::string_view text, int depth) {
   if (depth > kMaxNesting) throw InputError("brackets nested deeper than 16");
+  if (const std::size_t comma = outside(text, ","); comma != std::string::npos) {
+    return without_if(text.substr(0, comma), depth) + "," +
+           without_if(text.substr(comma + 1), depth);
+  }
   std::string inner;
   int level = 0;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '(' && level++ == 0) {
+    const bool opens = text[i] == '(' || text[i] == '[';
+    const bool closes = text[i] == ')' || text[i] == ']';
+    if (opens && level++ == 0) {
       inner += text.substr(begin, i + 1 - begin);
       begin = i + 1;
     }
-    if (text[i] == ')' && level > 0 && --level == 0) {
+    if (closes && level > 0 && --level == 0) {
       inner += without_if(text.substr(begin, i - begin), depth + 1);
       begin = i;
     }
@@ -469,9 +475,11 @@ class Translator {
                              : access == "WriteOnly" ? "output"
                                                      : "inout";
     const std::string fill = one.value("FillType", "Constant");
-    if (fill != "Constant" && fill != "Random" && fill != "Generator") {
+    static constexpr std::array<std::string_view, 4> kFills = {"Constant", "Random", "Generator",
+                                                               "BinaryRaw"};
+    if (std::ranges::find(kFills, fill) == kFills.end()) {
       throw InputError(quote(name) + " is filled by " + quote(fill) +
-                       "; Constant, Random and Generator are known");
+                       "; Constant, Random, Generator and BinaryRaw are known");
     }
     Json argument = {{"name", name},
                      {"type", type},
@@ -483,9 +491,10 @@ class Translator {
       argument["init"] =
           fill == "Generator"
               ? name + "[i] = " + in_definition(one.at("DataSource").get<std::string>())
-          : fill == "Constant" ? "constant(" + value + ")"
-          : is_floating        ? "uniform(-1, 1)"
-                               : "uniform(0, 100)";
+          : fill == "BinaryRaw" ? "file(\"" + one.at("DataSource").get<std::string>() + "\")"
+          : fill == "Constant"  ? "constant(" + value + ")"
+          : is_floating         ? "uniform(-1, 1)"
+                                : "uniform(0, 100)";
     }
     if (role != "input" && is_floating) has_floating_output_ = true;
     if (is_symbol || one.value("MemType", "") == "Constant") argument["memory"] = "constant";

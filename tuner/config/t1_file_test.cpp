@@ -247,6 +247,16 @@ TEST_F(T1, HasDataSourcesAsPythonReadsThem) {
   EXPECT_EQ("a[i] = ((i%2 == 0) ? (0.5) : (1.5))", init("0.5 if i%2 == 0 else 1.5"));
   EXPECT_EQ("a[i] = 2 * (((i > 3) ? (sin(i)) : (((i > 1) ? ((i)) : (floor(i / 2))))))",
             init("2 * (math.sin(i) if i > 3 else float(i) if i > 1 else int(i / 2))"));
+  EXPECT_EQ("a[i] = max(((i > 2) ? (1) : (0)), i)", init("max(1 if i > 2 else 0, i)"));
+  EXPECT_EQ("a[i] = b[((i > 2) ? (i) : (0))]", init("b[i if i > 2 else 0]"));
+}
+
+TEST_F(T1, TakesTheBytesOfAFile) {
+  Json& in = scale_["KernelSpecification"]["Arguments"][1];
+  in["FillType"] = "BinaryRaw";
+  in["DataSource"] = "data/in.bin";
+  EXPECT_EQ(R"(file("data/in.bin"))",
+            space_of_t1(scale_, "")["arguments"][1]["init"].get<std::string>());
 }
 
 TEST_F(T1, SaysWhatHasNoCounterpart) {

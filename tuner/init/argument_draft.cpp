@@ -2,7 +2,6 @@
 
 #include "tuner/config/space_words.h"
 #include "tuner/init/elements.h"
-#include "tuner/init/index_arrays.h"
 #include "tuner/init/names.h"
 
 #include <algorithm>
@@ -17,11 +16,7 @@ namespace {
 class ArgumentDrafter {
  public:
   ArgumentDrafter(const FlatSource& source, const KernelFile& file, const SpaceNames& names)
-      : source_(source),
-        file_(file),
-        names_(names),
-        first_(names.first()),
-        uses_(uses_of_elements(source.text, first_)) {}
+      : source_(source), file_(file), names_(names), first_(names.first()) {}
 
   ArgumentDraft draft() const {
     ArgumentDraft draft;
@@ -226,7 +221,7 @@ class ArgumentDrafter {
     const bool begins_empty =
         parameter.access == Access::written || parameter.access == Access::added;
     if (!parameter.is_const && begins_empty) return "zero";
-    if (!elements.type.empty() && uses_.indices.contains(parameter.name)) {
+    if (!elements.type.empty() && parameter.indexes) {
       if (const std::string filled = filled_by_host(parameter); !filled.empty()) return filled;
       return "TODO: they choose elements of other arrays, so give values that are in range: "
              "permutation, iota, uniform(0, 99), " +
@@ -271,7 +266,7 @@ class ArgumentDrafter {
   /// loop runs may not; nor may elements of a wide type from which floating-point results are made,
   /// which would be too large.
   bool may_be_any(const KernelParameter& parameter, const Elements& elements) const {
-    if (uses_.counts.contains(parameter.name)) return false;
+    if (parameter.counts) return false;
     if (scalar_bytes_of(elements.type) <= 2) return true;
     return std::ranges::any_of(first_.parameters, [&](const KernelParameter& other) {
       const bool is_written = other.access == Access::written || other.access == Access::added ||
@@ -461,8 +456,9 @@ class ArgumentDrafter {
       json["value"] = size->second;
       row.role = "size";
     } else if (is_floating_name(elements.type)) {
-      if (const std::optional<double> passed = passed_number(parameter)) {
-        json["value"] = *passed;
+      if (const auto passed = passed_formula(parameter)) {
+        const Json number = Json::parse(*passed, nullptr, /*allow_exceptions=*/false);
+        json["value"] = number.is_number() ? number : Json(*passed);
       } else {
         json["value"] = "TODO: value of " + parameter.name + ", such as 0.5" + said_of(parameter);
       }
@@ -478,8 +474,8 @@ class ArgumentDrafter {
     return "; " + source_.place(site()->line) + " passes " + in_full(*site(), *passed);
   }
 
-  /// Returns the value that the host calculates for a scalar, with the sizes of the first problem.
-  std::optional<double> passed_number(const KernelParameter& parameter) const {
+  /// Returns the value that the host calculates for a scalar, as a formula of the problem's sizes.
+  std::optional<std::string> passed_formula(const KernelParameter& parameter) const {
     if (site() == nullptr) return std::nullopt;
     const HostTerms terms = names_.terms_of(*site());
     Bindings sizes;
@@ -489,7 +485,7 @@ class ArgumentDrafter {
     for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
       const std::string text = terms.passed(number_of(parameter), frame);
       if (text.empty()) continue;
-      const auto value = terms.number(
+      const auto value = terms.formula(
           names_.expanded(text, Json::object()), sizes, frame,
           [&](const std::string& inner) { return names_.expanded(inner, Json::object()); });
       if (value) return value;
@@ -519,7 +515,6 @@ class ArgumentDrafter {
   const KernelFile& file_;
   const SpaceNames& names_;
   const KernelFunction& first_;
-  ElementUses uses_;
 };
 
 }  // namespace

@@ -39,6 +39,9 @@ namespace smemtune {
   USE(disposeDiagnostic)              \
   USE(getDiagnosticSpelling)          \
   USE(getDiagnosticLocation)          \
+  USE(getFile)                        \
+  USE(getSkippedRanges)               \
+  USE(disposeSourceRangeList)         \
   USE(getCString)                     \
   USE(disposeString)
 

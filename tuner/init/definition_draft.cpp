@@ -3,7 +3,6 @@
 #include "tuner/core/definition.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/host_terms.h"
-#include "tuner/init/kernel_statements.h"
 
 #include <algorithm>
 #include <array>
@@ -189,8 +188,7 @@ class DefinitionDrafter {
           if (known == next.end()) return false;
           next.erase(known);
         }
-        const bool is_name = cpp_tokens(next.front()).size() == 1;
-        extent = is_name ? next.front() : "(" + next.front() + ")";
+        extent = in_parentheses(next.front());
       }
       const std::string whole = inner.empty() ? index_ : "(" + index_ + " / " + inner + ")";
       axes_.push_back({.name = strides[i].axis,
@@ -359,11 +357,10 @@ class DefinitionDrafter {
 
 }  // namespace
 
-std::optional<std::string> definition_of(const std::string& source, const KernelFunction& kernel,
-                                         const SpaceNames& names, const Json& arguments) {
-  std::optional<SingleStore> store = single_store(source, kernel);
-  if (!store) return std::nullopt;
-  return DefinitionDrafter(kernel, names, arguments, std::move(*store)).draft();
+std::optional<std::string> definition_of(const KernelFunction& kernel, const SpaceNames& names,
+                                         const Json& arguments) {
+  if (!kernel.store) return std::nullopt;
+  return DefinitionDrafter(kernel, names, arguments, *kernel.store).draft();
 }
 
 }  // namespace smemtune

@@ -12,7 +12,7 @@ namespace smemtune {
 /// element of which a thread computes from elements and from sums over loops. Nullopt if the kernel
 /// does more than can be read, or uses shared memory. `source` holds the kernel, `arguments` are
 /// those of the space that `names` belongs to.
-std::optional<std::string> definition_of(const std::string& source, const KernelFunction& kernel,
-                                         const SpaceNames& names, const Json& arguments);
+std::optional<std::string> definition_of(const KernelFunction& kernel, const SpaceNames& names,
+                                         const Json& arguments);
 
 }  // namespace smemtune

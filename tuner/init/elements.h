@@ -1,7 +1,12 @@
 #pragma once
 
+#include "tuner/init/parsed_source.h"
+#include "tuner/source/kernel_file.h"
+
 #include <cstddef>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace smemtune {
 
@@ -17,5 +22,14 @@ bool is_floating_name(const std::string& type);
 
 /// Returns the bytes of one element of a type; 0 if it is no type of elements.
 std::size_t scalar_bytes_of(const std::string& type);
+
+/// Returns the layouts of the structures and enumerations that a source defines.
+TypeLayouts type_layouts(const ParsedSource& source);
+
+/// Returns the enumerations of a source that have a name.
+std::vector<Enumeration> enumerations(const ParsedSource& source);
+
+/// Returns the numbers that the names in unscoped enumerations stand for.
+std::map<std::string, std::string> enumerators(const ParsedSource& source);
 
 }  // namespace smemtune

@@ -12,231 +12,159 @@
 namespace smemtune {
 namespace {
 
+using Kind = Syntax::Kind;
+
 /// A change of a variable: `i += 2`, `n = n / 2`, `++i`.
 struct Change {
   std::string name;
-  char operation = '+';
+  std::string operation;
   std::string step;
 };
 
-/// Returns the step of a shift as a factor: `2` for 1.
-std::string factor_of_shift(const std::string& bits) {
-  const auto number = number_of(bits);
-  return number && *number >= 0 && *number < 31 ? std::to_string(std::int64_t{1} << *number) : "";
-}
-
 class LoopReader {
  public:
-  LoopReader(const ParsedSource& source, CXCursor loop, CXCursor body)
-      : source_(source), tokens_(source.tokens()), loop_(loop), body_(body) {}
+  LoopReader(const ParsedSource& source, const Syntax& loop)
+      : source_(source), syntax_(loop), body_(loop.parts.back()) {}
 
   HostLoop read() {
-    const TokenRange whole = source_.range(loop_);
-    const TokenRange body = source_.range(body_);
+    const CppTokens& tokens = source_.tokens();
     HostLoop loop;
-    loop.place = whole.first;
-    loop.line = source_.line(loop_);
-    loop.swaps = swaps_in(body);
-    const CXCursorKind kind = ParsedSource::kind(loop_);
-    const TokenRange head = kind == CXCursor_DoStmt ? TokenRange{body.end, whole.end}
-                                                    : TokenRange{whole.first, body.first};
-    loop.header = joined(tokens_, head);
-    std::size_t open = head.first;
-    while (open < head.end && !tokens_[open].is("(")) ++open;
-    const std::size_t close = open < head.end ? closing(tokens_, open) : head.end;
-    if (close >= head.end || kind == CXCursor_CXXForRangeStmt) return loop;
-    const bool counts = kind == CXCursor_ForStmt     ? read_for({open + 1, close}, loop)
-                        : kind == CXCursor_WhileStmt ? read_while({open + 1, close}, loop)
-                                                     : false;
+    loop.place = syntax_.range.first;
+    loop.line = source_.line(syntax_.cursor);
+    loop.changes = assigned_in(syntax_);
+    add_swaps(body_, loop);
+    const bool is_do = syntax_.text == "do";
+    loop.header = joined(tokens, is_do ? TokenRange{body_.range.end, syntax_.range.end}
+                                       : TokenRange{syntax_.range.first, body_.range.first});
+    const bool counts = syntax_.kind == Kind::loop && !is_do &&
+                        (syntax_.text == "for" ? read_for(loop) : read_while(loop));
     if (!counts) loop.counter.clear();
     return loop;
   }
 
  private:
-  bool read_for(TokenRange head, HostLoop& loop) const {
-    std::vector<TokenRange> parts = {{head.first, head.first}};
-    for (std::size_t j = head.first; j < head.end; ++j) {
-      if (tokens_[j].is(";")) {
-        parts.back().end = j;
-        parts.push_back({j + 1, j + 1});
-      } else if (tokens_[j].is("(") || tokens_[j].is("[")) {
-        j = closing(tokens_, j);
-      }
-    }
-    parts.back().end = head.end;
-    if (parts.size() != 3 || !read_beginning(parts[0], loop)) return false;
-    const std::optional<Change> change = change_of(parts[2]);
-    if (!change || change->name != loop.counter || change->step.empty()) return false;
-    loop.operation = change->operation;
-    loop.step = change->step;
-    return read_end(parts[1], loop) && !is_changed_in_body(loop.counter);
+  std::string text(const Syntax& syntax) const { return joined(source_.tokens(), syntax.whole); }
+
+  bool read_for(HostLoop& loop) const {
+    const Syntax* first = &syntax_.parts[Syntax::kBeginning];
+    if (first->kind == Kind::block && first->parts.size() == 1) first = first->parts.data();
+    const bool declares = first->kind == Kind::variable && first->parts.size() == 1;
+    if (!declares && !first->is(Kind::assignment, "=")) return false;
+    loop.counter = declares ? first->text : first->parts[0].text;
+    loop.first = text(first->parts.back());
+    return read_end(loop) && read_step(change_of(syntax_.parts[Syntax::kStep]), loop) &&
+           !assigned_in(body_).contains(loop.counter);
   }
 
-  bool read_beginning(TokenRange range, HostLoop& loop) const {
-    for (std::size_t i = range.first; i < range.end; ++i) {
-      if (tokens_[i].is(",")) return false;
-      if (!tokens_[i].is("=") || i == range.first || !tokens_[i - 1].is_word()) continue;
-      loop.counter = tokens_[i - 1].text;
-      loop.first = joined(tokens_, {i + 1, range.end});
-      return !loop.first.empty();
-    }
-    return false;
-  }
-
-  bool read_end(TokenRange range, HostLoop& loop) const {
+  bool read_end(HostLoop& loop) const {
     static constexpr std::array<std::string_view, 5> kCompares = {"<", "<=", ">", ">=", "!="};
-    if (range.end < range.first + 3 || !tokens_[range.first].is(loop.counter)) return false;
-    loop.compares = tokens_[range.first + 1].text;
-    std::size_t bound = range.first + 2;
-    // The two tokens of `<=` may be apart.
-    if (tokens_[bound].is("=") && (loop.compares == "<" || loop.compares == ">")) {
-      loop.compares += "=";
-      ++bound;
-    }
-    loop.bound = joined(tokens_, {bound, range.end});
-    return !loop.bound.empty() && std::ranges::find(kCompares, loop.compares) != kCompares.end();
+    const Syntax& condition = syntax_.parts[Syntax::kCondition];
+    if (condition.kind != Kind::binary || !condition.parts[0].is_name(loop.counter)) return false;
+    loop.compares = condition.text;
+    loop.bound = text(condition.parts[1]);
+    return std::ranges::find(kCompares, loop.compares) != kCompares.end();
   }
 
-  /// Reads `while (n > 1)` where the body changes `n` once in each turn, as `n /= 2;` does.
-  bool read_while(TokenRange head, HostLoop& loop) const {
-    if (head.empty() || !tokens_[head.first].is_word()) return false;
-    loop.counter = tokens_[head.first].text;
-    loop.first = loop.counter;
-    if (!read_end(head, loop)) return false;
-    std::optional<Change> change;
-    for (const CXCursor statement : ParsedSource::children(body_)) {
-      const std::optional<Change> its = change_of(source_.range(statement));
-      if (its && its->name == loop.counter && !change) {
-        change = its;
-      } else if (assigned_in(source_, statement).contains(loop.counter)) {
-        return false;
-      }
-    }
-    if (!change || change->step.empty()) return false;
-    loop.operation = change->operation;
+  static bool read_step(const std::optional<Change>& change, HostLoop& loop) {
+    if (!change || change->name != loop.counter || change->step.empty()) return false;
+    loop.operation = change->operation[0];
     loop.step = change->step;
     return true;
   }
 
-  bool is_changed_in_body(const std::string& name) const {
-    return assigned_in(source_, body_).contains(name);
-  }
-
-  /// Reads an expression that changes one variable.
-  std::optional<Change> change_of(TokenRange range) const {
-    if (range.end > range.first && tokens_[range.end - 1].is(";")) --range.end;
-    if (range.end < range.first + 2) return std::nullopt;
-    const auto sign_at = [&](std::size_t i) { return tokens_[i].text; };
-    for (const auto& [sign, operation] : {std::pair("++", '+'), std::pair("--", '-')}) {
-      const bool is_step = range.end == range.first + 2;
-      if (is_step && sign_at(range.first) == sign) {
-        return Change{std::string(sign_at(range.first + 1)), operation, "1"};
-      }
-      if (is_step && sign_at(range.first + 1) == sign) {
-        return Change{std::string(sign_at(range.first)), operation, "1"};
+  /// Reads `while (n > 1)` where the body changes `n` once in each turn, as `n /= 2;` does.
+  bool read_while(HostLoop& loop) const {
+    const Syntax& condition = syntax_.parts[Syntax::kCondition];
+    if (condition.kind != Kind::binary) return false;
+    loop.counter = loop.first = condition.parts[0].text;
+    std::optional<Change> change;
+    for (const Syntax& statement : body_.parts) {
+      const std::optional<Change> its = change_of(statement);
+      if (its && its->name == loop.counter && !change) {
+        change = its;
+      } else if (assigned_in(statement).contains(loop.counter)) {
+        return false;
       }
     }
-    if (!tokens_[range.first].is_word() || range.end < range.first + 3) return std::nullopt;
-    const std::string name(tokens_[range.first].text);
-    const std::string rest = joined(tokens_, {range.first + 1, range.end});
-    return change_by(name, rest);
+    return read_end(loop) && read_step(change, loop);
   }
 
-  /// Reads `/= 2`, `= n / 2`, `>>= 1` behind the name.
-  static std::optional<Change> change_by(const std::string& name, const std::string& rest) {
-    std::string compact;
-    for (const char c : rest) {
-      if (c != ' ') compact += c;
+  std::optional<Change> change_of(const Syntax& syntax) const {
+    const bool steps = syntax.is(Kind::unary, "++") || syntax.is(Kind::unary, "--");
+    if (steps) return Change{syntax.parts[0].text, syntax.text.substr(1), "1"};
+    if (syntax.kind != Kind::assignment || syntax.parts[0].kind != Kind::name) return std::nullopt;
+    const std::string& name = syntax.parts[0].text;
+    const Syntax& value = syntax.parts[1];
+    if (syntax.text != "=") {
+      return changed_by(name, syntax.text.substr(0, syntax.text.size() - 1), text(value));
     }
-    const std::string itself = "=" + name;
-    for (const std::string sign : {"+", "-", "*", "/", "<<", ">>"}) {
-      std::string step;
-      if (compact.starts_with(sign + "=")) step = compact.substr(sign.size() + 1);
-      if (compact.starts_with(itself + sign)) step = compact.substr(itself.size() + sign.size());
-      if (step.empty()) continue;
-      if (sign == "<<") return Change{name, '*', factor_of_shift(step)};
-      if (sign == ">>") return Change{name, '/', factor_of_shift(step)};
-      return Change{name, sign[0], step};
-    }
-    return std::nullopt;
+    if (value.kind != Kind::binary || !value.parts[0].is_name(name)) return std::nullopt;
+    return changed_by(name, value.text, text(value.parts[1]));
+  }
+
+  /// Returns a shift as a product or a quotient.
+  static std::optional<Change> changed_by(const std::string& name, const std::string& sign,
+                                          const std::string& step) {
+    if (sign.size() == 1) return Change{name, sign, step};
+    const auto bits = number_of(step);
+    if (!bits || *bits < 0 || *bits >= 31) return std::nullopt;
+    return Change{name, sign == "<<" ? "*" : "/", std::to_string(std::int64_t{1} << *bits)};
   }
 
   /// Finds `swap(a, b)`, and `T c = a; a = b; b = c;`.
-  std::vector<std::pair<std::string, std::string>> swaps_in(TokenRange body) const {
-    std::vector<std::pair<std::string, std::string>> swaps;
-    for (std::size_t i = body.first; i + 1 < body.end; ++i) {
-      if (tokens_[i].is("swap") && tokens_[i + 1].is("(")) {
-        const std::size_t close = std::min(closing(tokens_, i + 1), body.end);
-        const std::vector<std::string> both = texts(tokens_, split(tokens_, {i + 2, close}));
-        if (both.size() == 2) swaps.emplace_back(both[0], both[1]);
-        continue;
-      }
-      if (!tokens_[i].is("=")) continue;
-      const std::vector<std::pair<std::string, std::string>> three = assignments_from(i, body.end);
-      const bool is_swap = three.size() == 3 && three[0].second == three[1].first &&
-                           three[1].second == three[2].first && three[2].second == three[0].first;
-      if (is_swap) swaps.emplace_back(three[1].first, three[2].first);
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  void add_swaps(const Syntax& syntax, HostLoop& loop) const {
+    const std::vector<Syntax>& parts = syntax.parts;
+    if (syntax.is(Kind::call, "swap") && parts.size() == 3) {
+      loop.swaps.emplace_back(text(parts[1]), text(parts[2]));
     }
-    return swaps;
+    for (std::size_t i = 0; syntax.kind == Kind::block && i + 2 < parts.size(); ++i) {
+      const auto [c, a] = assignment(parts[i]);
+      const auto [a_again, b] = assignment(parts[i + 1]);
+      const auto [b_again, c_again] = assignment(parts[i + 2]);
+      const bool swaps = !c.empty() && a == a_again && b == b_again && c == c_again;
+      if (swaps) loop.swaps.emplace_back(a, b);
+    }
+    for (const Syntax& part : parts) add_swaps(part, loop);
   }
 
-  /// Reads up to three statements `name = value;` in a row, the first with its = at token i; it may
-  /// declare its variable. Returns names and values.
-  std::vector<std::pair<std::string, std::string>> assignments_from(std::size_t i,
-                                                                    std::size_t end) const {
-    std::vector<std::pair<std::string, std::string>> found;
-    std::size_t first = i - 1;
-    while (found.size() < 3 && i < end && tokens_[i].is("=") && first < i) {
-      std::size_t stop = i;
-      while (stop < end && !tokens_[stop].is(";")) ++stop;
-      if (stop >= end) break;
-      found.emplace_back(joined(tokens_, {first, i}), joined(tokens_, {i + 1, stop}));
-      first = i = stop + 1;
-      while (i < end && !tokens_[i].is("=") && !tokens_[i].is(";")) ++i;
+  /// Returns what a statement assigns to, and the value.
+  // NOLINTNEXTLINE(misc-no-recursion): likewise.
+  std::pair<std::string, std::string> assignment(const Syntax& statement) const {
+    if (statement.kind == Kind::block && statement.parts.size() == 1) {
+      return assignment(statement.parts[0]);
     }
-    return found;
+    if (statement.kind == Kind::variable && statement.parts.size() == 1) {
+      return {statement.text, text(statement.parts[0])};
+    }
+    if (!statement.is(Kind::assignment, "=")) return {};
+    return {text(statement.parts[0]), text(statement.parts[1])};
   }
 
   const ParsedSource& source_;
-  const CppTokens& tokens_;
-  CXCursor loop_;
-  CXCursor body_;
+  const Syntax& syntax_;
+  const Syntax& body_;
 };
-
-void add_assigned(const ParsedSource& source, CXCursor part, bool is_passed,
-                  std::set<std::string>& names) {
-  const CppTokens& tokens = source.tokens();
-  const CXCursorKind kind = ParsedSource::kind(part);
-  const std::vector<CXCursor> parts = ParsedSource::children(part);
-  const auto add = [&](CXCursor target) {
-    if (ParsedSource::kind(target) == CXCursor_DeclRefExpr)
-      names.insert(ParsedSource::name(target));
-  };
-  if (kind == CXCursor_CompoundAssignOperator && !parts.empty()) add(parts[0]);
-  if (kind == CXCursor_BinaryOperator && parts.size() == 2) {
-    const TokenRange between = {source.range(parts[0]).end, source.range(parts[1]).first};
-    if (between.end == between.first + 1 && tokens[between.first].is("=")) add(parts[0]);
-  }
-  if (kind == CXCursor_UnaryOperator && !parts.empty()) {
-    const TokenRange range = source.range(part);
-    const auto is_sign = [&](std::string_view sign) {
-      return !range.empty() && (tokens[range.first].is(sign) || tokens[range.end - 1].is(sign));
-    };
-    if (is_sign("++") || is_sign("--") || (is_passed && is_sign("&"))) add(parts[0]);
-  }
-  const bool passes = kind == CXCursor_CallExpr || kind == CXCursor_UnexposedExpr;
-  for (const CXCursor child : parts) add_assigned(source, child, passes, names);
-}
 
 }  // namespace
 
-HostLoop read_host_loop(const ParsedSource& source, CXCursor loop, CXCursor body) {
-  return LoopReader(source, loop, body).read();
+HostLoop read_host_loop(const ParsedSource& source, const Syntax& loop) {
+  return LoopReader(source, loop).read();
 }
 
-std::set<std::string> assigned_in(const ParsedSource& source, CXCursor part) {
+std::set<std::string> assigned_in(const Syntax& part) {
   std::set<std::string> names;
-  add_assigned(source, part, false, names);
+  const auto add = [&](const Syntax& target) {
+    if (target.kind == Kind::name) names.insert(target.text);
+  };
+  for_each(part, [&](const Syntax& syntax) {
+    const bool steps = syntax.is(Kind::unary, "++") || syntax.is(Kind::unary, "--");
+    if (syntax.kind == Kind::assignment || steps) add(syntax.parts[0]);
+    if (syntax.kind != Kind::call) return;
+    for (const Syntax& argument : syntax.parts) {
+      if (argument.is(Kind::unary, "&")) add(argument.parts[0]);
+    }
+  });
   return names;
 }
 

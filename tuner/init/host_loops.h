@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/init/parsed_source.h"
+#include "tuner/init/syntax.h"
 #include "tuner/source/launch_site.h"
 
 #include <set>
@@ -10,9 +10,9 @@ namespace smemtune {
 
 /// Reads the header of a loop, and what its body swaps. HostLoop::counter is empty if the loop does
 /// not count in a way that is understood.
-HostLoop read_host_loop(const ParsedSource& source, CXCursor loop, CXCursor body);
+HostLoop read_host_loop(const ParsedSource& source, const Syntax& loop);
 
 /// Returns the variables that a part of a function gives other values, or may give them.
-std::set<std::string> assigned_in(const ParsedSource& source, CXCursor part);
+std::set<std::string> assigned_in(const Syntax& part);
 
 }  // namespace smemtune

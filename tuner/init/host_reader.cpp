@@ -1,12 +1,12 @@
 #include "tuner/init/host_reader.h"
 
+#include "tuner/init/elements.h"
 #include "tuner/init/host_loops.h"
 #include "tuner/init/host_state.h"
 #include "tuner/init/host_terms.h"
-#include "tuner/init/kernel_asserts.h"
-#include "tuner/init/parsed_source.h"
+#include "tuner/init/kernel_uses.h"
 #include "tuner/init/space_names.h"
-#include "tuner/init/type_layouts.h"
+#include "tuner/init/syntax.h"
 
 #include <algorithm>
 #include <array>
@@ -21,13 +21,15 @@
 namespace smemtune {
 namespace {
 
+using Kind = Syntax::Kind;
+
 /// A function of the host that has a body.
 struct Function {
   std::string name;
   std::vector<std::string> parameters;
   std::vector<bool> may_change;  ///< True for each parameter that is a reference to a variable.
   std::vector<std::string> template_parameters;
-  CXCursor body = {};
+  Syntax body = {};
   std::map<std::string, std::string> types;  ///< Of its variables: what they are or point to.
   bool is_member = false;
   std::map<std::size_t, std::string> given;      ///< What it assigns through a pointer parameter.
@@ -66,14 +68,13 @@ std::string without_blanks(std::string text) {
 class HostReader {
  public:
   explicit HostReader(const FlatSource& source) : source_(source), tokens_(source_.tokens()) {
-    read_declarations(source_.root(), false);
+    for_each_declaration(source_.root(), [&](CXCursor one) { read_declaration(one, false); });
     for (Function& function : functions_) by_name_.emplace(function.name, &function);
     read_asserts();
     run_all();  // To know what functions allocate and give before their callers are walked through.
     launches_.clear();
     callers_.clear();
     seen_.clear();
-    called_.clear();
     run_all();
   }
 
@@ -99,13 +100,24 @@ class HostReader {
     return fills;
   }
 
+  std::map<std::string, std::set<std::string>> copied_to_constants() const {
+    std::map<std::string, std::set<std::string>> copied;
+    for (const auto& [constant, data] : constants_) {
+      copied[constant] = {data};
+      for (const auto& [to, from] : copied_from_) {
+        if (from == data) copied[constant].insert(to);
+      }
+    }
+    return copied;
+  }
+
   FunctionMacros functions() const {
     FunctionMacros found;
     for (const Function& function : functions_) {
-      const std::vector<CXCursor> body = ParsedSource::children(function.body);
-      if (body.size() != 1 || ParsedSource::kind(body[0]) != CXCursor_ReturnStmt) continue;
-      const TokenRange range = source_.range(body[0]);
-      if (range.end < range.first + 2 || function.parameters.empty()) continue;
+      const bool is_short =
+          function.body.parts.size() == 1 && function.body.parts[0].is(Kind::leave, "return");
+      if (!is_short || function.parameters.empty()) continue;
+      const TokenRange range = function.body.parts[0].range;
       found[function.name] = {.parameters = function.parameters,
                               .text = joined(tokens_, {range.first + 1, range.end})};
     }
@@ -115,32 +127,24 @@ class HostReader {
  private:
   // Declarations.
 
-  void read_declarations(CXCursor parent, bool is_class) {
-    for (const CXCursor child : ParsedSource::children(parent)) {
-      if (!ParsedSource::is_own(child)) continue;
-      switch (ParsedSource::kind(child)) {
-        case CXCursor_Namespace:
-        case CXCursor_LinkageSpec:
-        case CXCursor_UnexposedDecl:
-          read_declarations(child, is_class);
-          break;
-        case CXCursor_ClassDecl:
-        case CXCursor_StructDecl:
-        case CXCursor_ClassTemplate:
-          read_declarations(child, true);
-          break;
-        case CXCursor_FunctionDecl:
-        case CXCursor_FunctionTemplate:
-        case CXCursor_CXXMethod:
-        case CXCursor_Constructor:
-          read_function(child, is_class);
-          break;
-        case CXCursor_VarDecl:
-          global_declarations_.push_back(child);
-          break;
-        default:
-          break;
-      }
+  void read_declaration(CXCursor declaration, bool is_class) {
+    switch (ParsedSource::kind(declaration)) {
+      case CXCursor_ClassDecl:
+      case CXCursor_StructDecl:
+      case CXCursor_ClassTemplate:
+        for_each_declaration(declaration, [&](CXCursor member) { read_declaration(member, true); });
+        break;
+      case CXCursor_FunctionDecl:
+      case CXCursor_FunctionTemplate:
+      case CXCursor_CXXMethod:
+      case CXCursor_Constructor:
+        read_function(declaration, is_class);
+        break;
+      case CXCursor_VarDecl:
+        global_declarations_.push_back(syntax_of(source_, declaration));
+        break;
+      default:
+        break;
     }
   }
 
@@ -164,7 +168,7 @@ class HostReader {
                  kind == CXCursor_NonTypeTemplateParameter) {
         function.template_parameters.push_back(ParsedSource::name(child));
       } else if (kind == CXCursor_CompoundStmt) {
-        function.body = child;
+        function.body = syntax_of(source_, child);
         has_body = true;
       }
     }
@@ -181,10 +185,10 @@ class HostReader {
   void run_all() {
     HostState globals;
     function_ = nullptr;
-    for (const CXCursor variable : global_declarations_) declare(variable, globals);
+    for (const Syntax& variable : global_declarations_) declare(variable, globals);
     for (const Function& function : functions_) {
       // A variable that a function changes no longer has its initial value.
-      for (const std::string& name : assigned_in(source_, function.body)) {
+      for (const std::string& name : assigned_in(function.body)) {
         if (globals_.contains(name)) globals.assign(name, std::nullopt);
       }
     }
@@ -202,86 +206,44 @@ class HostReader {
 
   // Statements. Each returns true if nothing runs behind it.
 
-  bool statement(CXCursor cursor, HostState& state) {
-    switch (ParsedSource::kind(cursor)) {
-      case CXCursor_CompoundStmt:
-      case CXCursor_CXXTryStmt:
-      case CXCursor_LabelStmt:
-      case CXCursor_CaseStmt:
-      case CXCursor_DefaultStmt:
-        return statements(cursor, state);
-      case CXCursor_DeclStmt:
-        for (const CXCursor child : ParsedSource::children(cursor)) declare(child, state);
-        return false;
-      case CXCursor_IfStmt:
-        return branch(cursor, state);
-      case CXCursor_SwitchStmt:
-        return choose(cursor, state);
-      case CXCursor_DoStmt:
+  bool statement(const Syntax& syntax, HostState& state) {
+    switch (syntax.kind) {
+      case Kind::block:
+        return statements(syntax, state);
+      case Kind::branch:
+        return branch(syntax, state);
+      case Kind::choice:
+        return choose(syntax, state);
+      case Kind::loop:
         // `do { ... } while (0)`, as macros have it.
-        if (is_once(cursor)) return statement(ParsedSource::children(cursor).front(), state);
+        if (syntax.text == "do" && syntax.parts[Syntax::kCondition].kind == Kind::literal) {
+          return statement(syntax.parts[Syntax::kBody], state);
+        }
         [[fallthrough]];
-      case CXCursor_ForStmt:
-      case CXCursor_WhileStmt:
-      case CXCursor_CXXForRangeStmt:
-        loop(cursor, state);
+      case Kind::list_loop:
+        loop(syntax, state);
         return false;
-      case CXCursor_CXXCatchStmt:
-        return false;
-      case CXCursor_ReturnStmt:
-        note_returned(cursor, state);
-        [[fallthrough]];
-      case CXCursor_BreakStmt:
-      case CXCursor_ContinueStmt:
-      case CXCursor_GotoStmt:
-        expression(cursor, state);
+      case Kind::leave:
+        note_returned(syntax);
+        expression(syntax, state);
         return true;
       default:
-        expression(cursor, state);
-        return ends_program(cursor);
+        expression(syntax, state);
+        return syntax.is(Kind::call, "exit") || syntax.is(Kind::call, "abort");
     }
   }
 
-  bool statements(CXCursor cursor, HostState& state) {
+  bool statements(const Syntax& block, HostState& state) {
     bool ends = false;
-    const TokenRange whole = source_.range(cursor);
-    std::size_t read = whole.first;
-    for (const CXCursor child : ParsedSource::children(cursor)) {
-      const TokenRange range = source_.range(child);
+    std::size_t read = block.range.first;
+    for (const Syntax& part : block.parts) {
       // Launches in what clang could not resolve and left out.
-      record_launches({read, range.first}, state);
-      read = std::max(read, range.end);
-      ends = statement(child, state) || ends;
+      record_launches({read, part.whole.first}, state);
+      read = std::max(read, part.whole.end);
+      ends = statement(part, state) || ends;
     }
-    record_launches({read, whole.end}, state);
+    record_launches({read, block.range.end}, state);
     return ends;
-  }
-
-  bool ends_program(CXCursor cursor) const {
-    const TokenRange range = source_.range(cursor);
-    return !range.empty() && (tokens_[range.first].is("exit") || tokens_[range.first].is("abort"));
-  }
-
-  static bool is_once(CXCursor loop) {
-    const std::vector<CXCursor> parts = ParsedSource::children(loop);
-    if (parts.size() != 2) return false;
-    CXCursor condition = parts[1];
-    while (ParsedSource::kind(condition) == CXCursor_UnexposedExpr) {
-      const std::vector<CXCursor> inner = ParsedSource::children(condition);
-      if (inner.size() != 1) return false;
-      condition = inner[0];
-    }
-    const CXCursorKind kind = ParsedSource::kind(condition);
-    return kind == CXCursor_IntegerLiteral || kind == CXCursor_CXXBoolLiteralExpr;
-  }
-
-  /// Returns the text between the parentheses of `if (...)`; moves `end` behind it.
-  std::string header(TokenRange statement, std::size_t& end) const {
-    std::size_t open = statement.first;
-    while (open < statement.end && !tokens_[open].is("(")) ++open;
-    const std::size_t close = open < statement.end ? closing(tokens_, open) : statement.end;
-    end = std::min(close, statement.end);
-    return open < end ? joined(tokens_, {open + 1, end}) : "";
   }
 
   /// Returns true if a range asks for the program's options, which leave defaults in place.
@@ -296,32 +258,26 @@ class HostReader {
     return false;
   }
 
-  bool branch(CXCursor cursor, HostState& state) {
-    std::size_t close = 0;
-    const TokenRange whole = source_.range(cursor);
-    const std::string condition = header(whole, close);
-    std::vector<CXCursor> branches;
-    for (const CXCursor child : ParsedSource::children(cursor)) {
-      if (source_.range(child).first > close) {
-        branches.push_back(child);
-      } else {
-        expression(child, state);
-      }
-    }
+  std::string text(const Syntax& syntax) const { return joined(tokens_, syntax.whole); }
+
+  bool branch(const Syntax& syntax, HostState& state) {
+    const std::string condition = text(syntax.parts[0]);
+    expression(syntax.parts[0], state);
+    const std::vector<Syntax> branches(syntax.parts.begin() + 1, syntax.parts.end());
     if (branches.empty()) return false;
     if (const auto known = constant_value(condition)) {
       const std::size_t taken = *known != 0 ? 0 : 1;
       return taken < branches.size() && statement(branches[taken], state);
     }
     const std::size_t launched = launches_.size();
-    const Enclosed enclosed(*this, source_.line(cursor), condition, state);
+    const Enclosed enclosed(*this, source_.line(syntax.cursor), condition, state);
     state.set_condition(condition);
     HostState other = state;
     const bool ends = statement(branches[0], state);
     previous_ = kNoToken;
     const bool other_ends = branches.size() > 1 && statement(branches[1], other);
-    const bool takes_options = launches_.size() == launched && reads_options(whole);
-    if ((ends && !other_ends) || (takes_options && reads_options(source_.range(branches[0])))) {
+    const bool takes_options = launches_.size() == launched && reads_options(syntax.range);
+    if ((ends && !other_ends) || (takes_options && reads_options(branches[0].range))) {
       if (!other_ends) state = std::move(other);
     } else if (!other_ends && !takes_options) {
       state.join_if(other);
@@ -364,11 +320,10 @@ class HostReader {
     std::size_t previous_ = kNoToken;
   };
 
-  bool choose(CXCursor cursor, HostState& state) {
-    std::size_t close = 0;
-    const std::string condition = header(source_.range(cursor), close);
+  bool choose(const Syntax& syntax, HostState& state) {
+    const std::string condition = syntax.parts.empty() ? "" : text(syntax.parts[0]);
     const std::size_t launched = launches_.size();
-    const Enclosed enclosed(*this, source_.line(cursor), condition, state);
+    const Enclosed enclosed(*this, source_.line(syntax.cursor), condition, state);
     const HostState entry = state;
     std::optional<HostState> behind;
     HostState now = entry;
@@ -380,17 +335,14 @@ class HostReader {
         behind = now;
       }
     };
-    for (const CXCursor part : ParsedSource::children(cursor)) {
-      if (ParsedSource::kind(part) != CXCursor_CompoundStmt) continue;
-      for (const CXCursor child : ParsedSource::children(part)) {
-        const CXCursorKind kind = ParsedSource::kind(child);
-        if (kind == CXCursor_CaseStmt || kind == CXCursor_DefaultStmt) {
-          now = entry;
-          previous_ = kNoToken;
-        }
-        has_default = has_default || kind == CXCursor_DefaultStmt;
-        if (statement(child, now)) leave();
+    for (const Syntax& part : syntax.parts.empty() ? syntax.parts : syntax.parts.back().parts) {
+      const bool is_default = part.is(Kind::block, "default");
+      if (part.is(Kind::block, "case") || is_default) {
+        now = entry;
+        previous_ = kNoToken;
       }
+      has_default = has_default || is_default;
+      if (statement(part, now)) leave();
     }
     leave();
     if (!has_default) behind->join(entry);
@@ -399,23 +351,16 @@ class HostReader {
     return false;
   }
 
-  void loop(CXCursor cursor, HostState& state) {
-    const std::vector<CXCursor> parts = ParsedSource::children(cursor);
-    if (parts.empty()) return;
-    const bool is_do = ParsedSource::kind(cursor) == CXCursor_DoStmt;
-    const CXCursor body = is_do ? parts.front() : parts.back();
-    const TokenRange whole = source_.range(cursor);
-    // The beginning of `for (int i = 0; ...)`.
-    const bool has_beginning = ParsedSource::kind(parts.front()) == CXCursor_DeclStmt ||
-                               source_.range(parts.front()).first == whole.first + 2;
-    if (has_beginning && !is_do) statement(parts.front(), state);
+  void loop(const Syntax& syntax, HostState& state) {
+    if (syntax.parts.empty()) return;
+    const Syntax& body = syntax.parts.back();
+    const TokenRange head = {syntax.range.first, body.range.first};
+    if (syntax.kind == Kind::loop) statement(syntax.parts[Syntax::kBeginning], state);
     const std::size_t launched = launches_.size();
     const HostState before = state;
-    HostLoop loop = read_host_loop(source_, cursor, body);
-    loop.changes = assigned_in(source_, cursor);
-    enter(cursor, loop, state);
-    if (ParsedSource::kind(cursor) == CXCursor_CXXForRangeStmt)
-      enter_list({whole.first, source_.range(body).first}, state);
+    HostLoop loop = read_host_loop(source_, syntax);
+    enter(syntax, loop, state);
+    if (syntax.kind == Kind::list_loop) enter_list(head, state);
     repeat(loop, body, state);
     for (const std::string& name : loop.changes) {
       if (name == loop.counter) {
@@ -425,16 +370,21 @@ class HostReader {
       }
     }
     // A loop over the program's options leaves the defaults in place.
-    const bool is_over_options = reads_options({whole.first, source_.range(body).first});
+    const bool is_over_options = reads_options(head);
     if (is_over_options && launches_.size() == launched) state = before;
   }
 
   /// Forgets what a loop changes, and begins to count.
-  void enter(CXCursor cursor, HostLoop& loop, HostState& state) {
-    const bool is_while = ParsedSource::kind(cursor) == CXCursor_WhileStmt;
+  void enter(const Syntax& syntax, HostLoop& loop, HostState& state) {
+    const bool is_while = syntax.is(Kind::loop, "while");
     if (is_while && !loop.counter.empty()) loop.first = state.keep_former(loop.counter);
     for (const std::string& name : loop.changes) state.assign(name, std::nullopt);
-    if (!loop.counter.empty()) enter_counting(cursor, loop, state);
+    if (loop.counter.empty()) return;
+    if (!is_while) return state.make_counter(loop.counter);
+    // It has a name of its own, as the body changes the variable.
+    const std::string variable = loop.counter;
+    loop.counter = variable + "__turn";
+    state.assign(variable, loop.counter);
   }
 
   /// Reads `for (int n : {32, 64})` and `for (int n : list)`.
@@ -452,7 +402,7 @@ class HostReader {
     if (!state.list(list).empty()) state.assign(name, list + "[" + name + "__turn]");
   }
 
-  void repeat(const HostLoop& loop, CXCursor body, HostState& state) {
+  void repeat(const HostLoop& loop, const Syntax& body, HostState& state) {
     const std::set<std::string> frozen_before = frozen_;
     for (const auto& [one, other] : loop.swaps) frozen_.insert({one, other});
     loops_.push_back(loop);
@@ -461,24 +411,13 @@ class HostReader {
     frozen_ = frozen_before;
   }
 
-  /// The counter of a `while` has a name of its own, as its body changes the variable.
-  void enter_counting(CXCursor cursor, HostLoop& loop, HostState& state) {
-    if (ParsedSource::kind(cursor) == CXCursor_ForStmt) {
-      state.make_counter(loop.counter);
-      return;
-    }
-    const std::string variable = loop.counter;
-    loop.counter = variable + "__turn";
-    state.assign(variable, loop.counter);
-  }
-
   // Declarations and expressions.
 
-  void declare(CXCursor cursor, HostState& state) {
-    if (ParsedSource::kind(cursor) != CXCursor_VarDecl) return;
-    for (const CXCursor child : ParsedSource::children(cursor)) expression(child, state);
-    const TokenRange range = source_.range(cursor);
-    const std::string name = ParsedSource::name(cursor);
+  void declare(const Syntax& syntax, HostState& state) {
+    for (const Syntax& part : syntax.parts) expression(part, state);
+    const CXCursor cursor = syntax.cursor;
+    const TokenRange range = syntax.range;
+    const std::string& name = syntax.text;
     std::size_t i = range.first;
     while (i < range.end && !tokens_[i].is(name)) ++i;
     if (i >= range.end) return;
@@ -594,80 +533,57 @@ class HostReader {
     return joined(tokens_, reads_options(yes) ? no : yes);
   }
 
-  void expression(CXCursor cursor, HostState& state) {
-    switch (ParsedSource::kind(cursor)) {
-      case CXCursor_CompoundStmt:
-        statement(cursor, state);
+  void expression(const Syntax& syntax, HostState& state) {
+    switch (syntax.kind) {
+      case Kind::block:
+      case Kind::branch:
+      case Kind::loop:
+      case Kind::list_loop:
+      case Kind::choice:
+        statement(syntax, state);  // In a lambda.
         return;
-      case CXCursor_VarDecl:
-        declare(cursor, state);
+      case Kind::variable:
+        declare(syntax, state);
         return;
-      case CXCursor_BinaryOperator:
-      case CXCursor_CompoundAssignOperator:
-        assignment(cursor, state);
-        break;
-      case CXCursor_UnaryOperator:
-        step(cursor, state);
-        break;
       default:
-        for (const CXCursor child : ParsedSource::children(cursor)) expression(child, state);
-        if (ParsedSource::name(cursor) == "operator=") {
-          assign_object(cursor, state);
-        } else {
-          call(cursor, state);
-        }
+        break;
     }
-    record_launches(source_.range(cursor), state);
+    for (const Syntax& part : syntax.parts) expression(part, state);
+    if (syntax.kind == Kind::assignment) assignment(syntax, state);
+    if (syntax.is(Kind::unary, "++") || syntax.is(Kind::unary, "--")) {
+      change(syntax.parts[0], syntax.text.substr(1), "1", state);
+    }
+    if (syntax.kind == Kind::call) call(syntax, state);
+    record_launches(syntax.whole, state);
   }
 
-  void assignment(CXCursor cursor, HostState& state) {
-    const std::vector<CXCursor> sides = ParsedSource::children(cursor);
-    if (sides.size() != 2) return;
-    expression(sides[0], state);
-    expression(sides[1], state);
-    const TokenRange left = source_.range(sides[0]);
-    TokenRange right = source_.range(sides[1]);
-    if (left.end >= right.first) return;  // Of a macro's body.
-    const std::string sign = without_blanks(joined(tokens_, {left.end, right.first}));
-    if (sign == "=") {
-      while (right.first + 2 < right.end && tokens_[right.first].is_word() &&
-             tokens_[right.first + 1].is("=")) {
-        right.first += 2;  // `a = b = 2`
-      }
-      store(sides[0], left, right, state);
-    } else if (ParsedSource::kind(cursor) == CXCursor_CompoundAssignOperator) {
-      change(sides[0], sign.substr(0, sign.size() - 1), joined(tokens_, right), state);
+  void assignment(const Syntax& syntax, HostState& state) {
+    const Syntax& target = syntax.parts[0];
+    const Syntax* value = &syntax.parts[1];
+    while (value->is(Kind::assignment, "=")) value = &value->parts[1];  // `a = b = 2`
+    if (syntax.text == "=") {
+      store(target, value->whole, state);
+    } else {
+      change(target, syntax.text.substr(0, syntax.text.size() - 1), text(*value), state);
     }
   }
 
-  /// Reads `grid = dim3(n)`, which calls an operator.
-  void assign_object(CXCursor cursor, HostState& state) {
-    const std::vector<CXCursor> parts = ParsedSource::children(cursor);
-    const TokenRange range = source_.range(cursor);
-    if (parts.empty()) return;
-    const TokenRange left = source_.range(parts[0]);
-    if (left.end + 1 >= range.end || !tokens_[left.end].is("=")) return;
-    store(parts[0], left, {left.end + 1, range.end}, state);
-  }
-
-  void store(CXCursor target, TokenRange left, TokenRange right, HostState& state) {
-    const CXCursorKind kind = ParsedSource::kind(target);
-    const std::string name = joined(tokens_, left);
-    if (kind == CXCursor_DeclRefExpr) return give(name, right, state, false);
-    if (kind == CXCursor_ArraySubscriptExpr && !loops_.empty()) {
-      filled_.emplace(tokens_[left.first].text, joined(tokens_, right));
-    }
+  void store(const Syntax& target, TokenRange value, HostState& state) {
     static constexpr std::string_view kAxes = "xyz";
-    const bool is_member = left.end == left.first + 3 && tokens_[left.first + 1].is(".");
-    if (is_member && kAxes.find(tokens_[left.first + 2].text) != std::string_view::npos) {
-      state.set_extent(std::string(tokens_[left.first].text),
-                       kAxes.find(tokens_[left.first + 2].text), joined(tokens_, right));
-    } else if (is_member || (kind == CXCursor_ArraySubscriptExpr && left.end == left.first + 4 &&
+    const TokenRange left = target.range;
+    const bool is_element = target.kind == Kind::element;
+    const std::string first(left.empty() ? "" : tokens_[left.first].text);
+    if (target.kind == Kind::name) return give(target.text, value, state, false);
+    if (is_element && !loops_.empty()) filled_.emplace(first, joined(tokens_, value));
+    const bool is_member = target.kind == Kind::member && left.end == left.first + 3;
+    if (is_member && kAxes.find(target.text) != std::string_view::npos) {
+      state.set_extent(first, kAxes.find(target.text), joined(tokens_, value));
+    } else if (is_member || (is_element && left.end == left.first + 4 &&
                              number_of(tokens_[left.first + 2].text))) {
-      state.set_text(without_blanks(name), joined(tokens_, right));
-    } else if (tokens_[left.first].is("*") && left.end == left.first + 2 && function_ != nullptr) {
-      if (const auto number = parameter(tokens_[left.first + 1].text)) {
-        function_->given[*number] = joined(tokens_, right);
+      state.set_text(without_blanks(joined(tokens_, left)), joined(tokens_, value));
+    } else if (target.is(Kind::unary, "*") && function_ != nullptr) {
+      if (const auto number = parameter(target.parts[0].text)) {
+        function_->given[*number] = joined(tokens_, value);
       }
     }
   }
@@ -679,25 +595,10 @@ class HostReader {
     return static_cast<std::size_t>(found - function_->parameters.begin());
   }
 
-  void change(CXCursor target, const std::string& sign, const std::string& by, HostState& state) {
-    if (ParsedSource::kind(target) != CXCursor_DeclRefExpr) return;
-    const std::string name = ParsedSource::name(target);
-    if (frozen_.contains(name)) return;
-    const bool is_number = cpp_tokens(by).size() == 1;
-    state.assign(name, name + " " + sign + " " + (is_number ? by : "(" + by + ")"));
-  }
-
-  /// Reads `++n`, `n--`.
-  void step(CXCursor cursor, HostState& state) {
-    const std::vector<CXCursor> parts = ParsedSource::children(cursor);
-    const TokenRange range = source_.range(cursor);
-    if (parts.empty() || range.empty()) return;
-    expression(parts[0], state);
-    for (const std::string_view sign : {"++", "--"}) {
-      if (tokens_[range.first].is(sign) || tokens_[range.end - 1].is(sign)) {
-        change(parts[0], std::string(sign.substr(1)), "1", state);
-      }
-    }
+  void change(const Syntax& target, const std::string& sign, const std::string& by,
+              HostState& state) {
+    if (target.kind != Kind::name || frozen_.contains(target.text)) return;
+    state.assign(target.text, target.text + " " + sign + " " + in_parentheses(by));
   }
 
   // Calls.
@@ -731,12 +632,10 @@ class HostReader {
     return call;
   }
 
-  void call(CXCursor cursor, HostState& state) {
-    const CXCursorKind kind = ParsedSource::kind(cursor);
-    if (kind != CXCursor_CallExpr && kind != CXCursor_UnexposedExpr) return;
-    const TokenRange range = source_.range(cursor);
+  void call(const Syntax& syntax, HostState& state) {
+    const TokenRange range = syntax.range;
     const std::optional<CallText> call = call_in(range);
-    if (!call || !called_.emplace(range.first, range.end).second) return;
+    if (!call) return;
     if (call->name == "resize" && call->arguments.size() == 1 && tokens_[range.first].is_word()) {
       state.set_text(std::string(tokens_[range.first].text) + ".size()", call->arguments[0]);
     }
@@ -746,7 +645,7 @@ class HostReader {
     pass_variables(*call, callee, state);
     if (callee == nullptr || callee == function_ || function_ == nullptr) return;
     Caller caller = {.function = function_,
-                     .line = source_.line(cursor),
+                     .line = source_.line(syntax.cursor),
                      .state = state,
                      .passed = passed(*call, *callee)};
     for (const auto& [number, bytes] : callee->allocated) {
@@ -778,7 +677,7 @@ class HostReader {
     std::vector<std::pair<std::string, std::string>> terms;
     for (const auto& [name, value] : passed) {
       terms.emplace_back("sizeof(" + name + ")", "sizeof(" + value + ")");
-      terms.emplace_back(name, cpp_tokens(value).size() == 1 ? value : "(" + value + ")");
+      terms.emplace_back(name, in_parentheses(value));
     }
     return substituted(text, terms);
   }
@@ -819,6 +718,9 @@ class HostReader {
     const bool copies =
         call.name == "cudaMemcpy" || call.name == "cudaMemcpyAsync" || call.name == "cudaMemset";
     if (call.name == "cudaMemcpy") previous_ = kNoToken;
+    if (call.name == "cudaMemcpyToSymbol" && parts.size() > 1) {
+      constants_[pointer_in(parts[0])] = pointer_in(parts[1]);
+    }
     if (copies && parts.size() > 2 && call.name != "cudaMemset") {
       copied_from_.emplace(pointer_in(parts[0]), pointer_in(parts[1]));
     }
@@ -840,8 +742,8 @@ class HostReader {
   }
 
   /// Notes what a function allocates and returns.
-  void note_returned(CXCursor cursor, const HostState&) {
-    const TokenRange range = source_.range(cursor);
+  void note_returned(const Syntax& syntax) {
+    const TokenRange range = syntax.range;
     if (function_ == nullptr || range.end != range.first + 2) return;
     const auto bytes = own_.find(std::string(tokens_[range.first + 1].text));
     if (bytes != own_.end()) function_->returned = bytes->second;
@@ -1007,7 +909,7 @@ class HostReader {
       const bool is_known = !loop.counter.empty();
       if (is_known || is_used || !loop.header.starts_with("for")) site.loops.push_back(loop);
     }
-    const TokenRange body = source_.range(function_->body);
+    const TokenRange body = function_->body.range;
     for (const TokenRange& condition : asserts_) {
       if (condition.first > body.first && condition.first < token) {
         site.asserted.push_back(joined(tokens_, condition));
@@ -1064,7 +966,7 @@ class HostReader {
 
   ParsedSource source_;
   const CppTokens& tokens_;
-  std::vector<CXCursor> global_declarations_;
+  std::vector<Syntax> global_declarations_;
   std::vector<Function> functions_;
   std::map<std::string, Function*> by_name_;  ///< The first of each name.
   std::vector<TokenRange> asserts_;
@@ -1080,7 +982,6 @@ class HostReader {
 
   // Results.
   std::set<std::size_t> seen_;  ///< Tokens of launches.
-  std::set<std::pair<std::size_t, std::size_t>> called_;
   std::vector<Launch> launches_;
   std::map<const Function*, Caller> callers_;  ///< The first call of each function.
   std::map<std::string, std::string> own_;     ///< Bytes, by the pointer that they are for.
@@ -1088,6 +989,7 @@ class HostReader {
   std::map<std::string, std::string> copied_;
   std::map<std::string, std::string> of_host_;
   std::map<std::string, std::string> filled_;       ///< Values stored in loops, by array.
+  std::map<std::string, std::string> constants_;    ///< What is copied to constant memory.
   std::map<std::string, std::string> copied_from_;  ///< Where a pointer's data come from.
 };
 
@@ -1098,9 +1000,10 @@ HostPart read_host(const FlatSource& source) {
   return {.launches = reader.launches(),
           .functions = reader.functions(),
           .layouts = type_layouts(reader.source()),
+          .enumerations = enumerations(reader.source()),
           .enumerators = enumerators(reader.source()),
           .fills = reader.fills(),
-          .asserts = kernel_asserts(reader.source())};
+          .copied_to_constants = reader.copied_to_constants()};
 }
 
 void add_host(const HostPart& host, KernelFile& file) {
@@ -1109,7 +1012,9 @@ void add_host(const HostPart& host, KernelFile& file) {
   file.layouts = host.layouts;
   file.enumerators = host.enumerators;
   file.fills = host.fills;
-  file.asserts = host.asserts;
+  file.enumerations = host.enumerations;
+  file.copied_to_constants = host.copied_to_constants;
+  add_kernel_uses(file);
 }
 
 }  // namespace smemtune

@@ -4,6 +4,7 @@
 #include "tuner/source/kernel_file.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,11 @@ struct HostPart {
   /// Functions that only return an expression: `int blocks(int n) { return (n + 255) / 256; }`.
   FunctionMacros functions;
   TypeLayouts layouts;
-  std::map<std::string, std::string> enumerators;           ///< See KernelFile.
-  std::map<std::string, std::string> fills;                 ///< Likewise.
-  std::map<std::string, std::vector<std::string>> asserts;  ///< Likewise.
+  // See KernelFile for these:
+  std::vector<Enumeration> enumerations;
+  std::map<std::string, std::string> enumerators;
+  std::map<std::string, std::string> fills;
+  std::map<std::string, std::set<std::string>> copied_to_constants;
 };
 
 /// Throws InputError if there is no libclang.

@@ -246,6 +246,18 @@ TEST(HostReader, KnowsWhichFileALaunchStandsIn) {
   EXPECT_EQ(source.place(sites.front().line), "run.cu:1");
 }
 
+TEST(HostReader, KnowsTheWordsOfEnumerations) {
+  const HostPart host = read_host(
+      FlatSource("namespace a { enum class Mode { plain, fast = 4 }; enum Way { up, down }; }\n"
+                 "enum { kTwo = 2 };\n"));
+  ASSERT_THAT(host.enumerations, SizeIs(2));
+  EXPECT_EQ(host.enumerations[0].name, "a::Mode");
+  EXPECT_THAT(host.enumerations[0].words, ElementsAre("a::Mode::plain", "a::Mode::fast"));
+  EXPECT_THAT(host.enumerations[1].words, ElementsAre("a::up", "a::down"));
+  EXPECT_THAT(host.enumerators,
+              testing::UnorderedElementsAre(Pair("up", "0"), Pair("down", "1"), Pair("kTwo", "2")));
+}
+
 TEST(HostReader, CountsTheScalarsOfStructuresWithoutWalkingThroughThem) {
   const TypeLayouts layouts =
       read_host(

@@ -12,14 +12,8 @@ namespace {
 constexpr int kMostVersions = 8;
 constexpr int kMostLinks = 6;
 
-bool names(const std::string& text, const std::string& name) {
-  if (text.find(name) == std::string::npos) return false;
-  const std::vector<std::string_view> all = identifiers(text);
-  return std::ranges::find(all, name) != all.end();
-}
-
 bool any_names(const std::vector<std::string>& texts, const std::string& name) {
-  return std::ranges::any_of(texts, [&](const std::string& text) { return names(text, name); });
+  return std::ranges::any_of(texts, [&](const std::string& text) { return has_name(text, name); });
 }
 
 /// Removes what differs from the other map.
@@ -34,7 +28,7 @@ void keep_common(Map& one, const Map& other) {
 }  // namespace
 
 bool HostState::mentions(const std::string& name) const {
-  const auto in_texts = [&](const auto& entry) { return names(entry.second, name); };
+  const auto in_texts = [&](const auto& entry) { return has_name(entry.second, name); };
   const auto in_lists = [&](const auto& entry) { return any_names(entry.second, name); };
   return std::ranges::any_of(variables_, in_texts) || std::ranges::any_of(allocated_, in_texts) ||
          std::ranges::any_of(shapes_, in_lists) || std::ranges::any_of(lists_, in_lists);
@@ -42,7 +36,7 @@ bool HostState::mentions(const std::string& name) const {
 
 void HostState::rename(const std::string& name, const std::string& former) {
   const auto change = [&](std::string& text) {
-    if (names(text, name)) text = substituted(text, {{name, former}});
+    if (has_name(text, name)) text = substituted(text, {{name, former}});
   };
   for (auto& [key, text] : variables_) change(text);
   for (auto& [key, text] : allocated_) change(text);
@@ -52,10 +46,10 @@ void HostState::rename(const std::string& name, const std::string& former) {
 }
 
 void HostState::assign(const std::string& name, std::optional<std::string> value) {
-  const bool is_made_of_itself = value && names(*value, name);
+  const bool is_made_of_itself = value && has_name(*value, name);
   if (is_made_of_itself || mentions(name)) {
     if (versions_[name] >= kMostVersions) {
-      const auto is_of_it = [&](const auto& entry) { return names(entry.second, name); };
+      const auto is_of_it = [&](const auto& entry) { return has_name(entry.second, name); };
       std::erase_if(variables_, is_of_it);
       if (is_made_of_itself) value.reset();
     } else {

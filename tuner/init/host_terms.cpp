@@ -1,5 +1,6 @@
 #include "tuner/init/host_terms.h"
 
+#include "tuner/config/json_reader.h"
 #include "tuner/config/space_words.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/tokens.h"
@@ -15,10 +16,6 @@
 
 namespace smemtune {
 namespace {
-
-std::string enclosed(const std::string& text) {
-  return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
-}
 
 /// Returns numbers without suffixes: `0.5` for `0.5f`, `16.0` for `16.`.
 std::string without_suffixes(const std::string& text) {
@@ -199,7 +196,7 @@ std::optional<std::string> HostTerms::resolved(const std::string& text, const Sc
       ++frame;
       std::vector<std::pair<std::string, std::string>> passed_here;
       for (const auto& [name, value] : site_.frames[frame].parameters) {
-        if (!scope.contains(name)) passed_here.emplace_back(name, enclosed(value));
+        if (!scope.contains(name)) passed_here.emplace_back(name, in_parentheses(value));
       }
       deeper = substituted(substituted(ours, passed_here), terms_[frame]);
     } else if (deeper == ours) {
@@ -211,7 +208,7 @@ std::optional<std::string> HostTerms::resolved(const std::string& text, const Sc
   return std::nullopt;
 }
 
-std::optional<double> HostTerms::number(
+std::optional<std::string> HostTerms::formula(
     const std::string& text, const Bindings& sizes, std::size_t frame,
     const std::function<std::string(std::string)>& expanded) const {
   constexpr int kMost = 20;
@@ -226,7 +223,11 @@ std::optional<double> HostTerms::number(
     try {
       const Definition value = Definition::compile("x[i] = " + ours, sizes, {{"x", 1}}, {});
       const double found = value.evaluate({{"x", {{1}, {}}}}, {}).elements.front();
-      return std::isfinite(found) ? std::optional(found) : std::nullopt;
+      if (!std::isfinite(found)) return std::nullopt;
+      const std::vector<std::string_view> names = identifiers(ours);
+      const bool has_size = std::ranges::any_of(
+          names, [&](std::string_view name) { return sizes.contains(std::string(name)); });
+      return has_size ? without_parentheses(plain_tokens(ours)) : Json(found).dump();
     } catch (const ExpressionError&) {
     }
     std::string deeper = expanded(in_variables(ours, frame, Scope()));
@@ -234,7 +235,7 @@ std::optional<double> HostTerms::number(
       if (++frame >= site_.frames.size()) return std::nullopt;
       Terms passed_here;
       for (const auto& [name, value] : site_.frames[frame].parameters) {
-        if (!sizes.contains(name)) passed_here.emplace_back(name, enclosed(value));
+        if (!sizes.contains(name)) passed_here.emplace_back(name, in_parentheses(value));
       }
       deeper = substituted(ours, passed_here);
     }
@@ -252,12 +253,12 @@ std::string HostTerms::in_variables(const std::string& text, std::size_t frame,
   for (const std::string_view name : std::set<std::string_view>(all.begin(), all.end())) {
     const auto variable = variables.find(std::string(name));
     if (scope.contains(name) || variable == variables.end()) continue;
-    if (!is_opaque(variable->second)) terms.emplace_back(name, enclosed(variable->second));
+    if (!is_opaque(variable->second)) terms.emplace_back(name, in_parentheses(variable->second));
   }
   for (const auto& [name, value] : variables) {
     const bool is_text =
         name.ends_with(']') || name.ends_with(')') || name.find('.') != std::string::npos;
-    if (is_text) terms.emplace_back(name, enclosed(value));
+    if (is_text) terms.emplace_back(name, in_parentheses(value));
   }
   return substituted(text, terms);
 }
@@ -358,6 +359,16 @@ std::string without_casts(const std::string& text) {
     i = close;
   }
   return result;
+}
+
+std::string in_parentheses(const std::string& text) {
+  return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
+}
+
+bool has_name(const std::string& text, std::string_view name) {
+  if (text.find(name) == std::string::npos) return false;
+  const std::vector<std::string_view> all = identifiers(text);
+  return std::ranges::find(all, name) != all.end();
 }
 
 std::string without_parentheses(const std::string& text) {

@@ -57,10 +57,12 @@ class HostTerms {
                                                                  const Scope& scope,
                                                                  std::size_t frame = 0) const;
 
-  /// Returns the value of a text of that frame if it can be calculated, from sizes, variables and
-  /// macros, which `expanded` replaces.
-  std::optional<double> number(const std::string& text, const Bindings& sizes, std::size_t frame,
-                               const std::function<std::string(std::string)>& expanded) const;
+  /// Returns a text of that frame as a formula of sizes with a finite value, `1 / sqrt(D)`, if it is
+  /// made of these, variables, and macros, which `expanded` replaces. Where it names no size it is
+  /// the value itself.
+  std::optional<std::string> formula(const std::string& text, const Bindings& sizes,
+                                     std::size_t frame,
+                                     const std::function<std::string(std::string)>& expanded) const;
 
   /// Returns the text that is passed for an argument in a frame; empty when not known.
   std::string passed(std::size_t number, std::size_t frame) const;
@@ -98,6 +100,12 @@ std::string without_casts(const std::string& text);
 
 /// Returns a text without parentheses around single names and numbers.
 std::string plain_tokens(const std::string& text);
+
+/// Returns a text in parentheses unless it is one token.
+std::string in_parentheses(const std::string& text);
+
+/// Returns true if a text uses a name.
+bool has_name(const std::string& text, std::string_view name);
 
 /// Returns a text without parentheses around all of it.
 std::string without_parentheses(const std::string& text);

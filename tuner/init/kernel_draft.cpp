@@ -92,10 +92,7 @@ class Drafter {
                         });
       if (says) constraints.push_back(*ours);
     };
-    const auto asserts = of_.file.asserts.find(last_name(of_.kernel.name));
-    if (asserts != of_.file.asserts.end()) {
-      for (const std::string& text : asserts->second) add(in_parameters(text));
-    }
+    for (const std::string& text : of_.kernel.asserts) add(in_parameters(text));
     if (of_.site == nullptr) return constraints;
     for (const std::string& text : of_.site->asserted) {
       add(shape_.in_our_names(of_.names.expanded(text, chosen_.values), block));

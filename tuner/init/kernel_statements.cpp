@@ -14,22 +14,23 @@ namespace {
 
 constexpr std::size_t kLongestText = 4000;
 constexpr std::size_t kMostLoops = 4;
-constexpr int kDeepest = 50;  // Depth of statements in statements.
+
+using Kind = Syntax::Kind;
 
 /// Thrown for a statement that is not understood: the kernel is not simple.
 struct NotSimple {};
 
 class Statements {
  public:
-  Statements(const CppTokens& tokens, const KernelFunction& kernel) : tokens_(tokens) {
+  Statements(const ParsedSource& source, const KernelFunction& kernel) : tokens_(source.tokens()) {
     for (const KernelParameter& parameter : kernel.parameters) {
       if (parameter.pointers == 1) pointers_.push_back(parameter.name);
       if (parameter.pointers > 1 || parameter.is_texture()) throw NotSimple();
     }
   }
 
-  SingleStore read(TokenRange body) {
-    statements(body);
+  SingleStore read(const Syntax& body) {
+    statement(body);
     if (!values_.contains(stored_)) throw NotSimple();
     const std::size_t open = stored_.find('[');
     store_.array = stored_.substr(0, open);
@@ -39,101 +40,86 @@ class Statements {
   }
 
  private:
-  void statements(TokenRange range) {
-    for (std::size_t i = range.first; i < range.end;) i = statement(i, range.end);
-  }
-
-  /// Reads a statement. Returns the token behind it.
-  std::size_t statement(std::size_t i, std::size_t end) {
-    const CppToken& first = tokens_[i];
-    if (first.is(";") || (first.kind == CppToken::Kind::directive && is_pragma(first))) {
-      return i + 1;
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  void statement(const Syntax& syntax) {
+    if (syntax.kind == Kind::block) {
+      expect_no_gaps(syntax);
+      for (const Syntax& part : syntax.parts) statement(part);
+      return;
     }
-    if (is_done_ || ++nesting_ > kDeepest) throw NotSimple();
-    const std::size_t next = first.is("{")     ? group(i, end)
-                             : first.is("if")  ? condition(i, end)
-                             : first.is("for") ? loop(i, end)
-                                               : simple(i, end);
-    --nesting_;
-    return next;
-  }
-
-  std::size_t group(std::size_t i, std::size_t end) {
-    const std::size_t close = closed(i, end);
-    statements({i + 1, close});
-    return close + 1;
-  }
-
-  std::size_t simple(std::size_t i, std::size_t end) {
-    const std::size_t stop = end_of(i, end);
-    if (is_declaration(i)) {
-      declare({i, stop});
-    } else {
-      assign({i, stop});
+    if (is_done_) throw NotSimple();
+    switch (syntax.kind) {
+      case Kind::variable:
+        return declare(syntax);
+      case Kind::branch:
+        return condition(syntax);
+      case Kind::loop:
+        return loop(syntax);
+      case Kind::assignment:
+        return assign(syntax);
+      default:
+        throw NotSimple();
     }
-    return stop + 1;
   }
 
-  static bool is_pragma(const CppToken& token) {
-    return token.text.find("pragma") != std::string_view::npos;
-  }
-
-  std::size_t closed(std::size_t open, std::size_t end) const {
-    const std::size_t close = closing(tokens_, open);
-    if (close >= end) throw NotSimple();
-    return close;
-  }
-
-  /// Returns the token of the semicolon.
-  std::size_t end_of(std::size_t i, std::size_t end) const {
-    while (i < end && !tokens_[i].is(";")) {
-      i = tokens_[i].is("(") || tokens_[i].is("[") ? closed(i, end) + 1 : i + 1;
+  /// Throws if there is something in the block that clang has left out.
+  void expect_no_gaps(const Syntax& block) const {
+    std::size_t read = block.range.first;
+    for (const Syntax& part : block.parts) {
+      for (; read < part.range.first; ++read) expect_no_value(tokens_[read]);
+      read = std::max(read, part.range.end);
     }
-    if (i >= end) throw NotSimple();
-    return i;
+    for (; read < block.range.end; ++read) expect_no_value(tokens_[read]);
+  }
+
+  static void expect_no_value(const CppToken& token) {
+    const bool is_pragma = token.kind == CppToken::Kind::directive &&
+                           token.text.find("pragma") != std::string_view::npos;
+    if (!is_pragma && token.kind != CppToken::Kind::symbol) throw NotSimple();
   }
 
   /// Reads `if (a) return;` or `if (a) { ... }`, which must contain the store.
-  std::size_t condition(std::size_t i, std::size_t end) {
-    if (depth_ > 0 || !stored_.empty() || i + 2 >= end || !tokens_[i + 1].is("(")) {
-      throw NotSimple();
-    }
-    const std::size_t close = closed(i + 1, end);
-    const std::string text = resolved({i + 2, close});
-    std::size_t next = close + 1;
-    const bool in_braces = next + 3 < end && tokens_[next].is("{");
-    const std::size_t word = in_braces ? next + 1 : next;
-    if (word + 1 < end && tokens_[word].is("return") && tokens_[word + 1].is(";")) {
+  void condition(const Syntax& syntax) {
+    if (depth_ > 0 || !stored_.empty() || syntax.parts.size() != 2) throw NotSimple();
+    const std::string text = resolved(syntax.parts[0].range);
+    const Syntax& then = syntax.parts[1];
+    const bool in_braces = then.kind == Kind::block && then.parts.size() == 1;
+    if ((in_braces ? then.parts[0] : then).is(Kind::leave, "return")) {
       store_.conditions.push_back("!(" + text + ")");
-      return word + (in_braces ? 3 : 2);
+      return;
     }
     store_.conditions.push_back(text);
-    next = statement(next, end);
-    if (stored_.empty() || (next < end && tokens_[next].is("else"))) throw NotSimple();
+    statement(then);
+    if (stored_.empty()) throw NotSimple();
     is_done_ = true;
-    return next;
+  }
+
+  /// Returns the name and the first value of a counter, of `int k = 0` or `k = 0`.
+  static std::pair<std::string, const Syntax*> beginning(const Syntax& loop) {
+    const Syntax& whole = loop.parts[Syntax::kBeginning];
+    if (whole.kind == Kind::block && whole.parts.size() != 1) throw NotSimple();
+    const Syntax& one = whole.kind == Kind::block ? whole.parts[0] : whole;
+    if (one.kind == Kind::variable && one.parts.size() == 1) return {one.text, one.parts.data()};
+    if (!one.is(Kind::assignment, "=")) throw NotSimple();
+    return {one.parts[0].text, &one.parts[1]};
   }
 
   /// Reads `for (int k = first; k < bound; k++)`, or a loop whose step is the whole grid.
-  std::size_t loop(std::size_t i, std::size_t end) {
-    const std::size_t close = closed(i + 1, end);
-    const std::size_t first = end_of(i + 2, close + 1);
-    const std::size_t second = end_of(first + 1, close + 1);
-    std::size_t name = i + 2;
-    while (name + 1 < first && !tokens_[name + 1].is("=")) ++name;
-    const std::string counter(tokens_[name].text);
-    const bool compares = first + 4 <= second && tokens_[first + 1].is(counter) &&
-                          (tokens_[first + 2].is("<") || tokens_[first + 2].is("<="));
-    if (name + 2 >= first || !compares) throw NotSimple();
-    const std::string start = resolved({name + 2, first});
-    const std::string step = joined(tokens_, {second + 1, close});
-    if (start.find("axis_") != std::string::npos) return grid_loop(counter, start, step, i, end);
-    const bool by_one = step == counter + "++" || step == "++" + counter ||
-                        step == counter + " += 1" || step == counter + "+=1";
+  void loop(const Syntax& syntax) {
+    if (syntax.text != "for") throw NotSimple();
+    const auto [counter, first] = beginning(syntax);
+    const Syntax& compared = syntax.parts[Syntax::kCondition];
+    const bool to_end = compared.is(Kind::binary, "<=");
+    const bool compares = to_end || compared.is(Kind::binary, "<");
+    if (!compares || !compared.parts[0].is_name(counter)) throw NotSimple();
+    const std::string start = resolved(first->range);
+    const Syntax& step = syntax.parts[Syntax::kStep];
+    if (start.find("axis_") != std::string::npos) return grid_loop(counter, start, syntax);
+    const bool by_one = step.is(Kind::unary, "++") ||
+                        (step.is(Kind::assignment, "+=") && step.parts[1].text == "1");
     if (!by_one || store_.counters.size() == kMostLoops) throw NotSimple();
-    const bool to_end = tokens_[first + 2].is("<=");
-    const std::string bound = "(" + resolved({first + 3, second}) + ")" + (to_end ? " + 1" : "") +
-                              (start == "0" ? "" : " - (" + start + ")");
+    const std::string bound = "(" + resolved(compared.parts[1].range) + ")" +
+                              (to_end ? " + 1" : "") + (start == "0" ? "" : " - (" + start + ")");
     const std::string counted = counter + "_" + std::to_string(store_.counters.size());
     store_.counters.push_back(counted);
     const std::map<std::string, std::string> outside = values_;
@@ -141,7 +127,7 @@ class Statements {
     std::map<std::string, std::string> sums = std::exchange(added_, {});
     std::set<std::string> read = std::exchange(read_, {});
     ++depth_;
-    const std::size_t next = statement(close + 1, end);
+    statement(syntax.parts[Syntax::kBody]);
     --depth_;
     const std::set<std::string> read_here = std::exchange(read_, std::move(read));
     read_.insert(read_here.begin(), read_here.end());
@@ -152,43 +138,27 @@ class Statements {
       if (read_here.contains(target.substr(0, target.find('[')))) throw NotSimple();
       add_to(target, "sum(" + counted + " < bound_of[" + bound + "], " + text + ")");
     }
-    return next;
   }
 
-  std::size_t grid_loop(const std::string& counter, const std::string& start,
-                        const std::string& step, std::size_t i, std::size_t end) {
-    const std::size_t close = closed(i + 1, end);
-    const std::size_t first = end_of(i + 2, close + 1);
-    const std::size_t second = end_of(first + 1, close + 1);
-    const bool by_grid = substituted(step, terms()).find("gridDim") != std::string::npos;
-    if (depth_ > 0 || !by_grid || !step.starts_with(counter)) throw NotSimple();
+  void grid_loop(const std::string& counter, const std::string& start, const Syntax& syntax) {
+    const Syntax& step = syntax.parts[Syntax::kStep];
+    const bool by_grid =
+        step.kind == Kind::assignment &&
+        substituted(joined(tokens_, step.parts[1].range), terms()).find("gridDim") !=
+            std::string::npos;
+    if (depth_ > 0 || !by_grid || !step.parts[0].is_name(counter)) throw NotSimple();
     values_[counter] = start;
-    store_.conditions.push_back(resolved({first + 1, second}));
-    const std::size_t next = statement(close + 1, end);
+    store_.conditions.push_back(resolved(syntax.parts[Syntax::kCondition].range));
+    statement(syntax.parts[Syntax::kBody]);
     is_done_ = true;
-    return next;
   }
 
-  bool is_declaration(std::size_t i) const {
-    static constexpr std::array<std::string_view, 14> kTypes = {
-        "const", "int",  "unsigned", "long",     "float",   "double",   "size_t",
-        "uint",  "auto", "int32_t",  "uint32_t", "int64_t", "uint64_t", "short"};
-    return std::ranges::find(kTypes, tokens_[i].text) != kTypes.end();
-  }
-
-  /// Reads `int a = 1, b = 2`.
-  void declare(TokenRange range) {
-    for (const TokenRange& part : split(tokens_, range)) {
-      std::size_t equals = part.first;
-      while (equals < part.end && !tokens_[equals].is("=")) {
-        if (tokens_[equals].is("*") || tokens_[equals].is("[") || tokens_[equals].is("(")) {
-          throw NotSimple();
-        }
-        ++equals;
-      }
-      if (equals == part.first || equals == part.end) throw NotSimple();
-      values_[std::string(tokens_[equals - 1].text)] = thread_or(resolved({equals + 1, part.end}));
-    }
+  void declare(const Syntax& syntax) {
+    const CXType type = clang().getCanonicalType(clang().getCursorType(syntax.cursor));
+    const bool is_plain = type.kind != CXType_Pointer && type.kind != CXType_ConstantArray;
+    const bool is_shared = tokens_[syntax.range.first].is("__shared__");
+    if (!is_plain || is_shared || syntax.parts.size() != 1) throw NotSimple();
+    values_[syntax.text] = thread_or(resolved(syntax.parts[0].range));
   }
 
   /// Returns the axis for `blockIdx.x * blockDim.x + threadIdx.x`, in any order; another text
@@ -220,33 +190,30 @@ class Statements {
   }
 
   /// Reads `name = a`, `out[i] += a`.
-  void assign(TokenRange range) {
-    if (!tokens_[range.first].is_word()) throw NotSimple();
-    std::string target(tokens_[range.first].text);
-    std::size_t next = range.first + 1;
-    const bool is_element = next < range.end && tokens_[next].is("[");
-    if (is_element) {
+  void assign(const Syntax& syntax) {
+    const Syntax& left = syntax.parts[0];
+    const Syntax& right = syntax.parts[1];
+    std::string target = left.text;
+    if (left.kind == Kind::element && left.parts[0].kind == Kind::name) {
+      target = left.parts[0].text;
       if (std::ranges::find(pointers_, target) == pointers_.end()) throw NotSimple();
-      const std::size_t close = closed(next, range.end);
-      target += "[" + resolved({next + 1, close}) + "]";
-      next = close + 1;
+      target += "[" + resolved(left.parts[1].range) + "]";
       begin_store(target);
-    } else if (!values_.contains(target)) {
+    } else if (left.kind != Kind::name || !values_.contains(target)) {
       throw NotSimple();
     }
-    if (next + 1 >= range.end) throw NotSimple();
-    const std::string_view sign = tokens_[next].text;
-    const bool adds = sign == "=" && next + 3 < range.end && !is_element &&
-                      tokens_[next + 1].is(target) && tokens_[next + 2].is("+");
-    if (adds) return add_to(target, resolved({next + 3, range.end}));
-    const std::string value = resolved({next + 1, range.end});
-    if (sign == "=") {
+    const std::size_t first = right.range.first;
+    const bool adds = syntax.text == "=" && left.kind == Kind::name && right.kind == Kind::binary &&
+                      tokens_[first].is(target) && tokens_[first + 1].is("+");
+    if (adds) return add_to(target, resolved({first + 2, right.range.end}));
+    const std::string value = resolved(right.range);
+    if (syntax.text == "=") {
       set(target, value);
-    } else if (sign == "+=") {
+    } else if (syntax.text == "+=") {
       add_to(target, value);
-    } else if (sign == "-=") {
+    } else if (syntax.text == "-=") {
       add_to(target, "-(" + value + ")");
-    } else if (sign == "*=" && depth_ == 0) {
+    } else if (syntax.text == "*=" && depth_ == 0) {
       set(target, "(" + value_of(target) + ") * (" + value + ")");
     } else {
       throw NotSimple();
@@ -285,8 +252,7 @@ class Statements {
   std::vector<std::pair<std::string, std::string>> terms() const {
     std::vector<std::pair<std::string, std::string>> terms;
     for (const auto& [name, value] : values_) {
-      const bool is_plain = cpp_tokens(value).size() == 1;
-      terms.emplace_back(name, is_plain ? value : "(" + value + ")");
+      terms.emplace_back(name, in_parentheses(value));
     }
     return terms;
   }
@@ -315,26 +281,19 @@ class Statements {
   std::set<std::string> read_;                ///< Words of that loop's values.
   std::string stored_;                        ///< `out[index]`; empty before the store.
   int depth_ = 0;                             ///< Depth of loops.
-  int nesting_ = 0;                           ///< Depth of statements.
   bool is_done_ = false;                      ///< True once the code behind a condition has stored.
   SingleStore store_;
 };
 
 }  // namespace
 
-std::optional<SingleStore> single_store(const std::string& source, const KernelFunction& kernel) {
-  const CppTokens tokens = cpp_tokens(source);
-  for (const SourceItem& item : read_items(tokens).items) {
-    const bool is_this =
-        item.is_kernel && item.body != kNoToken && tokens[item.name].line == kernel.line;
-    if (!is_this) continue;
-    try {
-      return Statements(tokens, kernel).read({item.body + 1, item.end - 1});
-    } catch (const NotSimple&) {
-      return std::nullopt;
-    }
+std::optional<SingleStore> single_store(const ParsedSource& source, const Syntax& body,
+                                        const KernelFunction& kernel) {
+  try {
+    return Statements(source, kernel).read(body);
+  } catch (const NotSimple&) {
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 }  // namespace smemtune

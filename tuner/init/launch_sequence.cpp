@@ -65,10 +65,6 @@ bool is_used(const HostLoop& loop, const LaunchSite& site) {
       texts, [&](const std::string& text) { return uses(text, loop.counter, site); });
 }
 
-std::string in_parentheses(const std::string& text) {
-  return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
-}
-
 bool falls(const HostLoop& loop) { return loop.operation == '-' || loop.operation == '/'; }
 
 /// Returns the number of turns of a loop that doubles or halves its counter; empty if it cannot be
@@ -431,6 +427,8 @@ class SequenceReader {
   /// Merges the uses of a parameter by two launches, one after the other.
   static void merge(KernelParameter& all, const KernelParameter& next) {
     all.leaves_elements = all.leaves_elements || next.leaves_elements;
+    all.indexes = all.indexes || next.indexes;
+    all.counts = all.counts || next.counts;
     const bool reads = next.is_const || next.access == Access::read;
     if (all.is_const || all.access == Access::read) {
       all.is_const = all.is_const && next.is_const;

@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::int64_t kFewestThreads = 8;  ///< Smaller numbers mostly mean something else.
 
-/// Returns true if a text uses a name.
-bool mentions(const std::string& text, const std::string& name) {
-  const std::vector<std::string_view> names = identifiers(text);
-  return std::ranges::find(names, name) != names.end();
-}
-
 bool has_number(const std::string& text, std::int64_t number) {
   return std::ranges::any_of(
       cpp_tokens(text), [&](const CppToken& token) { return number_of(token.text) == number; });
@@ -394,7 +388,7 @@ std::optional<std::string> LaunchShapeDraft::grid_of_host(const std::string& tex
   for (const auto& [product, number] : products_of_parameters(i, block)) {
     const std::string wanted = std::to_string(number);
     const std::string first(identifiers(product).front());
-    if (!has_number(*ours, number) || mentions(*ours, first)) continue;
+    if (!has_number(*ours, number) || has_name(*ours, first)) continue;
     const std::string whole = is_identifier(product) ? product : "(" + product + ")";
     return substituted(*ours,
                        {{wanted, whole}, {std::to_string(number - 1), "(" + product + " - 1)"}});

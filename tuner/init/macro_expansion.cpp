@@ -19,8 +19,9 @@ struct KernelMacro {
   std::string body;
 };
 
-/// Returns the macros whose body launches a kernel or makes one, or uses a macro that does.
-std::map<std::string, KernelMacro> kernel_macros(const CppTokens& tokens) {
+/// Returns the macros whose body launches a kernel or makes one, or uses a macro that does; and, if
+/// asked for, those with parameters.
+std::map<std::string, KernelMacro> wanted_macros(const CppTokens& tokens, bool all_called) {
   static constexpr std::array<std::string_view, 3> kMarks = {"<<<", "cudaLaunch", "__global__"};
   std::map<std::string, KernelMacro> macros;
   const auto is_wanted = [&](const std::string& body) {
@@ -39,7 +40,7 @@ std::map<std::string, KernelMacro> kernel_macros(const CppTokens& tokens) {
     const std::size_t close = is_called ? closing(words, 2) : 1;
     if (close >= words.size()) continue;
     const std::string body = joined(words, {close + 1, words.size()});
-    if (!is_wanted(body)) continue;
+    if (!(all_called && is_called) && !is_wanted(body)) continue;
     macros[std::string(words[1].text)] = {.is_called = is_called,
                                           .parameters = is_called
                                                             ? texts(words, split(words, {3, close}))
@@ -55,18 +56,27 @@ std::string expansion(const KernelMacro& macro, const std::vector<std::string>& 
   const std::size_t named = macro.parameters.size() - (is_variadic ? 1 : 0);
   std::string result;
   std::size_t end = 0;
-  for (const CppToken& token : cpp_tokens(macro.body)) {
+  const CppTokens tokens = cpp_tokens(macro.body);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const CppToken& token = tokens[i];
+    const bool pastes = token.is("#") && i + 2 < tokens.size() && tokens[i + 1].is("#");
+    if (pastes) {
+      end = tokens[i + 2].begin;
+      ++i;
+      continue;
+    }
+    const bool is_pasted = i + 1 < tokens.size() && tokens[i + 1].is("#");
     if (token.begin > end) result += ' ';
-    end = token.end();
+    end = is_pasted ? tokens[i + 1].begin : token.end();
     const auto own = std::ranges::find(macro.parameters, token.text);
     const auto number = static_cast<std::size_t>(own - macro.parameters.begin());
     if (token.is("__VA_ARGS__") && is_variadic) {
-      for (std::size_t i = named; i < arguments.size(); ++i) {
-        result += (i > named ? ", " : "") + arguments[i];
+      for (std::size_t j = named; j < arguments.size(); ++j) {
+        result += (j > named ? ", " : "") + arguments[j];
       }
     } else if (own != macro.parameters.end() && number < arguments.size()) {
       result += arguments[number];
-    } else if (!token.is("##")) {
+    } else {
       result += token.text;
     }
   }
@@ -74,9 +84,9 @@ std::string expansion(const KernelMacro& macro, const std::vector<std::string>& 
 }
 
 /// Returns the text with one level of these macros expanded; empty if it uses none.
-std::string expanded_once(const std::string& text) {
+std::string expanded_once(const std::string& text, bool all_called) {
   const CppTokens tokens = cpp_tokens(text);
-  const std::map<std::string, KernelMacro> macros = kernel_macros(tokens);
+  const std::map<std::string, KernelMacro> macros = wanted_macros(tokens, all_called);
   std::string result;
   std::size_t copied = 0;
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
@@ -99,15 +109,25 @@ std::string expanded_once(const std::string& text) {
 
 }  // namespace
 
-FlatSource with_kernel_macros_expanded(FlatSource source) {
+namespace {
+
+FlatSource expanded(FlatSource source, bool all_called) {
   constexpr int kMostLevels = 4;
   constexpr std::size_t kLongest = 1 << 24;
   for (int level = 0; level < kMostLevels && source.text.size() < kLongest; ++level) {
-    std::string text = expanded_once(source.text);
+    std::string text = expanded_once(source.text, all_called);
     if (text.empty()) break;
     source.text = std::move(text);
   }
   return source;
 }
+
+}  // namespace
+
+FlatSource with_kernel_macros_expanded(FlatSource source) {
+  return expanded(std::move(source), false);
+}
+
+FlatSource with_macros_expanded(FlatSource source) { return expanded(std::move(source), true); }
 
 }  // namespace smemtune

@@ -8,4 +8,7 @@ namespace smemtune {
 /// kernel (`#define KERNEL extern "C" __global__ void`), where it is used. Lines keep their numbers.
 FlatSource with_kernel_macros_expanded(FlatSource source);
 
+/// Returns a source with every macro that has parameters expanded as well.
+FlatSource with_macros_expanded(FlatSource source);
+
 }  // namespace smemtune

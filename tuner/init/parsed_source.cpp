@@ -30,6 +30,18 @@ constexpr const char* kHostStub = R"cuda(
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __CUDACC__ 1
 typedef __SIZE_TYPE__ size_t;
+typedef __INT8_TYPE__ int8_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT64_TYPE__ uint64_t;
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
 struct uint3 { unsigned x, y, z; };
 struct dim3 {
   unsigned x, y, z;
@@ -62,6 +74,9 @@ template <class T> struct device_vector {
 template <class T> using host_vector = device_vector<T>;
 template <class T> T* raw_pointer_cast(T*);
 }
+template <class A> struct smemtune_behind { typedef A type; };
+template <class A> struct smemtune_behind<A*> { typedef A type; };
+template <class A> using smemtune_value = typename smemtune_behind<A>::type;
 extern const __device__ uint3 threadIdx, blockIdx;
 extern const __device__ dim3 blockDim, gridDim;
 extern const __device__ int warpSize;
@@ -135,7 +150,8 @@ std::string without_toolkit(std::string text) {
 
 }  // namespace
 
-ParsedSource::ParsedSource(const FlatSource& source) : text_(without_toolkit(source.text)) {
+ParsedSource::ParsedSource(const FlatSource& source, Part part, std::string macros)
+    : text_(without_toolkit(source.text)), part_(part), macros_(std::move(macros)) {
   constexpr int kMostRounds = 8;
   tokens_ = cpp_tokens(text_);
   index_ = clang().createIndex(0, 0);
@@ -143,6 +159,20 @@ ParsedSource::ParsedSource(const FlatSource& source) : text_(without_toolkit(sou
     parse();
     if (!find_unknown()) break;
   }
+  if (part_ == Part::device) leave_out_skipped();
+}
+
+/// Leaves out the tokens of branches that #if skips.
+void ParsedSource::leave_out_skipped() {
+  CXSourceRangeList* const skipped = clang().getSkippedRanges(unit_, clang().getFile(unit_, kMain));
+  if (skipped == nullptr) return;
+  for (unsigned i = 0; i < skipped->count; ++i) {
+    const std::size_t begin = position(clang().getRangeStart(skipped->ranges[i])).first;
+    const std::size_t end = position(clang().getRangeEnd(skipped->ranges[i])).first;
+    std::erase_if(tokens_,
+                  [&](const CppToken& token) { return token.begin >= begin && token.begin < end; });
+  }
+  clang().disposeSourceRangeList(skipped);
 }
 
 ParsedSource::~ParsedSource() {
@@ -161,7 +191,8 @@ void ParsedSource::parse() {
       {{kStub, stub.c_str(), stub.size()}, {kMain, text_.c_str(), text_.size()}}};
   const CXErrorCode error = clang().parseTranslationUnit2(
       index_, kMain, kArguments.data(), static_cast<int>(kArguments.size()), files.data(),
-      static_cast<unsigned>(files.size()), CXTranslationUnit_KeepGoing, &unit_);
+      static_cast<unsigned>(files.size()),
+      CXTranslationUnit_KeepGoing | CXTranslationUnit_DetailedPreprocessingRecord, &unit_);
   if (error != CXError_Success || unit_ == nullptr) {
     throw InputError("init: libclang cannot read the source (error " +
                      std::to_string(static_cast<int>(error)) + ")");
@@ -170,30 +201,62 @@ void ParsedSource::parse() {
 
 /// Returns a declaration of each name that nothing declares, so that what uses it can be read.
 std::string ParsedSource::prologue() const {
-  std::string declarations = needs_std_ ? kStandardStub : "";
-  for (const std::string& name : unknown_) declarations += "extern int " + name + ";\n";
+  std::string declarations = macros_ + (needs_std_ ? kStandardStub : "");
+  for (const std::string& declaration : unknown_) declarations += declaration + "\n";
   return declarations;
 }
 
+/// Returns a declaration of what a diagnostic complains of; empty if there is nothing to declare.
+/// `next`: the token behind the one that it points at.
+std::string ParsedSource::declaration_for(const std::string& said, const CppToken& next) const {
+  const std::size_t quote = said.find('\'') + 1;
+  const std::string name = said.substr(quote, said.find('\'', quote) - quote);
+  const std::string function = " __host__ __device__ ";
+  if (said.ends_with("in namespace 'std'")) {
+    return "namespace std { " +
+           (said.starts_with("no type")
+                ? "typedef size_t " + name
+                : "template <class A, class... B>" + function + "A " + name + "(A, B...)") +
+           "; }";
+  }
+  if (said.starts_with("unknown type name") && part_ == Part::device) {
+    return "typedef int " + name + ";";
+  }
+  const bool is_template = said.find("does not name a template but") != std::string::npos;
+  if (!is_template && !said.starts_with("use of undeclared identifier")) return "";
+  if (is_template || next.is("<")) {
+    return "template <class T, class... A>" + function + "T " + name +
+           "(A...); template <auto N, class... A>" + function + "int " + name + "(A...);";
+  }
+  if (next.is("(") && part_ == Part::device) {
+    return function + "int " + name + "(); template <class A, class... B>" + function +
+           "smemtune_value<A> " + name + "(A, B...);";
+  }
+  if (next.is("(") || next.is("::")) return "";
+  return part_ == Part::host ? "extern int " + name + ";" : "constexpr int " + name + " = 16;";
+}
+
 bool ParsedSource::find_unknown() {
-  static constexpr std::string_view kUndeclared = "use of undeclared identifier '";
   constexpr std::size_t kMost = 500;
   bool has_new = false;
+  const CXFile main = clang().getFile(unit_, kMain);
   for (unsigned i = 0; i < clang().getNumDiagnostics(unit_); ++i) {
     const CXDiagnostic diagnostic = clang().getDiagnostic(unit_, i);
     const std::string said = clang().text(clang().getDiagnosticSpelling(diagnostic));
     const CXSourceLocation location = clang().getDiagnosticLocation(diagnostic);
-    const bool is_own = clang().Location_isFromMainFile(location) != 0;
     clang().disposeDiagnostic(diagnostic);
-    if (!is_own || !said.starts_with(kUndeclared) || unknown_.size() >= kMost) continue;
-    const std::string name =
-        said.substr(kUndeclared.size(), said.find('\'', kUndeclared.size()) - kUndeclared.size());
-    const std::size_t next = token_at(tokens_, position(location).first) + 1;
-    if (name == "std") has_new = !std::exchange(needs_std_, true) || has_new;
-    const bool is_plain =
-        next >= tokens_.size() ||
-        (!tokens_[next].is("(") && !tokens_[next].is(":") && !tokens_[next].is("::"));
-    if (is_plain) has_new = unknown_.insert(name).second || has_new;
+    CXFile file = nullptr;
+    unsigned offset = 0;
+    clang().getFileLocation(location, &file, nullptr, nullptr, &offset);
+    if (file != main || unknown_.size() >= kMost) continue;
+    if (said == "use of undeclared identifier 'std'") {
+      has_new = !std::exchange(needs_std_, true) || has_new;
+      continue;
+    }
+    const std::size_t next = token_at(tokens_, offset) + 1;
+    const std::string declaration =
+        declaration_for(said, next < tokens_.size() ? tokens_[next] : CppToken());
+    if (!declaration.empty()) has_new = unknown_.insert(declaration).second || has_new;
   }
   return has_new;
 }
@@ -208,6 +271,20 @@ std::vector<CXCursor> ParsedSource::children(CXCursor cursor) {
       },
       &found);
   return found;
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the source's namespaces.
+void for_each_declaration(CXCursor parent, const std::function<void(CXCursor)>& use) {
+  for (const CXCursor child : ParsedSource::children(parent)) {
+    if (!ParsedSource::is_own(child)) continue;
+    const CXCursorKind kind = ParsedSource::kind(child);
+    if (kind == CXCursor_Namespace || kind == CXCursor_LinkageSpec ||
+        kind == CXCursor_UnexposedDecl) {
+      for_each_declaration(child, use);
+    } else {
+      use(child);
+    }
+  }
 }
 
 bool ParsedSource::is_own(CXCursor cursor) {

@@ -5,6 +5,7 @@
 #include "tuner/source/flat_source.h"
 
 #include <cstddef>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,7 +16,12 @@ namespace smemtune {
 /// is missing does not stop it.
 class ParsedSource {
  public:
-  explicit ParsedSource(const FlatSource& source);
+  explicit ParsedSource(const FlatSource& source) : ParsedSource(source, Part::host, "") {}
+
+  /// Reads the host's part, where a name that nothing declares is a variable, or the device's, where
+  /// it is a constant that the command line defines. `macros`: what stands before the text.
+  enum class Part { host, device };
+  ParsedSource(const FlatSource& source, Part part, std::string macros);
   ~ParsedSource();
   ParsedSource(const ParsedSource&) = delete;
   ParsedSource& operator=(const ParsedSource&) = delete;
@@ -53,14 +59,21 @@ class ParsedSource {
   void parse();
   /// Adds the names that nothing declares. Returns true if there are new ones.
   bool find_unknown();
+  void leave_out_skipped();
+  std::string declaration_for(const std::string& said, const CppToken& next) const;
   std::string prologue() const;
 
   std::string text_;
+  Part part_;
+  std::string macros_;
   CppTokens tokens_;
-  std::set<std::string> unknown_;
+  std::set<std::string> unknown_;  ///< Declarations of names that nothing declares.
   bool needs_std_ = false;
   CXIndex index_ = nullptr;
   CXTranslationUnit unit_ = nullptr;
 };
+
+/// Calls `use` for each declaration of the source, in namespaces as well, but not for namespaces.
+void for_each_declaration(CXCursor parent, const std::function<void(CXCursor)>& use);
 
 }  // namespace smemtune

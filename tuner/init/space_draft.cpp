@@ -6,7 +6,6 @@
 #include "tuner/init/definition_draft.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/host_terms.h"
-#include "tuner/init/json_layout.h"
 #include "tuner/init/kernel_draft.h"
 #include "tuner/init/launch_sequence.h"
 #include "tuner/init/names.h"
@@ -74,10 +73,8 @@ Meaning meaning_in(const KernelFile& file, const std::string& name) {
   if (meaning != Meaning::unknown || file.compared.contains(name)) return meaning;
   if (is_allocated_by(file, name)) return Meaning::problem;
   const bool is_extent = std::ranges::any_of(file.constants, [&](const SharedArray& constant) {
-    return std::ranges::any_of(constant.extents, [&](const std::string& extent) {
-      const std::vector<std::string_view> names = identifiers(extent);
-      return std::ranges::find(names, name) != names.end();
-    });
+    return std::ranges::any_of(constant.extents,
+                               [&](const std::string& extent) { return has_name(extent, name); });
   });
   return is_extent ? Meaning::problem : meaning;
 }
@@ -223,6 +220,43 @@ void add_problem_rows(const SpaceNames& names, SpaceDraft& draft) {
   }
 }
 
+/// Returns JSON on one line; text of a source that is not UTF-8 is replaced, also in names.
+std::string in_utf8(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Returns JSON in lines of at most 100 characters if possible. `indent`: indentation of the lines
+/// after the first; `column`: where the first one begins.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the JSON.
+std::string laid_out(const Json& value, std::size_t indent, std::size_t column) {
+  constexpr std::size_t kColumns = 100;
+  const std::string whole = [&] {
+    std::string text;
+    if (value.is_object()) {
+      for (const auto& [key, member] : value.items()) {
+        text += (text.empty() ? "{ " : ", ") + in_utf8(key) + ": " + laid_out(member, 0, 0);
+      }
+      return text.empty() ? "{}" : text + " }";
+    }
+    if (value.is_array()) {
+      for (const Json& member : value) text += (text.empty() ? "[" : ", ") + laid_out(member, 0, 0);
+      return text.empty() ? "[]" : text + "]";
+    }
+    return in_utf8(value);
+  }();
+  const bool fits = column + whole.size() < kColumns && whole.find('\n') == std::string::npos;
+  if (!value.is_structured() || (fits && (column == 0 || indent > 0))) return whole;
+  std::string text = value.is_object() ? "{\n" : "[\n";
+  const std::string pad(indent + 2, ' ');
+  std::size_t left = value.size();
+  for (const auto& [key, member] : value.items()) {
+    const std::string label = value.is_object() ? in_utf8(key) + ": " : "";
+    text += pad + label + laid_out(member, indent + 2, indent + 2 + label.size());
+    text += --left > 0 ? ",\n" : "\n";
+  }
+  return text + std::string(indent, ' ') + (value.is_object() ? "}" : "]");
+}
+
 }  // namespace
 
 std::vector<NamedNumber> tunable_numbers(const KernelFile& file) {
@@ -341,11 +375,14 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   Json kernels = Json::array();
   for (KernelDraft& kernel : drafts) {
     if (drafts.size() == 1) names.set_parameters(kernel.kernel.value("parameters", Json::object()));
+    draft.has_guesses = draft.has_guesses || kernel.kernel.contains("default_is_a_guess");
     kernels.push_back(std::move(kernel.kernel));
     draft.launches.insert(draft.launches.end(), kernel.launches.begin(), kernel.launches.end());
   }
   ArgumentDraft arguments = draft_arguments(source, file, names);
   draft.arguments = std::move(arguments.rows);
+  draft.has_guesses =
+      draft.has_guesses || std::ranges::any_of(draft.arguments, &DraftedArgument::is_guess);
   const auto is_open = [](const Json& drafted) {
     return drafted.dump(-1, ' ', false, Json::error_handler_t::replace).find("TODO") !=
            std::string::npos;
@@ -367,7 +404,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
                 names.small_problem(largest_default(kernels)), root["verify"], kernels);
   }
   if (!sequence) {
-    const auto definition = definition_of(source.text, names.first(), names, root["arguments"]);
+    const auto definition = definition_of(names.first(), names, root["arguments"]);
     if (definition) add_definition(*definition, root["verify"]);
   }
   root["kernels"] = std::move(kernels);

@@ -36,6 +36,8 @@ struct SpaceDraft {
   std::vector<DraftedArgument> arguments;
   /// `k: block THREADS, grid ...; line 12`, one for each kernel.
   std::vector<std::string> launches;
+  /// True if a role or a default is a guess, which the source does not show.
+  bool has_guesses = false;
 };
 
 /// Returns the numbers (macros, constants) of a file that its kernels could be tuned by, as their

@@ -520,7 +520,7 @@ int main() {
 
 TEST(DraftSpace, RepeatsStepsOfWhichTheHostSwapsTheBuffers) {
   for (const char* const swap :
-       {"std::swap(d_old, d_new);", "float* t = d_old; d_old = d_new; d_new = t;"}) {
+       {"std::swap(d_old, d_new);", "float* s = d_old; d_old = d_new; d_new = s;"}) {
     const Drafted drafted(std::string(R"cu(
 __global__ void step(const float* in, float* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -715,6 +715,24 @@ TEST(DraftSpace, CalculatesWhatTheHostPassesAndAsksForWhatItCannot) {
   EXPECT_EQ(json["arguments"][2]["value"], 0.25);
   EXPECT_EQ(json["arguments"][3]["value"], "TODO: value of c, such as 0.5; line 8 passes read()");
   EXPECT_EQ(json["kernels"][0]["grid"][0], "ceil_div(N, 64)");
+}
+
+TEST(DraftSpace, PassesFractionsAsFormulasOfTheSizes) {
+  const Drafted drafted(R"cu(
+__global__ void scores(float* s, const float* q, float scale, float dt, int n, int d) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) s[i] = scale * q[i] + dt * d;
+}
+void run(float* s, float* q, int n, int d) {
+  cudaMalloc(&s, n * sizeof(float)); cudaMalloc(&q, n * sizeof(float));
+  const float scale = 1.0f / sqrtf((float)d);
+  scores<<<(n + 127) / 128, 128>>>(s, q, scale, 1.f / (n - 1), n, d);
+}
+int main() { run(s, q, 4096, 64); }
+)cu");
+  const Json arguments = drafted.json()["arguments"];
+  EXPECT_EQ(arguments[2]["value"], "1.0 / sqrt(D)");
+  EXPECT_EQ(arguments[3]["value"], "1.0 / (N - 1)");
+  EXPECT_THAT(drafted.faults(), IsEmpty());
 }
 
 TEST(DraftSpace, DoesNotBelieveWhatAnotherFunctionMayChange) {

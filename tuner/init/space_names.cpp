@@ -46,12 +46,10 @@ bool names_its_block(const LaunchSite& site) {
 
 /// Returns true if a text changes with the turns of a loop around the launch.
 bool changes(const LaunchSite& site, const std::string& text) {
-  const std::vector<std::string_view> names = identifiers(text);
   return std::ranges::any_of(site.loops, [&](const HostLoop& loop) {
-    return std::ranges::any_of(names, [&](std::string_view name) {
-      return name == loop.counter ||
-             (loop.counter.empty() && loop.changes.contains(std::string(name)));
-    });
+    if (!loop.counter.empty()) return has_name(text, loop.counter);
+    return std::ranges::any_of(loop.changes,
+                               [&](const std::string& name) { return has_name(text, name); });
   });
 }
 
@@ -345,10 +343,8 @@ Scope SpaceNames::scope(const Json& parameters) const {
 }
 
 bool SpaceNames::counts(const std::string& text) const {
-  const std::vector<std::string_view> names = identifiers(text);
-  return std::ranges::any_of(counters_, [&](const std::string& counter) {
-    return std::ranges::find(names, counter) != names.end();
-  });
+  return std::ranges::any_of(counters_,
+                             [&](const std::string& counter) { return has_name(text, counter); });
 }
 
 /// Adds template arguments that are types, or that change what is computed.

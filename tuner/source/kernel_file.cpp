@@ -77,7 +77,7 @@ class FileReader {
     read_numbers();
     read_missing();
     read_declarations();
-    read_copies_to_constants();
+    file_.device_lines = device_lines();
     DeviceText text = device_text(source_, tokens_, items_, kept_, guarded_);
     file_.device_text = headers_for(text.text) + text.text;
     file_.left_out = std::move(text.left_out);
@@ -85,6 +85,21 @@ class FileReader {
   }
 
  private:
+  std::string device_lines() const {
+    std::string text(source_.text.size(), ' ');
+    for (std::size_t i = 0; i < source_.text.size(); ++i) {
+      if (source_.text[i] == '\n') text[i] = '\n';
+    }
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      const SourceItem& item = items_[i];
+      if (!kept_[i] || item.kind == SourceItem::Kind::include || item.end <= item.first) continue;
+      const std::size_t begin = tokens_[item.first].begin;
+      const std::size_t end = tokens_[item.end - 1].end();
+      text.replace(begin, end - begin, source_.text, begin, end - begin);
+    }
+    return text;
+  }
+
   /// Returns #includes of the headers that the text needs and that the host's headers included:
   /// cublasLt.h includes cuda_bf16.h.
   std::string headers_for(const std::string& text) const {
@@ -124,13 +139,12 @@ class FileReader {
   }
 
   void read_kernels() {
-    AccessReader access(tokens_, items_);
     std::unordered_map<std::string, std::size_t> known;  // Index in file_.kernels, by name.
     std::vector<std::size_t> places;                     // Their items.
     for (std::size_t i = 0; i < items_.size(); ++i) {
       const SourceItem& item = items_[i];
       if (!item.is_kernel || item.body == kNoToken || item.declares.empty()) continue;
-      KernelFunction kernel = kernel_of(tokens_, item, access);
+      KernelFunction kernel = kernel_of(tokens_, item);
       Reach::Reached reached = reach_.from({i});
       for (const std::size_t other : reached.items) {
         if (other == i || items_[other].body == kNoToken) continue;
@@ -259,29 +273,6 @@ class FileReader {
     return defined.contains(mark.uses.back()) != is_negated;
   }
 
-  /// Reads `cudaMemcpyToSymbol(constant, pointer, ...)` and `cudaMemcpy(other, pointer, ...)`.
-  void read_copies_to_constants() {
-    std::multimap<std::string, std::string> copies;  // Targets of cudaMemcpy(), by the copied data.
-    for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
-      const bool to_constant = tokens_[i].is("cudaMemcpyToSymbol");
-      if ((!to_constant && !tokens_[i].is("cudaMemcpy")) || !tokens_[i + 1].is("(")) continue;
-      const std::size_t close = closing(tokens_, i + 1);
-      if (close >= tokens_.size()) break;
-      const std::vector<TokenRange> parts = split(tokens_, {i + 2, close});
-      if (parts.size() < 2 || parts[0].empty()) continue;
-      const std::string from = joined(tokens_, parts[1]);
-      if (to_constant) {
-        file_.copied_to_constants[std::string(tokens_[parts[0].end - 1].text)] = {from};
-      } else {
-        copies.emplace(from, joined(tokens_, parts[0]));
-      }
-    }
-    for (auto& [constant, pointers] : file_.copied_to_constants) {
-      const auto [first, end] = copies.equal_range(*pointers.begin());
-      for (auto copy = first; copy != end; ++copy) pointers.insert(copy->second);
-    }
-  }
-
   void read_missing() {
     std::vector<const SourceItem*> items;
     for (std::size_t i = 0; i < items_.size(); ++i) {
@@ -356,8 +347,7 @@ class FileReader {
     return false;
   }
 
-  /// Reads constant memory, enumerations, and the texture references that CUDA had up to version
-  /// 11.
+  /// Reads constant memory, and the texture references that CUDA had up to version 11.
   void read_declarations() {
     for (std::size_t i = 0; i < items_.size(); ++i) {
       const SourceItem& item = items_[i];
@@ -367,24 +357,9 @@ class FileReader {
         array.name = item.name_space + array.name;
         file_.constants.push_back(std::move(array));
       }
-      if (tokens_[item.first].is("enum")) read_enumeration(item);
       const bool is_texture = tokens_[item.first].is("texture") && !item.declares.empty();
       if (is_texture) file_.texture_references.push_back(item.declares.back());
     }
-  }
-
-  void read_enumeration(const SourceItem& item) {
-    const std::size_t next = item.first + 1;
-    const bool is_scoped =
-        next < item.end && (tokens_[next].is("class") || tokens_[next].is("struct"));
-    const std::size_t name = next + (is_scoped ? 1 : 0);
-    if (name >= item.end || !tokens_[name].is_word()) return;
-    Enumeration found = {.name = item.name_space + std::string(tokens_[name].text), .words = {}};
-    for (const std::string& word : item.declares) {
-      if (word == tokens_[name].text) continue;
-      found.words.push_back((is_scoped ? found.name + "::" : item.name_space) + word);
-    }
-    file_.enumerations.push_back(std::move(found));
   }
 
   const FlatSource& source_;

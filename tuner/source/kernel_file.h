@@ -60,25 +60,25 @@ struct KernelFile {
   std::map<std::string, std::set<std::int64_t>> compared;
   Meanings meanings;
   FunctionMacros function_macros;
-  std::vector<Enumeration> enumerations;
   TypeLayouts layouts;  ///< Layouts of types that the source defines; init's read_host() fills it.
+  std::vector<Enumeration> enumerations;  ///< Those with a name; likewise.
   /// The numbers that the names in enumerations stand for, likewise.
   std::map<std::string, std::string> enumerators;
   /// Values that the host's loops store to the elements of an array, or to those of the array that it
   /// copies there, by the array's name; likewise.
   std::map<std::string, std::string> fills;
-  /// Conditions of static_assert() in each kernel, by its name without namespaces; likewise.
-  std::map<std::string, std::vector<std::string>> asserts;
   std::vector<LaunchSite> launches;    ///< Launches of the host part; init's read_host() fills it.
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
   /// For each of these constants, the names of what the host copies to it by cudaMemcpyToSymbol(),
-  /// and of the other places that it copies the same data to.
+  /// and of the other places that it copies the same data to; likewise.
   std::map<std::string, std::set<std::string>> copied_to_constants;
   /// Names of texture references, `texture<float> t;`.
   std::vector<std::string> texture_references;
   std::vector<LeftOut> left_out;  ///< Lines that are the host's, in the text's order.
   std::set<std::string> names;    ///< Every identifier of the text.
   std::string device_text;        ///< The text without the lines that are left out.
+  /// The text with blanks for these and for #includes: each line has its number.
+  std::string device_lines;
 };
 
 /// Reads a source. The device's part is the kernels and what they reach: __device__ functions,

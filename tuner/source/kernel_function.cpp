@@ -1,6 +1,5 @@
 #include "tuner/source/kernel_function.h"
 
-#include "tuner/source/coverage.h"
 #include "tuner/source/directive.h"
 
 #include <algorithm>
@@ -257,7 +256,7 @@ void use_body(const CppTokens& tokens, TokenRange body, KernelFunction& kernel) 
   }
 }
 
-KernelFunction kernel_of(const CppTokens& tokens, const SourceItem& item, AccessReader& access) {
+KernelFunction kernel_of(const CppTokens& tokens, const SourceItem& item) {
   KernelFunction kernel;
   kernel.name = item.name_space + item.declares.front();
   kernel.line = tokens[item.name].line;
@@ -271,20 +270,10 @@ KernelFunction kernel_of(const CppTokens& tokens, const SourceItem& item, Access
     if (parameter->name.empty()) {
       parameter->name = "argument_" + std::to_string(kernel.parameters.size());
     }
-    if (parameter->pointers > 0) {
-      parameter->access = access.of({item.body + 1, item.end}, parameter->name);
-    }
     if (parameter->is_texture()) {
       parameter->texel = texel_of(tokens, item.body + 1, item.end, parameter->name);
     }
     kernel.parameters.push_back(std::move(*parameter));
-  }
-  std::set<std::string> names;
-  for (const KernelParameter& parameter : kernel.parameters) names.insert(parameter.name);
-  for (KernelParameter& parameter : kernel.parameters) {
-    if (parameter.access != Access::written) continue;
-    parameter.leaves_elements =
-        may_leave_elements(tokens, {item.body + 1, item.end}, parameter.name, names);
   }
   for (std::size_t i = item.first; i + 1 < item.body; ++i) {
     if (!tokens[i].is("__launch_bounds__") || !tokens[i + 1].is("(")) continue;

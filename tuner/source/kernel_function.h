@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tuner/source/access.h"
 #include "tuner/source/source_items.h"
 
 #include <array>
@@ -13,14 +12,26 @@
 
 namespace smemtune {
 
+/// How a kernel's body uses the memory that a pointer leads to. `added`: only atomicAdd() and its
+/// like write there.
+enum class Access { unknown, read, written, added, both };
+
 struct KernelParameter {
   std::string name;
   std::string type;  ///< Without const, & and *: `float`, `T`, `unsigned int`.
   int pointers = 0;  ///< Number of * (or arrays) between the type and the name.
   bool is_const = false;
+  // What init's add_kernel_uses() fills in for a pointer:
   Access access = Access::unknown;
-  /// True if it may leave elements unchanged; see may_leave_elements().
+  /// True if some elements are left unchanged where others are written: each store stands behind a
+  /// condition on more than an upper bound, or goes where other data say.
   bool leaves_elements = false;
+  /// True if its elements take part in an index of another array: their initial values decide what
+  /// is read and written. Not where a mask or the remainder of an unsigned number bounds the index.
+  bool indexes = false;
+  /// True if its elements decide how often a loop runs or how far a value is shifted, or go where
+  /// that cannot be seen.
+  bool counts = false;
   /// The type that tex1Dfetch reads from a texture object; empty when not known.
   std::string texel;
 
@@ -44,6 +55,17 @@ struct SharedArray {
   bool is_dynamic = false;
 };
 
+/// The value that a kernel's only store gives an element. In the texts local names are replaced by
+/// their values, a thread's number among all in a dimension is called `axis_x`, `axis_y` or
+/// `axis_z`, and a loop that adds up is `sum(k < bound_of[n], ...)`.
+struct SingleStore {
+  std::string array;
+  std::string index;
+  std::string value;
+  std::vector<std::string> conditions;  ///< All must hold for the element to be written.
+  std::vector<std::string> counters;    ///< Counters of the loops.
+};
+
 /// A __global__ function that has a body.
 struct KernelFunction {
   std::string name;  ///< With its namespaces.
@@ -65,6 +87,8 @@ struct KernelFunction {
   std::array<bool, 3> strides_by_block = {};
   /// The name that an index made from blockIdx is compared with, by dimension; may be empty.
   std::array<std::string, 3> extents = {};
+  std::vector<std::string> asserts = {};      ///< Conditions of static_assert(), filled in by init.
+  std::optional<SingleStore> store = {};      ///< Likewise, if the body has no other.
   std::vector<std::size_t> other_lines = {};  ///< Lines of its other versions, in branches of #if.
 };
 
@@ -75,7 +99,7 @@ std::optional<KernelParameter> kernel_parameter(const CppTokens& tokens, TokenRa
 std::vector<TemplateParameter> template_parameters(const CppTokens& tokens, const SourceItem& item);
 
 /// Describes a kernel that has a body by its own text; what it reaches is left empty.
-KernelFunction kernel_of(const CppTokens& tokens, const SourceItem& item, AccessReader& access);
+KernelFunction kernel_of(const CppTokens& tokens, const SourceItem& item);
 
 /// Adds what a function's body needs: dimensions, positive numbers. The function is the kernel
 /// itself or one that it calls.

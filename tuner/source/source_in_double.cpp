@@ -2,6 +2,7 @@
 #include "tuner/core/text.h"
 #include "tuner/source/cpp_tokens.h"
 #include "tuner/source/in_double.h"
+#include "tuner/source/source_items.h"
 
 #include <algorithm>
 #include <array>
@@ -175,10 +176,15 @@ template <typename Promoted>
 class DefinitionReader {
  public:
   DefinitionReader(std::string file, std::string_view text, const Promoted& promoted)
-      : file_(std::move(file)), tokens_(cpp_tokens(text)), promoted_(promoted) {}
+      : file_(std::move(file)),
+        tokens_(cpp_tokens(text)),
+        source_(read_items(tokens_)),
+        promoted_(promoted) {}
 
   std::vector<Definition> definitions() {
-    for (std::size_t i = 0; i < tokens_.size();) i = read(i);
+    for (const SourceItem& item : source_.items) {
+      if (item.kind == SourceItem::Kind::declaration) read(item);
+    }
     return std::move(found_);
   }
 
@@ -189,110 +195,41 @@ class DefinitionReader {
 
   bool is_word(std::size_t i) const { return i < tokens_.size() && tokens_[i].is_word(); }
 
-  /// Reads the definition that begins at token i; returns where the next one begins.
-  std::size_t read(std::size_t i) {
-    if (tokens_[i].kind == CppToken::Kind::directive) {
-      follow(i);
-      return i + 1;
-    }
-    const bool opens_language = is(i, "extern") && i + 1 < tokens_.size() &&
-                                tokens_[i + 1].kind == CppToken::Kind::literal && is(i + 2, "{");
-    if (opens_language) return i + 3;
-    if (is(i, "namespace") || (is(i, "inline") && is(i + 1, "namespace"))) {
-      while (i < tokens_.size() && !is(i, "{") && !is(i, ";")) ++i;
-      return i + 1;
-    }
-    if (is(i, "}") || is(i, ";")) return i + 1;
-    return declaration(i);
-  }
-
-  /// Returns the words of a preprocessor line.
-  std::vector<std::string_view> words(std::size_t i) const {
-    if (i >= tokens_.size() || tokens_[i].kind != CppToken::Kind::directive) return {};
-    return identifiers(tokens_[i].text);
-  }
-
-  void follow(std::size_t i) {
-    const std::vector<std::string_view> line = words(i);
-    if (line.empty()) return;
-    const auto branch = [&] { return file_ + ":" + std::to_string(tokens_[i].line) + "/"; };
-    if (line.front().starts_with("if")) {
-      const std::vector<std::string_view> next = words(i + 1);
-      const bool guards_file = line.size() == 2 && line.front() == "ifndef" && next.size() == 2 &&
-                               next.front() == "define" && next.back() == line.back();
-      conditions_.push_back(guards_file ? "" : branch());
-    }
-    if (conditions_.empty()) return;
-    if (line.front().starts_with("el")) conditions_.back() = branch();
-    if (line.front() == "endif") conditions_.pop_back();
-  }
-
-  std::size_t declaration(std::size_t first) {
-    std::size_t head = first;
+  void read(const SourceItem& item) {
+    std::size_t head = item.first;
     bool is_template = false;
     bool is_general = false;  // True if it has template parameters.
-    while (is(head, "template") && is(head + 1, "<")) {
+    while (is(head, "template") && is(head + 1, "<") && closing(tokens_, head + 1) < item.end) {
       const std::size_t close = closing(tokens_, head + 1);
-      if (close == tokens_.size()) break;
       is_template = true;
       is_general = is_general || close > head + 2;
       head = close + 1;
     }
-    std::size_t list = tokens_.size();  // A function's arguments.
     bool is_type = false;
-    bool is_whole = true;
-    for (std::size_t i = head; i < tokens_.size(); ++i) {
-      if (tokens_[i].kind == CppToken::Kind::directive) {
-        follow(i);
-        is_whole = false;
-      }
-      if (is(i, ";")) {
-        const bool instantiates = is(first, "template") && !is_template;
-        if (instantiates && is_whole) add(first, head, list, i, i + 1, false, false);
-        return i + 1;
-      }
-      if (is(i, "}")) return i;
-      is_type = is_type || is(i, "struct") || is(i, "class") || is(i, "union");
-      if (is(i, "=")) is_whole = false;
-      if (is(i, "(")) {
-        const bool is_operator = i > head + 1 && is(i - 2, "operator");
-        const bool is_list = i > head && (is_word(i - 1) || is(i - 1, ">") || is_operator) &&
-                             !tokens_[i - 1].text.starts_with("__");
-        if (list == tokens_.size() && is_list) list = i;
-        i = closing(tokens_, i);
-      } else if (is(i, "{")) {
-        const std::size_t close = closing(tokens_, i);
-        for (std::size_t j = i; j < close; ++j) {
-          if (tokens_[j].kind == CppToken::Kind::directive) follow(j);
-        }
-        const bool is_function = list != tokens_.size();
-        std::size_t end = std::min(close + 1, tokens_.size());
-        if (is_type && !is_function) {
-          while (end < tokens_.size() && !is(end, ";")) ++end;
-          end = std::min(end + 1, tokens_.size());
-        }
-        if (is_whole && (is_function || is_type)) {
-          add(first, head, list, i, end, is_template, is_general);
-        }
-        return end;
-      }
+    std::size_t body = head;  // The {, or the ; of an instantiation.
+    for (; body < item.end && !is(body, "{") && !is(body, ";"); ++body) {
+      is_type = is_type || is(body, "struct") || is(body, "class") || is(body, "union");
+      if (tokens_[body].kind == CppToken::Kind::directive || is(body, "=")) return;
+      if (is(body, "(")) body = closing(tokens_, body);
     }
-    return tokens_.size();
+    if (body >= item.end) return;
+    const bool is_function = item.list != kNoToken;
+    const bool instantiates = is(item.first, "template") && !is_template && is(body, ";");
+    const bool defines = is(body, "{") && (is_function || is_type);
+    if (defines || instantiates) add(item, head, body, is_template, is_general);
   }
 
-  /// Adds a definition. `list`: the arguments of a function; `body`: the token of its {.
-  void add(std::size_t first, std::size_t head, std::size_t list, std::size_t body, std::size_t end,
-           bool is_template, bool is_general) {
+  /// Adds a definition. `body`: the token of its {.
+  void add(const SourceItem& item, std::size_t head, std::size_t body, bool is_template,
+           bool is_general) {
     Definition definition;
     // The name stands before a function's list, and before a type's base or body.
-    std::size_t behind = list;
-    if (list == tokens_.size()) {
-      behind = head;
-      while (behind < body && !is(behind, ":")) ++behind;
-    }
+    const bool is_function = item.list != kNoToken;
+    std::size_t behind = is_function ? item.list : head;
+    while (!is_function && behind < body && !is(behind, ":")) ++behind;
     std::size_t name = behind - 1;
-    if (name > head && is(name - 1, "operator")) {
-      --name;
+    if (is_function && item.is_operator) {
+      name = item.name;
     } else if (is(name, ">")) {
       const std::size_t open = opening_angle(tokens_, name, head);
       name = open == kNoToken || open == head ? head : open - 1;
@@ -301,17 +238,36 @@ class DefinitionReader {
     if (!is_word(name)) return;
     definition.name = tokens_[name].text;
     definition.is_primary = is_general && !definition.is_specialization;
-    for (std::size_t i = first; i < head; ++i) write(i, definition);
-    if (list == tokens_.size()) {
-      for (std::size_t i = head; i < behind; ++i) write(i, definition);
-    } else {
-      for (std::size_t i = name; i < list; ++i) write(i, definition);
-      write_list(list, definition);
-    }
-    for (const std::string& branch : conditions_) definition.conditions += branch;
-    definition.begin = tokens_[first].begin;
-    definition.end = tokens_[end - 1].end();
+    for (std::size_t i = item.first; i < head; ++i) write(i, definition);
+    for (std::size_t i = is_function ? name : head; i < behind; ++i) write(i, definition);
+    if (is_function) write_list(item.list, definition);
+    definition.conditions = conditions_of(item);
+    definition.begin = tokens_[item.first].begin;
+    definition.end = tokens_[item.end - 1].end();
     found_.push_back(std::move(definition));
+  }
+
+  /// Returns the branches of #if that an item lies in, but for the guard of a file.
+  std::string conditions_of(const SourceItem& item) const {
+    std::string conditions;
+    for (std::size_t group = item.condition_group; group != kNoToken;) {
+      const std::vector<std::size_t>& marks = source_.conditions[group].marks;
+      const SourceItem& opens = source_.items[marks.front()];
+      const std::size_t next = marks.front() + 1;
+      const bool guards = opens.what.starts_with("#ifndef") && marks.size() == 2 &&
+                          source_.items[next].what.starts_with("#define") &&
+                          source_.items[next].declares == opens.uses;
+      std::size_t branch = 0;
+      while (branch + 1 < marks.size() && source_.items[marks[branch + 1]].first < item.first) {
+        ++branch;
+      }
+      if (!guards) {
+        const std::size_t line = tokens_[source_.items[marks[branch]].first].line;
+        conditions.insert(0, file_ + ":" + std::to_string(line) + "/");
+      }
+      group = opens.condition_group;
+    }
+    return conditions;
   }
 
   void write(std::size_t i, Definition& definition) const {
@@ -333,8 +289,8 @@ class DefinitionReader {
 
   std::string file_;
   CppTokens tokens_;
+  SourceItems source_;
   const Promoted& promoted_;
-  std::vector<std::string> conditions_;
   std::vector<Definition> found_;
 };
 

@@ -1,0 +1,144 @@
+#include "tuner/init/kernel_uses.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+namespace smemtune {
+namespace {
+
+/// Returns the kernel of a source.
+KernelFunction kernel_in(const std::string& text) {
+  KernelFile file = read_kernel_file(FlatSource(text));
+  add_kernel_uses(file);
+  return file.kernels.empty() ? KernelFunction() : file.kernels.front();
+}
+
+/// Returns how a kernel with this body uses its first parameter, `float* p`.
+Access access(const std::string& body, const std::string& before = "") {
+  return kernel_in(before + "__global__ void k(float* p, float* q) { " + body + " }")
+      .parameters.front()
+      .access;
+}
+
+TEST(KernelUses, TellsReadingFromWriting) {
+  EXPECT_EQ(access("p[0] = 1;"), Access::written);
+  EXPECT_EQ(access("p[f(q[1])] = 1;", "__device__ int f(float x);"), Access::written);
+  EXPECT_EQ(access("*p = 1;"), Access::written);
+  EXPECT_EQ(access("if (p[0] == 1) q[0] = 2;"), Access::read);
+  EXPECT_EQ(access("q[0] = 2 * p[0];"), Access::read);
+  EXPECT_EQ(access("p[0] += 1;"), Access::both);
+  EXPECT_EQ(access("++p[0];"), Access::both);
+  EXPECT_EQ(access("atomicAdd(&p[0], 1);"), Access::added);
+  EXPECT_EQ(access("p += 4; p[0] = 1;"), Access::written);
+  EXPECT_EQ(access("float* r = p + 1; *r = 1;"), Access::written);
+  EXPECT_EQ(access("const float* r = p + 1; q[0] = r[2] + p[0];"), Access::read);
+  EXPECT_EQ(access("float* p = p;"), Access::unknown);
+  EXPECT_EQ(access("q[0] = a.p;"), Access::unknown);
+  EXPECT_EQ(access(""), Access::unknown);
+}
+
+TEST(KernelUses, FollowsPointersIntoCastsFunctionsAndMacros) {
+  const std::string before =
+      "#define LDG(a, x) __ldg(x)\n#define AT(x) *(x)\n#define PUT(x, v) x[0] = v\n"
+      "__device__ void fill(float* a, int n) { a[n] = 1; }\n"
+      "template <int N> __device__ float sum(const float* a) { return a[N]; }\n"
+      "__device__ void add(float* a) { a[0] += sum<2>(a); }\n"
+      "__device__ void more(float* a) { more(a + 1); }\n"
+      "__device__ void turn(float* a) { fill(a + 1, 2); }\n";
+  EXPECT_EQ(access("turn(p + 4);", before), Access::written);
+  EXPECT_EQ(access("q[0] = sum<3>(p + 4) + p[1];", before), Access::read);
+  EXPECT_EQ(access("add(p);", before), Access::both);
+  EXPECT_EQ(access("fill(q, p[0]); fill(p, 3);", before), Access::both);
+  EXPECT_EQ(access("more(p);", before), Access::unknown);
+  EXPECT_EQ(access("elsewhere(p); p[0] = 1;", before), Access::unknown);
+  EXPECT_EQ(access("atomicAdd(p + 2, 1);", before), Access::added);
+  EXPECT_EQ(access("q[0] = LDG(1, p + q[2]) + AT(p + 1);", before), Access::read);
+  EXPECT_EQ(access("PUT(p, 1);", before), Access::written);
+  EXPECT_EQ(access("reinterpret_cast<float4*>(p)[1] = q[1];", before), Access::written);
+  EXPECT_EQ(access("*reinterpret_cast<float4*>(&p[4]) = v;", before), Access::written);
+  EXPECT_EQ(access("v = ((const float4*)p)[1];", before), Access::read);
+  EXPECT_EQ(access("float4* r = (float4*)p; r[0] = v;", before), Access::written);
+  EXPECT_EQ(access("int n = x & p[0];", before), Access::read);
+}
+
+TEST(KernelUses, SeesWhichOutputsMayBeLeftInPart) {
+  const auto leaves = [](const std::string& body) {
+    return kernel_in(
+               "__global__ void k(float* out, const int* where, int n) {\n  int i = "
+               "threadIdx.x;\n" +
+               body + "\n}\n")
+        .parameters.front()
+        .leaves_elements;
+  };
+  EXPECT_FALSE(leaves("if (i < n) out[i] = 1;"));
+  EXPECT_FALSE(leaves("if (n > i) { out[i] = 1; }"));
+  EXPECT_FALSE(leaves("if (i >= n) return; out[i] = 1;"));
+  EXPECT_FALSE(leaves("if (threadIdx.x == 0) out[blockIdx.x] = 1;"));
+  EXPECT_FALSE(leaves("if (i > 0) out[i] = 1; else out[i] = 2;"));
+  EXPECT_FALSE(leaves("if (i > 0) out[i] = 1; out[i + 1] = 2;"));
+  EXPECT_TRUE(leaves("if (i > 0 && i < n) out[i] = 1;"));
+  EXPECT_TRUE(leaves("if (i < n - 1) out[i] = 1;"));
+  EXPECT_TRUE(leaves("if (i < 1 || i >= n) return; out[i] = 1;"));
+  EXPECT_TRUE(leaves("if (where[i]) out[i] = 1;"));
+  EXPECT_TRUE(leaves("out[where[i]] = 1;"));
+}
+
+TEST(KernelUses, KnowsStoresOfStructuresAndInBranchesThatAreCompiled) {
+  EXPECT_EQ(access("((float4*)p)[0] = ((float4*)q)[1];"), Access::written);
+  EXPECT_EQ(access("\n#if 0\np[0] += 1;\n#else\np[0] = 1;\n#endif\n"), Access::written);
+  EXPECT_EQ(access("\n#if WAY == 1\np[0] = 1;\n#else\nq[0] = p[0];\n#endif\n"), Access::written);
+  EXPECT_EQ(access("q[0] = p[LONG(1)];", "#define LONG(x) x##ll\n"), Access::read);
+}
+
+TEST(KernelUses, BelievesNothingOfAPointerInWhatClangLeavesOut) {
+  EXPECT_EQ(access("p[0] = 1; missing::type<4> t(p);"), Access::unknown);
+  EXPECT_EQ(access("p[0] = 1; missing::type<4> t(q);"), Access::written);
+}
+
+TEST(KernelUses, GoesOnWhereConstantsTypesAndFunctionsAreMissing) {
+  const KernelFunction kernel = kernel_in(
+      "__global__ void k(float* out, const Matrix* in, const float* x) {\n"
+      "  __shared__ float tile[ROWS][COLUMNS + 1];\n"
+      "  uint i = threadIdx.x; const float a = sinf(x[i]) * cosf(x[i]) + look<float>(in, i);\n"
+      "  tile[i][0] = a; __syncthreads(); out[i] = std::hypot(tile[0][i], INFINITY);\n}\n");
+  EXPECT_EQ(kernel.parameters[0].access, Access::written);
+  EXPECT_EQ(kernel.parameters[2].access, Access::read);
+}
+
+// What is read may be anything.
+TEST(KernelUses, ComesToAnEndWithAnyText) {
+  std::string calls = "__global__ void k(float* p) { f0(p); }";
+  for (int i = 0; i < 3000; ++i) {
+    const std::string next = "f" + std::to_string(i + 1) + "(p)";
+    calls += "__device__ void f" + std::to_string(i) + "(float* p) { " + next + "; " + next + "; }";
+  }
+  EXPECT_EQ(kernel_in(calls).parameters.front().access, Access::unknown);
+  std::string chain = "p[0]";
+  for (int i = 0; i < 2000; ++i) chain += i % 2 == 0 ? " & q[0]" : " % q[1]";
+  access("int i = " + chain + "; q[i] = 1;");
+  const std::string program =
+      "template <int N> __global__ void k(float* p, const int* q) {\n"
+      "  for (int i = q[0]; i < N; i += 2) { if (q[i] > 1) p[q[i] & 3] += f(&p[i]); else return; "
+      "}\n"
+      "  float* r = p + 1; do { *r++ = q[0] ? 1 : -1; } while (r->x); switch (N) { case 1: p[0]++; "
+      "}\n}\n";
+  std::mt19937 random(1);
+  const std::string letters = "(){}[]<>;,=*#\"'/\\\n .:&x0R";
+  for (int round = 0; round < 200; ++round) {
+    std::string text = program;
+    for (int change = 0; change < 6; ++change) {
+      const std::size_t at = random() % text.size();
+      if (random() % 2 == 0) {
+        text[at] = letters[random() % letters.size()];
+      } else {
+        text.erase(at, 1 + random() % 20);
+      }
+    }
+    kernel_in(text);
+  }
+}
+
+}  // namespace
+}  // namespace smemtune

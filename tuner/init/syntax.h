@@ -1,0 +1,56 @@
+#pragma once
+
+#include "tuner/init/parsed_source.h"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smemtune {
+
+/// A statement or expression as clang reads it, without casts, parentheses and conversions.
+struct Syntax {
+  enum class Kind {
+    block,     ///< Parts: statements, or the variables of one declaration. `text`: its first token.
+    variable,  ///< `text`: its name. Part: its initial value, if it has one.
+    branch,    ///< Parts: condition, then, and else if there is one.
+    loop,      ///< `text`: for, while or do. Parts: see below; one that is missing is empty.
+    list_loop,    ///< Parts: variable, list, body.
+    choice,       ///< switch. The last part is its body, with blocks for `case` and `default`.
+    leave,        ///< return, as its text says; break, continue, goto
+    assignment,   ///< `text`: `=`, `+=`, ...
+    unary,        ///< `text`: its sign, `++` on either side.
+    binary,       ///< `text`: its sign.
+    conditional,  ///< `a ? b : c`
+    element,      ///< Parts: array, index.
+    member,       ///< `text`: its name. Part: the object, if it is written.
+    call,         ///< `text`: the function's name without namespaces. Parts: function, arguments.
+    name,
+    literal,
+    other  ///< Anything else, with its expressions as parts.
+  };
+  static constexpr std::size_t kBeginning = 0, kCondition = 1, kStep = 2, kBody = 3;  // Of a loop.
+
+  Kind kind = Kind::other;
+  std::string text = {};
+  std::vector<Syntax> parts = {};
+  TokenRange range = {};  ///< Without parentheses around all of it.
+  TokenRange whole = {};  ///< With parentheses and casts.
+  CXCursor cursor = {};
+
+  bool is(Kind other, std::string_view its_text) const { return kind == other && text == its_text; }
+  bool is_name(std::string_view its_text) const { return is(Kind::name, its_text); }
+  bool is_empty() const { return kind == Kind::other && parts.empty() && range.empty(); }
+};
+
+/// Returns the syntax of a cursor. What lies deeper in it than any program is left out.
+Syntax syntax_of(const ParsedSource& source, CXCursor cursor);
+
+/// Calls `use` for a syntax and all of its parts, the whole first.
+void for_each(const Syntax& syntax, const std::function<void(const Syntax&)>& use);
+
+/// Returns true if `holds` is true for the syntax or one of its parts.
+bool has_any(const Syntax& syntax, const std::function<bool(const Syntax&)>& holds);
+
+}  // namespace smemtune
