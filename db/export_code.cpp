@@ -3,6 +3,8 @@
 #include "db/export_order.h"
 #include "db/selection_text.h"
 #include "tuner/core/error.h"
+#include "tuner/core/selection.h"
+#include "tuner/core/selection_table.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
@@ -170,8 +172,32 @@ class BindingsStruct {
 
 struct SpaceEntries {
   std::vector<const StoredResult*> best;
+  std::vector<const StoredResult*> candidates;  ///< What else was measured of these.
   std::vector<KernelDefaults> defaults;
 };
+
+/// Returns the rows of `entries`: the bests first, then the candidates, numbered in that order.
+/// `defaults`: the one to fall back to first.
+std::vector<SelectionRow> rows_of(const SpaceEntries& entries,
+                                  const std::vector<const KernelDefaults*>& defaults) {
+  std::vector<SelectionRow> rows;
+  for (const auto* results : {&entries.best, &entries.candidates}) {
+    for (const StoredResult* stored : *results) {
+      const Result& result = stored->result;
+      const auto its = std::ranges::find(defaults, result.kernel, &KernelDefaults::kernel);
+      const bool is_default =
+          its != defaults.end() && (*its)->configuration == result.configuration;
+      rows.push_back({.measured = stored->device.name + "\n" + key(result.problem),
+                      .kernel = result.kernel,
+                      .configuration = key(result.configuration),
+                      .time_ms = result.timed() ? result.measurement.median_ms : 0,
+                      .is_default = is_default,
+                      .is_fallback = is_default && its == defaults.begin(),
+                      .of = rows.size()});
+    }
+  }
+  return selection_table(std::move(rows));
+}
 
 /// Returns, for each kernel, the number of devices and problems on which it is the fastest.
 std::map<std::string, int> wins(const std::vector<const StoredResult*>& best) {
@@ -185,13 +211,22 @@ std::map<std::string, int> wins(const std::vector<const StoredResult*>& best) {
   return count;
 }
 
+/// Returns a number that selects like this one: selection.h does not tell larger ones apart.
+std::string ratio_text(double to_default) {
+  return significant(std::min(to_default, kMostToDefault), 4);
+}
+
 constexpr const char* kEntryStruct = R"(struct Entry {
   ::std::string_view device;  // As the driver names it; empty for defaults.
   int compute_capability;     // 90 for 9.0; 0 where the times say nothing of other devices.
   Problem problem;
   Kernel kernel;
   Parameters parameters;
-  double time_ms;          // Median; 0 for defaults.
+  int configuration;  // The same for equal parameters of the same kernel.
+  bool is_best;       // The kernel's best for this problem on this device.
+  double time_ms;     // Median; 0 for defaults, and where it does not run.
+  double to_default;  // By the time of the first of the defaults for this problem on this device.
+  double to_kernel_default;  // By that of its kernel's default values.
   long long shared_bytes;  // Per block, of the launch that takes most; 0 where not known.
   bool stale;              // The kernel has been edited since it was measured.
   // definition, expected file, another kernel, only itself (nothing says it is right), unknown.
@@ -201,25 +236,36 @@ constexpr const char* kEntryStruct = R"(struct Entry {
 )";
 
 constexpr const char* kSelectFunctions = R"(
-// The best of all kernels.
+// All kernels.
 constexpr ::smemtune::Choice<Entry> select(const ::smemtune::Target& target,
                                            const Problem& problem) {
   const auto ratio_of = [&problem](const Entry& entry) {
     return size_ratio(entry.problem, problem);
   };
   return ::smemtune::or_defaults(
-      ::smemtune::select_measured(entries, sizeof entries / sizeof *entries, target, ratio_of),
+      ::smemtune::select_measured(entries, sizeof entries / sizeof *entries, target, ratio_of,
+                                  [](const Entry& entry) { return entry.to_default; },
+                                  defaults_count > 0),
       defaults, defaults_count, [](const Entry&) { return true; });
 }
 
-// The best of one kernel.
+constexpr bool has_default(Kernel kernel) {
+  for (const Entry* one = defaults; one != defaults + defaults_count; ++one) {
+    if (one->kernel == kernel) return true;
+  }
+  return false;
+}
+
+// One kernel.
 constexpr ::smemtune::Choice<Entry> select(Kernel kernel, const ::smemtune::Target& target,
                                            const Problem& problem) {
   const auto ratio_of = [kernel, &problem](const Entry& entry) {
     return entry.kernel == kernel ? size_ratio(entry.problem, problem) : 0;
   };
   return ::smemtune::or_defaults(
-      ::smemtune::select_measured(entries, sizeof entries / sizeof *entries, target, ratio_of),
+      ::smemtune::select_measured(entries, sizeof entries / sizeof *entries, target, ratio_of,
+                                  [](const Entry& entry) { return entry.to_kernel_default; },
+                                  has_default(kernel)),
       defaults, defaults_count, [kernel](const Entry& entry) { return entry.kernel == kernel; });
 }
 )";
@@ -232,10 +278,12 @@ class SpaceWriter {
         kernels_("space " + space + ": the kernel", {}),
         problem_("Problem", "space " + space + ": the problem's"),
         parameters_("Parameters", "space " + space + ": the parameter") {
-    for (const StoredResult* stored : entries.best) {
-      kernels_.add(stored->result.kernel);
-      problem_.add(stored->result.problem);
-      parameters_.add(stored->result.configuration);
+    for (const auto* results : {&entries.best, &entries.candidates}) {
+      for (const StoredResult* stored : *results) {
+        kernels_.add(stored->result.kernel);
+        problem_.add(stored->result.problem);
+        parameters_.add(stored->result.configuration);
+      }
     }
     const std::map<std::string, int> won = wins(entries.best);
     for (const KernelDefaults& defaults : entries.defaults) {
@@ -271,7 +319,7 @@ class SpaceWriter {
  private:
   std::string tables() const {
     std::string text = "inline constexpr Entry entries[] = {\n";
-    for (const StoredResult* stored : entries_.best) text += measured(*stored);
+    for (const SelectionRow& row : rows_of(entries_, defaults_)) text += measured(row);
     text += "};\n\n";
     const std::string count = std::to_string(defaults_.size());
     if (defaults_.empty()) {
@@ -282,22 +330,27 @@ class SpaceWriter {
       for (const KernelDefaults* defaults : defaults_) {
         text += "    {\"\", 0, " + problem_.value({}) +
                 ", Kernel::" + kernels_.of(defaults->kernel) + ", " +
-                parameters_.value(defaults->configuration) + ", 0, 0, false, \"\"},\n";
+                parameters_.value(defaults->configuration) +
+                ", -1, false, 0, 1, 1, 0, false, \"\"},\n";
       }
       text += "};\n";
     }
     return text + "inline constexpr ::std::size_t defaults_count = " + count + ";\n";
   }
 
-  std::string measured(const StoredResult& stored) const {
+  std::string measured(const SelectionRow& row) const {
+    const bool is_best = row.of < entries_.best.size();
+    const StoredResult& stored =
+        is_best ? *entries_.best[row.of] : *entries_.candidates[row.of - entries_.best.size()];
     const Device& device = stored.device;
     const bool gpu = device.kind == DeviceKind::gpu;
     const int capability = gpu ? 10 * device.compute_major + device.compute_minor : 0;
     return "    {" + string_literal(device.name) + ", " + std::to_string(capability) + ", " +
            problem_.value(stored.result.problem) +
            ", Kernel::" + kernels_.of(stored.result.kernel) + ", " +
-           parameters_.value(stored.result.configuration) + ", " +
-           shortest(stored.result.measurement.median_ms) + ", " +
+           parameters_.value(stored.result.configuration) + ", " + std::to_string(row.number) +
+           (is_best ? ", true, " : ", false, ") + shortest(row.time_ms) + ", " +
+           ratio_text(row.to_default) + ", " + ratio_text(row.to_kernel_default) + ", " +
            std::to_string(stored.result.shared_bytes()) + (stored.stale ? ", true" : ", false") +
            ", " + string_literal(to_text(stored.result.coverage())) + "},\n";
   }
@@ -359,12 +412,17 @@ bool is_type(const std::string& word) {
 }
 
 std::string export_header(const std::vector<StoredResult>& best,
-                          const std::vector<KernelDefaults>& defaults, const std::string& notes) {
+                          const std::vector<KernelDefaults>& defaults, const std::string& notes,
+                          const std::vector<StoredResult>& candidates) {
   std::map<std::string, SpaceEntries> spaces;
   Names names("the space", {"std", "smemtune"});
   for (const StoredResult* stored : in_export_order(best)) {
     names.add(stored->space);
     spaces[stored->space].best.push_back(stored);
+  }
+  for (const StoredResult* stored : in_export_order(candidates, Failures::included)) {
+    names.add(stored->space);
+    spaces[stored->space].candidates.push_back(stored);
   }
   for (const KernelDefaults& one : in_export_order(defaults)) {
     const auto space = spaces.find(one.space);

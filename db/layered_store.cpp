@@ -198,12 +198,14 @@ void LayeredStore::visit(const Query& asked,
   }
 }
 
-std::vector<StoredResult> LayeredStore::best(const Query& query, bool per_kernel) const {
+std::vector<StoredResult> LayeredStore::first_answers(
+    const Query& query,
+    const std::function<std::vector<StoredResult>(const ResultStore&, const Query&)>& ask) const {
   Answered answered;
   std::vector<std::pair<Question, StoredResult>> all;
   std::set<std::string> layers;  // Layers that had an answer.
   visit(query, [&](const Layer& layer, const Query& its) {
-    for (StoredResult& one : layer.store.best(its, per_kernel)) {
+    for (StoredResult& one : ask(layer.store, its)) {
       auto question = answered.asked(one);
       if (!question) continue;
       one.shared_from = layer.name;
@@ -218,6 +220,17 @@ std::vector<StoredResult> LayeredStore::best(const Query& query, bool per_kernel
   std::vector<StoredResult> sorted;
   for (auto& [question, one] : all) sorted.push_back(std::move(one));
   return sorted;
+}
+
+std::vector<StoredResult> LayeredStore::best(const Query& query, bool per_kernel) const {
+  return first_answers(query, [per_kernel](const ResultStore& store, const Query& its) {
+    return store.best(its, per_kernel);
+  });
+}
+
+std::vector<StoredResult> LayeredStore::candidates(const Query& query) const {
+  return first_answers(
+      query, [](const ResultStore& store, const Query& its) { return store.candidates(its); });
 }
 
 Comparison LayeredStore::compare(const Query& asked) const {
@@ -308,7 +321,7 @@ std::vector<StoredPortfolio> LayeredStore::portfolios(const Query& query, std::s
   const auto question_of = [&](const StoredPortfolio& one) {
     const StoredResult& best = one.bests.front();
     const std::string kernel =
-        per_kernel && one.portfolio ? one.chosen.front().result.kernel : std::string();
+        per_kernel && !one.variants.empty() ? one.variants.front().kernel : std::string();
     return std::tuple(best.space, best.device.name, device_model_key(best.device),
                       best.origin.has_value(), kernel);
   };
@@ -320,13 +333,14 @@ std::vector<StoredPortfolio> LayeredStore::portfolios(const Query& query, std::s
       if (answered.contains(question_of(one))) continue;
       for (StoredResult& best : one.bests) best.shared_from = layer.name;
       for (StoredResult& chosen : one.chosen) chosen.shared_from = layer.name;
-      if (one.portfolio) answered.insert(question_of(one));
-      (one.portfolio ? all : without).push_back(std::move(one));
+      const bool is_measured = one.portfolio && !one.is_predicted;
+      if (is_measured) answered.insert(question_of(one));
+      (is_measured ? all : without).push_back(std::move(one));
     }
   });
   for (StoredPortfolio& one : without) {
-    const bool is_own = one.bests.front().shared_from.empty();
-    if (is_own && !answered.contains(question_of(one))) all.push_back(std::move(one));
+    const bool answers = one.is_predicted || one.bests.front().shared_from.empty();
+    if (answers && answered.insert(question_of(one)).second) all.push_back(std::move(one));
   }
   if (all.empty()) return without;
   std::ranges::stable_sort(all, {}, question_of);

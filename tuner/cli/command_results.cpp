@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <unistd.h>
 
@@ -87,13 +88,29 @@ void refuse_several(const std::string& format, const std::vector<db::StoredResul
       " match: --space, --problem, --device and --kernel narrow them down to one:" + text);
 }
 
-/// Returns the results of a portfolio of the requested size for each problem; `reports` receives
-/// its cost.
-std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
-                                                 const db::ResultReader& store,
-                                                 std::vector<PortfolioReport>& reports) {
+/// Returns the text that two results of the same configuration of a kernel share.
+std::string member_name(const db::StoredResult& one) {
+  return one.space + "\n" + one.device.name + "\n" + one.result.kernel + "\n" +
+         key(one.result.configuration);
+}
+
+/// Puts default values in the place of what was chosen for their problem if they are faster.
+void put_faster_default(const db::StoredResult& one, std::vector<db::StoredResult>& chosen) {
+  const Result& result = one.result;
+  if (!result.is_default || !result.timed()) return;
+  for (db::StoredResult& other : chosen) {
+    const bool is_same = other.space == one.space && other.device.name == one.device.name &&
+                         other.result.problem == result.problem;
+    if (is_same && result.measurement.median_ms < other.result.measurement.median_ms) other = one;
+  }
+}
+
+/// Gives `input` what portfolios of the requested size run for each problem, and what else was
+/// measured of their members and of default values; `reports` receives what they cost.
+void take_portfolios(const ResultsOptions& options, const db::ResultReader& store,
+                     db::ExportInput& input, std::vector<PortfolioReport>& reports) {
   const auto most = static_cast<std::size_t>(options.portfolio);
-  std::vector<db::StoredResult> chosen;
+  std::set<std::string> members;
   for (db::StoredPortfolio& stored : store.portfolios(options.query, most, /*per_kernel=*/false)) {
     reports.push_back(portfolio_report(stored));
     if (!stored.portfolio) {
@@ -101,10 +118,27 @@ std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
                        counted(most, "configuration") + " runs all problems\n" +
                        portfolio_text(reports.back()));
     }
-    std::ranges::move(stored.chosen, std::back_inserter(chosen));
+    const db::StoredResult& first = stored.bests.front();
+    for (const std::size_t variant : stored.portfolio->variants()) {
+      const KernelConfiguration& one = stored.variants[variant];
+      members.insert(first.space + "\n" + first.device.name + "\n" + one.kernel + "\n" +
+                     key(one.configuration));
+    }
+    std::ranges::move(stored.chosen, std::back_inserter(input.results));
   }
-  if (chosen.empty()) best_or_throw(options, store, /*per_kernel=*/false);
-  return chosen;
+  if (reports.empty()) best_or_throw(options, store, /*per_kernel=*/false);
+  std::vector<db::StoredResult> others = store.best(options.query, /*per_kernel=*/true);
+  std::ranges::move(store.candidates(options.query), std::back_inserter(others));
+  std::set<std::string> known;
+  const auto name = [](const db::StoredResult& one) {
+    return member_name(one) + "\n" + key(one.result.problem);
+  };
+  for (const db::StoredResult& one : input.results) known.insert(name(one));
+  for (db::StoredResult& one : others) {
+    put_faster_default(one, input.results);
+    const bool is_wanted = one.result.is_default || members.contains(member_name(one));
+    if (is_wanted && known.insert(name(one)).second) input.candidates.push_back(std::move(one));
+  }
 }
 
 /// Returns the space file whose kernels are compiled. Throws InputError if --space names none.
@@ -125,9 +159,13 @@ std::string export_text(const ResultsOptions& options, const db::ResultReader& s
   const bool is_one = format.takes == Takes::one_configuration;
   const bool is_compiled = format.takes == Takes::compiled;
   std::vector<PortfolioReport> reports;
-  db::ExportInput input = {.results = options.portfolio > 0
-                                          ? portfolio_or_throw(options, store, reports)
-                                          : best_or_throw(options, store, !is_one && !is_compiled)};
+  db::ExportInput input = {.results = {}};
+  if (options.portfolio > 0) {
+    take_portfolios(options, store, input, reports);
+  } else {
+    input.results = best_or_throw(options, store, !is_one && !is_compiled);
+    if (format.selects) input.candidates = store.candidates(options.query);
+  }
   for (const PortfolioReport& report : reports) {
     input.notes += portfolio_text(report);
     input.portfolios.push_back(portfolio_json(report));

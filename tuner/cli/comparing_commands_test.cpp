@@ -26,6 +26,7 @@ namespace {
 using Json = nlohmann::json;
 using db::planted;
 using db::planted_device;
+using db::planted_failure;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -205,7 +206,8 @@ TEST_F(ComparingCommands, APortfolioIsExportedForAHeaderAndTheLibrary) {
 }
 
 TEST_F(ComparingCommands, APortfolioThatIsTooSmallIsRefused) {
-  record("GPU", {planted(tile(1), 1, 100), planted(tile(2), 1, 200)});
+  record("GPU", {planted(tile(1), 1, 100), planted_failure(tile(1), 200), planted(tile(2), 1, 200),
+                 planted_failure(tile(2), 100)});
   const Ended one = smemtune("export --portfolio 1");
   EXPECT_EQ(one.status, 2);
   EXPECT_THAT(one.err, HasSubstr("no choice of 1 configuration"));
