@@ -25,22 +25,4 @@ std::string export_header(const std::vector<StoredResult>& best,
 /// nor an enumerator.
 std::string export_defines(const StoredResult& best);
 
-/// Throws InputError, beginning with `what`, unless a program may define this name in C and C++.
-void need_name(const std::string& what, const std::string& name);
-
-/// Returns a word that may be code: a type or an enumerator. Otherwise throws InputError, beginning
-/// with `what`.
-const std::string& need_word(const std::string& what, const std::string& word);
-
-/// Returns true if a word is surely a type: `float`, `unsigned char`, `__half`.
-bool is_type(const std::string& word);
-
-/// Returns the text made safe for a comment: ASCII only, no line end, no backslash before one.
-std::string for_comment(const std::string& text);
-
-std::string integer_literal(std::int64_t value);
-
-/// Returns the text as a C++ string literal of ASCII characters, with the quotes.
-std::string string_literal(const std::string& text);
-
 }  // namespace smemtune::db

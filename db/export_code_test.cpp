@@ -1,5 +1,6 @@
 #include "db/export_code.h"
 
+#include "db/code_names.h"
 #include "db/folder_test_support.h"
 #include "tuner/core/error.h"
 

@@ -2,6 +2,7 @@
 
 #include "db/result_store.h"
 #include "db/stored_times.h"
+#include "tuner/core/size_rules.h"
 
 #include <algorithm>
 #include <limits>
@@ -111,13 +112,16 @@ std::vector<SizeLoss> size_losses(const StoredPortfolio& stored) {
   const SizedTimes& times = stored.times;
   const std::pair<const char*, ChooseForCase> ways[] = {
       {"select()", selection_of(times, 0)},
-      {"the nearest size's best", nearest_best(times)},
+      {"--rules", rules_of(times)},
+      {"the best of the nearest size", nearest_best(times)},
       {"the default values", default_values(times)}};
   std::vector<SizeLoss> losses;
   for (const double doublings : {0, 2, 4}) {
     for (const auto& [way, choose] : ways) {
       const auto loss = held_back(times, doublings, choose);
-      if (loss) losses.push_back({.way = way, .doublings = doublings, .loss = *loss});
+      // Of winners only, just those that happen to win twice could be counted.
+      const bool is_enough = loss && 2 * loss->cases >= times.table.cases();
+      if (is_enough) losses.push_back({.way = way, .doublings = doublings, .loss = *loss});
     }
   }
   return losses;

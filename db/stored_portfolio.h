@@ -41,12 +41,14 @@ std::vector<PortfolioSize> portfolio_sizes(const StoredPortfolio& stored);
 
 /// What a way to choose loses for sizes that it knows nothing of.
 struct SizeLoss {
-  std::string way;       ///< `select()`, `the nearest size's best` or `the default values`.
+  /// `select()`, `--rules`, `the best of the nearest size` or `the default values`.
+  std::string way;
   double doublings = 0;  ///< Sizes that are nearer than so many doublings are held back as well.
   HeldBack loss;
 };
 
-/// Returns the losses with 0, 2 and 4 doublings, as far as the sizes measured allow.
+/// Returns the losses with 0, 2 and 4 doublings, each if what is chosen was measured for at least
+/// half of the sizes.
 std::vector<SizeLoss> size_losses(const StoredPortfolio& stored);
 
 }  // namespace smemtune::db

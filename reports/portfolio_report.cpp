@@ -5,7 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 
 namespace smemtune {
@@ -91,6 +94,35 @@ std::string size_losses_text(const std::vector<db::SizeLoss>& losses) {
          is_compared ? one_digit_percent(loss.worst_to_default_percent) : "-"});
   }
   return "  Sizes that were not measured, each size in turn being held back:\n" + table.text("  ");
+}
+
+db::DeviceRules device_rules(const db::StoredPortfolio& stored, std::size_t most) {
+  const SizedTimes& times = stored.times;
+  std::vector<std::size_t> cases(times.problems.size());
+  std::iota(cases.begin(), cases.end(), std::size_t{0});
+  std::vector<std::size_t> variants = candidates_of(times, cases);
+  if (most > 0 && stored.portfolio) {
+    variants = stored.portfolio->variants();
+    std::ranges::copy(times.defaults, std::back_inserter(variants));
+  }
+  db::DeviceRules rules = {.space = stored.bests.front().space,
+                           .device = stored.bests.front().device.name,
+                           .variants = stored.variants,
+                           .rules = fit_rules(times, cases, variants),
+                           .notes = ""};
+  const auto lost = held_back(times, -1, [&](std::size_t in, const std::vector<std::size_t>&) {
+    return rules.rules.variant(times.problems[in]);
+  });
+  const std::string& from = stored.bests.front().shared_from;
+  rules.notes = counted(cases.size(), "size") + (from.empty() ? "" : ", from " + from) + ". ";
+  if (lost) {
+    rules.notes += "At " + std::to_string(lost->cases) +
+                   " of them what is chosen was measured: it loses " +
+                   one_digit_percent(lost->mean_percent) + " to their bests (geometric mean), " +
+                   one_digit_percent(lost->worst_percent) + " at worst.";
+  }
+  rules.notes += "\n" + size_losses_text(size_losses(stored));
+  return rules;
 }
 
 nlohmann::ordered_json portfolio_json(const PortfolioReport& report) {

@@ -150,7 +150,21 @@ std::filesystem::path compiled_space(const ResultsOptions& options) {
                    "that comes with smemtune");
 }
 
+std::string rules_text(const ResultsOptions& options, const db::ResultReader& store) {
+  const auto most = static_cast<std::size_t>(options.portfolio);
+  std::vector<db::DeviceRules> devices;
+  for (const db::StoredPortfolio& stored :
+       store.portfolios(options.query, std::max(most, std::size_t{1}), /*per_kernel=*/false)) {
+    devices.push_back(device_rules(stored, most));
+    write_error(printable(devices.back().space + " on " + devices.back().device) + ": " +
+                devices.back().notes);
+  }
+  if (devices.empty()) best_or_throw(options, store, /*per_kernel=*/false);
+  return options.rules == "cpp" ? db::export_rules_cpp(devices) : db::export_rules_python(devices);
+}
+
 std::string export_text(const ResultsOptions& options, const db::ResultReader& store) {
+  if (!options.rules.empty()) return rules_text(options, store);
   using Takes = db::ExportFormat::Takes;
   const db::ExportFormat& format = db::export_format(options.format);
   if (format.takes == Takes::all_results) {
@@ -402,6 +416,12 @@ void add_export_options(CLI::App& app, ResultsOptions& options) {
   add_count(app, "--portfolio", options.portfolio, 1, 64,
             "Write only this many configurations for each space and device: those that together "
             "lose least over all problems");
+  app.add_option("--rules", options.rules,
+                 "Write nested ifs over the sizes instead, as C++ (cpp) or python, with what they "
+                 "lose; with --portfolio they choose among so many configurations")
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"cpp", "python"}))
+      ->excludes("--format");
   app.add_option("-o,--output", options.output, "File to write, - for stdout")
       ->type_name("FILE")
       ->capture_default_str();

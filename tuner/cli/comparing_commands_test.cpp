@@ -205,6 +205,56 @@ TEST_F(ComparingCommands, APortfolioIsExportedForAHeaderAndTheLibrary) {
   EXPECT_EQ(smemtune("export --portfolio 0").status, 2);
 }
 
+TEST_F(ComparingCommands, RulesAreExportedWithWhatTheyLose) {
+  std::vector<Result> results;
+  for (const std::int64_t n : {100, 200, 400, 800, 3000, 6000, 12000, 24000}) {
+    const auto ms = static_cast<double>(n);
+    results.push_back(planted(tile(1), n < 1000 ? ms : ms * 2, n));
+    results.push_back(planted(tile(2), n < 1000 ? ms * 3 : ms, n));
+    results.push_back(planted(tile(3), ms * 1.5, n));
+    results.back().is_default = true;
+  }
+  record("GPU", results);
+  const Ended cpp = smemtune("export --rules cpp -o rules.h");
+  EXPECT_EQ(cpp.status, 0) << cpp.err;
+  EXPECT_THAT(cpp.err, HasSubstr("gemm on GPU: 8 sizes. At 8 of them"));
+  EXPECT_THAT(read("rules.h"), AllOf(HasSubstr("it loses 0.0 % to their bests"),
+                                     HasSubstr("if (p.N <= 1549) {"), HasSubstr("0 of 8")));
+  std::ofstream(folder_.path() / "use.cpp") << R"(
+    #include "rules.h"
+    namespace gemm = smemtune_rules::gemm;
+    constexpr auto at(long long n) { return gemm::select("GPU", {n, "float"}).parameters.TILE; }
+    static_assert(at(100) == 1 && at(1549) == 1 && at(1550) == 2 && at(24000) == 2);
+    static_assert(at(1 << 20) == 3);
+    int main() {})";
+  const Ended compiled = run("'" SMEMTUNE_TEST_CXX "' -std=c++17 -fsyntax-only use.cpp");
+  EXPECT_EQ(compiled.status, 0) << compiled.err;
+  const Ended one = smemtune("export --rules python --portfolio 1");
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr("def gemm_select(device, **problem):"));
+  EXPECT_EQ(smemtune("export --rules cpp --format json").status, 2);
+  EXPECT_EQ(smemtune("export --rules java").status, 2);
+}
+
+TEST_F(ComparingCommands, BestsThatComeWithSmemtuneHavePortfoliosAndRules) {
+  setenv("SMEMTUNE_SHIPPED", "on", 1);
+  const std::string asked = "export --space gemm --source shared --device H200 ";
+  const Ended portfolio = smemtune(asked + "--portfolio 3 --format header -o best.h");
+  EXPECT_EQ(portfolio.status, 0) << portfolio.err;
+  EXPECT_THAT(portfolio.err, HasSubstr("are predictions, as nothing was measured there"));
+  const Ended rules = smemtune(asked + "--rules cpp -o rules.h");
+  EXPECT_EQ(rules.status, 0) << rules.err;
+  std::ofstream(folder_.path() / "use.cpp") << R"(
+    #include "best.h"
+    #include "rules.h"
+    static_assert(smemtune_best::gemm::select({"NVIDIA H200", 90}, {4096, 4096, 4096, "float"}));
+    constexpr auto tiny = smemtune_rules::gemm::select("NVIDIA H200", {4096, 4096, 1, "float"});
+    static_assert(tiny.kernel == smemtune_rules::gemm::Kernel::narrow);
+    int main() {})";
+  const Ended compiled = run("'" SMEMTUNE_TEST_CXX "' -std=c++17 -fsyntax-only use.cpp");
+  EXPECT_EQ(compiled.status, 0) << compiled.err;
+}
+
 TEST_F(ComparingCommands, APortfolioThatIsTooSmallIsRefused) {
   record("GPU", {planted(tile(1), 1, 100), planted_failure(tile(1), 200), planted(tile(2), 1, 200),
                  planted_failure(tile(2), 100)});
