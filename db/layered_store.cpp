@@ -149,7 +149,9 @@ std::vector<SharedFile> shared_files(const std::string& list) {
 }
 
 LayeredStore::LayeredStore(std::optional<ResultStore> own, const std::vector<SharedFile>& shared,
-                           const std::function<void(const std::string&)>& warn) {
+                           const std::function<void(const std::string&)>& warn,
+                           std::function<void(Device&)> complete)
+    : complete_(std::move(complete)) {
   if (own) layers_.push_back({.name = "", .store = std::move(*own)});
   for (const SharedFile& one : shared) {
     try {
@@ -158,6 +160,11 @@ LayeredStore::LayeredStore(std::optional<ResultStore> own, const std::vector<Sha
       warn(std::string(error.what()) + "; left out");
     }
   }
+}
+
+void LayeredStore::label(StoredResult& one, const Layer& layer) const {
+  one.shared_from = layer.name;
+  if (complete_) complete_(one.device);
 }
 
 Query LayeredStore::exact(const Query& query) const {
@@ -208,7 +215,7 @@ std::vector<StoredResult> LayeredStore::first_answers(
     for (StoredResult& one : ask(layer.store, its)) {
       auto question = answered.asked(one);
       if (!question) continue;
-      one.shared_from = layer.name;
+      label(one, layer);
       layers.insert(layer.name);
       all.emplace_back(std::move(*question), std::move(one));
     }
@@ -263,7 +270,7 @@ void LayeredStore::each_result(const Query& query, std::size_t limit,
     if (limit > 0 && taken >= limit) return;
     layer.store.each_result(its, limit > 0 ? limit - taken : 0, [&](StoredResult&& one) {
       if (!answered.asked(one)) return;
-      one.shared_from = layer.name;
+      label(one, layer);
       ++taken;
       take(std::move(one));
     });
@@ -281,8 +288,9 @@ std::vector<ProblemResults> LayeredStore::sections(const Query& query, std::size
   visit(query, [&](const Layer& layer, const Query& its) {
     for (ProblemResults& section : layer.store.sections(its, most)) {
       if (!answered.insert(question_of(section)).second) continue;
-      for (StoredResult& one : section.results) one.shared_from = layer.name;
-      for (StoredResult& one : section.best) one.shared_from = layer.name;
+      if (complete_) complete_(section.device);
+      for (StoredResult& one : section.results) label(one, layer);
+      for (StoredResult& one : section.best) label(one, layer);
       all.push_back(std::move(section));
     }
   });
@@ -331,8 +339,8 @@ std::vector<StoredPortfolio> LayeredStore::portfolios(const Query& query, std::s
   visit(query, [&](const Layer& layer, const Query& its) {
     for (StoredPortfolio& one : layer.store.portfolios(its, most, per_kernel)) {
       if (answered.contains(question_of(one))) continue;
-      for (StoredResult& best : one.bests) best.shared_from = layer.name;
-      for (StoredResult& chosen : one.chosen) chosen.shared_from = layer.name;
+      for (StoredResult& best : one.bests) label(best, layer);
+      for (StoredResult& chosen : one.chosen) label(chosen, layer);
       const bool is_measured = one.portfolio && !one.is_predicted;
       if (is_measured) answered.insert(question_of(one));
       (is_measured ? all : without).push_back(std::move(one));

@@ -38,9 +38,10 @@ bool means_shared(const std::string& source);
 class LayeredStore final : public ResultReader {
  public:
   /// `own`: nullopt if the user has no database. Files that cannot be read are left out and
-  /// reported to `warn`.
+  /// reported to `warn`. `complete` may add to a device what is not stored of it.
   LayeredStore(std::optional<ResultStore> own, const std::vector<SharedFile>& shared,
-               const std::function<void(const std::string&)>& warn);
+               const std::function<void(const std::string&)>& warn,
+               std::function<void(Device&)> complete = {});
 
   // The functions of ResultReader. exact() replaces names by those of the databases that the
   // query's source asks.
@@ -87,7 +88,11 @@ class LayeredStore final : public ResultReader {
       const Query& query,
       const std::function<std::vector<StoredResult>(const ResultStore&, const Query&)>& ask) const;
 
+  /// Names the layer as the source of a result, and completes its device.
+  void label(StoredResult& one, const Layer& layer) const;
+
   std::vector<Layer> layers_;
+  std::function<void(Device&)> complete_;
 };
 
 }  // namespace smemtune::db

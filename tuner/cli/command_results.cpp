@@ -27,6 +27,7 @@
 #include <set>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 
 namespace smemtune::cli {
 namespace {
@@ -62,9 +63,25 @@ std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
   return best;
 }
 
+/// Removes what was imported of a device for a problem that has results of our own or shared ones:
+/// an export has one answer for each.
+std::vector<db::StoredResult> without_answered_imports(std::vector<db::StoredResult> results) {
+  const auto question = [](const db::StoredResult& one) {
+    return one.space + "\n" + one.device.name + "\n" + key(one.result.problem);
+  };
+  std::set<std::string> answered;
+  for (const db::StoredResult& one : results) {
+    if (!one.origin) answered.insert(question(one));
+  }
+  std::erase_if(results, [&](const db::StoredResult& one) {
+    return one.origin && answered.contains(question(one));
+  });
+  return results;
+}
+
 std::vector<db::StoredResult> all_or_throw(const ResultsOptions& options,
                                            const db::ResultReader& store) {
-  std::vector<db::StoredResult> results = store.results(options.query);
+  std::vector<db::StoredResult> results = without_answered_imports(store.results(options.query));
   // Throws with the reason.
   if (results.empty()) best_or_throw(options, store, /*per_kernel=*/true);
   std::erase_if(results, [](const db::StoredResult& stored) { return stored.stale; });
@@ -105,13 +122,35 @@ void put_faster_default(const db::StoredResult& one, std::vector<db::StoredResul
   }
 }
 
+/// Returns the portfolios of spaces and devices; of what was imported only those that there are no
+/// others of.
+std::vector<db::StoredPortfolio> portfolios_of(const ResultsOptions& options,
+                                               const db::ResultReader& store, std::size_t most) {
+  std::vector<db::StoredPortfolio> all =
+      store.portfolios(options.query, most, /*per_kernel=*/false);
+  std::set<std::pair<std::string, std::string>> answered;
+  const auto question = [](const db::StoredPortfolio& one) {
+    return std::pair(one.bests.front().space, one.bests.front().device.name);
+  };
+  const auto is_imported = [](const db::StoredPortfolio& one) {
+    return one.bests.front().origin.has_value();
+  };
+  for (const db::StoredPortfolio& one : all) {
+    if (!is_imported(one)) answered.insert(question(one));
+  }
+  std::erase_if(all, [&](const db::StoredPortfolio& one) {
+    return is_imported(one) && answered.contains(question(one));
+  });
+  return all;
+}
+
 /// Gives `input` what portfolios of the requested size run for each problem, and what else was
 /// measured of their members and of default values; `reports` receives what they cost.
 void take_portfolios(const ResultsOptions& options, const db::ResultReader& store,
                      db::ExportInput& input, std::vector<PortfolioReport>& reports) {
   const auto most = static_cast<std::size_t>(options.portfolio);
   std::set<std::string> members;
-  for (db::StoredPortfolio& stored : store.portfolios(options.query, most, /*per_kernel=*/false)) {
+  for (db::StoredPortfolio& stored : portfolios_of(options, store, most)) {
     reports.push_back(portfolio_report(stored));
     if (!stored.portfolio) {
       throw InputError(options.database.string() + ": no choice of " +
@@ -150,11 +189,26 @@ std::filesystem::path compiled_space(const ResultsOptions& options) {
                    "that comes with smemtune");
 }
 
+/// Returns what else was measured of these results, by the same.
+std::vector<db::StoredResult> candidates_of(const std::vector<db::StoredResult>& results,
+                                            const ResultsOptions& options,
+                                            const db::ResultReader& store) {
+  const auto by = [](const db::StoredResult& one) {
+    return one.shared_from + "\n" + std::to_string(one.model_id) + "\n" + one.space + "\n" +
+           key(one.result.problem);
+  };
+  std::set<std::string> wanted;
+  for (const db::StoredResult& one : results) wanted.insert(by(one));
+  std::vector<db::StoredResult> candidates = store.candidates(options.query);
+  std::erase_if(candidates, [&](const db::StoredResult& one) { return !wanted.contains(by(one)); });
+  return candidates;
+}
+
 std::string rules_text(const ResultsOptions& options, const db::ResultReader& store) {
   const auto most = static_cast<std::size_t>(options.portfolio);
   std::vector<db::DeviceRules> devices;
   for (const db::StoredPortfolio& stored :
-       store.portfolios(options.query, std::max(most, std::size_t{1}), /*per_kernel=*/false)) {
+       portfolios_of(options, store, std::max(most, std::size_t{1}))) {
     devices.push_back(device_rules(stored, most));
     write_error(printable(devices.back().space + " on " + devices.back().device) + ": " +
                 devices.back().notes);
@@ -177,8 +231,9 @@ std::string export_text(const ResultsOptions& options, const db::ResultReader& s
   if (options.portfolio > 0) {
     take_portfolios(options, store, input, reports);
   } else {
-    input.results = best_or_throw(options, store, !is_one && !is_compiled);
-    if (format.selects) input.candidates = store.candidates(options.query);
+    input.results =
+        without_answered_imports(best_or_throw(options, store, !is_one && !is_compiled));
+    if (format.selects) input.candidates = candidates_of(input.results, options, store);
   }
   for (const PortfolioReport& report : reports) {
     input.notes += portfolio_text(report);
@@ -382,7 +437,6 @@ void add_selection(CLI::App& app, db::Query& query) {
 }
 
 void add_best_options(CLI::App& app, ResultsOptions& options) {
-  options.query.source = kOwnAndShared;
   add_query(app, options);
   app.add_flag("--per-kernel", options.per_kernel, "Show the best of every kernel");
   app.add_flag("--one", options.one,
@@ -392,8 +446,6 @@ void add_best_options(CLI::App& app, ResultsOptions& options) {
 }
 
 void add_list_options(CLI::App& app, ResultsOptions& options) {
-  // A list shows each result by itself, so it can include imported ones.
-  options.query.source = "own,imported";
   add_query(app, options);
   app.add_flag("--results", options.results, "Show single results instead of runs");
   app.add_option("--status", options.query.status,
@@ -428,7 +480,6 @@ void add_export_options(CLI::App& app, ResultsOptions& options) {
 }
 
 void add_compare_options(CLI::App& app, ResultsOptions& options) {
-  options.query.source = "all";  // Imported devices have columns of their own.
   add_query(app, options);
   options.format = "text";
   app.add_option("--format", options.format,

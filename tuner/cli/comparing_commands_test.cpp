@@ -108,7 +108,10 @@ TEST_F(ComparingCommands, SharedResultsLieBelowOnesOwn) {
                   .at("shared_from"),
               shared);
     EXPECT_THAT(run(words + "compare").out, HasSubstr("  " + shared + "  "));
-    EXPECT_THAT(run(words + "list").out, Not(HasSubstr(shared)));
+    EXPECT_THAT(run(words + "list").out, AllOf(HasSubstr("Large"), HasSubstr("  " + shared)));
+    EXPECT_THAT(run(words + "list --source own").out, Not(HasSubstr(shared)));
+    EXPECT_THAT(run(words + "export --format csv").out, HasSubstr("," + shared + "\n"));
+    EXPECT_THAT(run(words + "export --source own").out, Not(HasSubstr("Small")));
     EXPECT_THAT(run(words + "list --source shared").out, HasSubstr("  " + shared));
     EXPECT_THAT(run(words + "report --format md").out, HasSubstr("Small"));
     const Ended none = run(words + "best --db none.sqlite");
@@ -120,6 +123,37 @@ TEST_F(ComparingCommands, SharedResultsLieBelowOnesOwn) {
   EXPECT_THAT(missing.err,
               HasSubstr("gone.json: cannot be opened: No such file or directory; left out"));
   EXPECT_EQ(smemtune("best --source own,team").status, 2);
+}
+
+TEST_F(ComparingCommands, ImportsAnswerByThemselvesAndBelowWhatWasMeasuredHere) {
+  const auto cache = [&](const std::string& device) {
+    folder_.write(device + ".json", R"({"device_name": ")" + device +
+                                        R"(", "problem_size": [64], "kernel_name": "tiled",
+             "tune_params_keys": ["TILE"], "tune_params": {"TILE": [32, 64]},
+             "cache": {"32": {"TILE": 32, "time": 1.5}, "64": {"TILE": 64, "time": 2.5}}})");
+    ASSERT_EQ(smemtune("import " + device + ".json").status, 0);
+  };
+  cache("A100-SXM4-40GB");
+  const Ended report = smemtune("report --format json");
+  ASSERT_EQ(report.status, 0) << report.err;
+  EXPECT_THAT(report.out, HasSubstr("A100-SXM4-40GB"));
+  EXPECT_THAT(smemtune("best").out, HasSubstr("A100-SXM4-40GB.json"));
+  const Json exported = Json::parse(smemtune("export").out);
+  ASSERT_EQ(exported.at("best").size(), 1u);
+  EXPECT_EQ(exported["best"][0]["device"]["compute_capability"], "8.0");
+  EXPECT_THAT(smemtune("export --format header").out, HasSubstr("{\"A100-SXM4-40GB\", 80, "));
+
+  // What was measured here of the same is the answer.
+  db::ResultStore store(database());
+  const smemtune::Run own = db::planted_run(planted_device("A100-SXM4-40GB"), "own", "tiled");
+  Result result = planted(tile(8), 9);
+  result.problem =
+      db::ResultStore(database()).best({.source = "imported"}, false)[0].result.problem;
+  store.begin_run(own)->record("hash", result);
+  EXPECT_EQ(Json::parse(smemtune("best --json").out).at("best").size(), 2u);
+  const Json one = Json::parse(smemtune("export").out).at("best");
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0]["provenance"]["imported_from"], nullptr);
 }
 
 TEST_F(ComparingCommands, TablesFit80ColumnsWithoutATerminal) {
