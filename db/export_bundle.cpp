@@ -1,6 +1,6 @@
 #include "db/export_bundle.h"
 
-#include "db/export_code.h"
+#include "db/code_names.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 

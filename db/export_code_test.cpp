@@ -1,5 +1,6 @@
 #include "db/export_code.h"
 
+#include "db/code_names.h"
 #include "db/folder_test_support.h"
 #include "tuner/core/error.h"
 
@@ -144,6 +145,33 @@ TEST_F(ExportHeader, SelectsAtCompileTimeAndSaysHowFarItStretched) {
                  ? 0
                  : 1;
     }
+  )cpp");
+}
+
+TEST_F(ExportHeader, NeverSelectsWhatWasSlowerThanTheDefaultValuesNearby) {
+  const auto at = [](std::int64_t n, std::int64_t tile, double ms) {
+    return stored("NVIDIA H200", 9, size(n, "float"), "tiled", {{"TILE", number(tile)}}, ms);
+  };
+  StoredResult fails = at(4096, 4, 0);
+  fails.result.status = Status::runtime;
+  fails.result.stage = Stage::none;
+  const std::vector<StoredResult> best = {at(1024, 2, 1), at(4096, 3, 4), at(256, 4, 0.1)};
+  const std::vector<StoredResult> candidates = {at(4096, 2, 9),   at(1024, 1, 2),  at(4096, 1, 8),
+                                                at(1024, 3, 1.5), at(256, 1, 0.4), fails};
+  compile_and_run(export_header(best, {defaults().front()}, {}, candidates), R"cpp(
+#include "best.h"
+
+    namespace gemm = smemtune_best::gemm;
+    using smemtune::Match;
+    constexpr auto at(long long n) { return gemm::select({"NVIDIA H200", 90}, {n, "float"}); }
+    static_assert(at(1024).match == Match::exact && at(1024)->parameters.TILE == 2);
+    static_assert(at(1500).match == Match::nearest_problem && at(1500)->parameters.TILE == 3);
+    static_assert(at(8192)->parameters.TILE == 3 && at(8192)->problem.N == 4096);
+    static_assert(at(200).match == Match::defaults);  // It does not run at a size near by.
+    static_assert(at(1LL << 30).match == Match::defaults && at(1LL << 30)->parameters.TILE == 1);
+    static_assert(gemm::select(gemm::Kernel::tiled, {"NVIDIA H200", 90}, {1500, "float"})
+                      ->parameters.TILE == 3);
+    int main() { return 0; }
   )cpp");
 }
 

@@ -14,22 +14,26 @@ namespace smemtune::db {
 const std::vector<ExportFormat>& export_formats() {
   using enum ExportFormat::Takes;
   static const std::vector<ExportFormat> kFormats = {
-      {"json", "", bests,
-       [](const ExportInput& of) { return export_json(of.results, of.defaults, of.portfolios); }},
-      {"csv", "", bests, [](const ExportInput& of) { return export_csv(of.results); }},
-      {"header", "a C++17 header with tables and select()", bests,
-       [](const ExportInput& of) { return export_header(of.results, of.defaults, of.notes); }},
-      {"defines", "the #defines of one configuration", one_configuration,
+      {"json", "", bests, true,
+       [](const ExportInput& of) {
+         return export_json(of.results, of.defaults, of.candidates, of.portfolios);
+       }},
+      {"csv", "", bests, false, [](const ExportInput& of) { return export_csv(of.results); }},
+      {"header", "a C++17 header with tables and select()", bests, true,
+       [](const ExportInput& of) {
+         return export_header(of.results, of.defaults, of.notes, of.candidates);
+       }},
+      {"defines", "the #defines of one configuration", one_configuration, false,
        [](const ExportInput& of) { return export_defines(of.results.front()); }},
-      {"vllm", "JSON by one size, as vLLM reads it", bests,
+      {"vllm", "JSON by one size, as vLLM reads it", bests, false,
        [](const ExportInput& of) { return export_vllm(of.results); }},
-      {"cub", "a C++ header with a policy hub for CUB", bests,
+      {"cub", "a C++ header with a policy hub for CUB", bests, false,
        [](const ExportInput& of) { return export_cub(of.results); }},
-      {"cubins", "compiled kernels with a launcher, as a C header", compiled,
+      {"cubins", "compiled kernels with a launcher, as a C header", compiled, false,
        [](const ExportInput& of) { return export_bundle(of.results, of.compiled); }},
-      {"kernel-tuner", "all results of one kernel, for other tuners", all_results,
+      {"kernel-tuner", "all results of one kernel, for other tuners", all_results, false,
        [](const ExportInput& of) { return export_kernel_tuner(of.results); }},
-      {"t4", "all results of one kernel, for other tuners", all_results,
+      {"t4", "all results of one kernel, for other tuners", all_results, false,
        [](const ExportInput& of) { return export_t4(of.results); }},
   };
   return kFormats;

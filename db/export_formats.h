@@ -18,7 +18,9 @@ struct ExportInput {
       {};                  ///< The kernels' defaults, unless it takes all results.
   std::string notes = {};  ///< Lines for human readers on the portfolios.
   nlohmann::ordered_json portfolios = nullptr;  ///< An array of their costs, or null.
-  std::vector<BundledKernel> compiled = {};     ///< Empty unless the format takes them.
+  /// What else was measured of these (ResultReader::candidates()), for the formats that select.
+  std::vector<StoredResult> candidates = {};
+  std::vector<BundledKernel> compiled = {};  ///< Empty unless the format takes them.
 };
 
 /// A format of `smemtune export`.
@@ -33,6 +35,7 @@ struct ExportFormat {
   const char* name;
   const char* help;  ///< Empty if the name says it all.
   Takes takes;
+  bool selects = false;  ///< Whether candidates are of use to it.
   std::string (*write)(const ExportInput& input);
 };
 

@@ -22,15 +22,25 @@ void add_former_names(Json& entry, const Json& verified) {
   entry["provenance"]["compile_ms"] = entry["compile_ms"];
 }
 
+/// Returns what a selection takes of a candidate, and its provenance.
+Json candidate_json(const StoredResult& stored) {
+  Json entry = stored_json(stored);
+  entry["launches"] = Json::array();
+  for (const char* name : {"compared", "throughput"}) entry.erase(name);
+  return entry;
+}
+
 }  // namespace
 
 std::string export_json(const std::vector<StoredResult>& best,
-                        const std::vector<KernelDefaults>& defaults) {
-  return export_json(best, defaults, Json::array());
+                        const std::vector<KernelDefaults>& defaults,
+                        const std::vector<StoredResult>& candidates) {
+  return export_json(best, defaults, candidates, Json::array());
 }
 
 std::string export_json(const std::vector<StoredResult>& best,
-                        const std::vector<KernelDefaults>& defaults, const Json& portfolios) {
+                        const std::vector<KernelDefaults>& defaults,
+                        const std::vector<StoredResult>& candidates, const Json& portfolios) {
   Json entries = Json::array();
   for (const StoredResult* stored : in_export_order(best)) {
     entries.push_back(stored_json(*stored));
@@ -46,6 +56,9 @@ std::string export_json(const std::vector<StoredResult>& best,
                                {"parameters", bindings_json(one.configuration)}});
   }
   Json members = {{"best", std::move(entries)}, {"defaults", std::move(default_entries)}};
+  for (const StoredResult* stored : in_export_order(candidates, Failures::included)) {
+    members["candidates"].push_back(candidate_json(*stored));
+  }
   if (!portfolios.empty()) members["portfolios"] = portfolios;
   return document_text("smemtune-best", 1, members);
 }

@@ -14,13 +14,17 @@ namespace smemtune::db {
 /// throughput, occupancy, resources and provenance, and each kernel's default values. The text ends
 /// with a newline and contains only verified results. The same results give the same text, in any
 /// input order.
+/// `candidates`: what else was measured of the best configurations and of default values; they
+/// become a member of that name, without launches and failures included, unless there are none.
 std::string export_json(const std::vector<StoredResult>& best,
-                        const std::vector<KernelDefaults>& defaults);
+                        const std::vector<KernelDefaults>& defaults,
+                        const std::vector<StoredResult>& candidates = {});
 
 /// Adds a member `portfolios`, an array of what it costs to choose the same configuration for
 /// several problems, unless it is empty.
 std::string export_json(const std::vector<StoredResult>& best,
                         const std::vector<KernelDefaults>& defaults,
+                        const std::vector<StoredResult>& candidates,
                         const nlohmann::ordered_json& portfolios);
 
 }  // namespace smemtune::db

@@ -8,10 +8,11 @@
 
 namespace smemtune::db {
 
-std::vector<const StoredResult*> in_export_order(const std::vector<StoredResult>& best) {
+std::vector<const StoredResult*> in_export_order(const std::vector<StoredResult>& best,
+                                                 Failures failures) {
   std::vector<const StoredResult*> order;
   for (const StoredResult& stored : best) {
-    if (stored.result.timed()) order.push_back(&stored);
+    if (failures == Failures::included || stored.result.timed()) order.push_back(&stored);
   }
   const auto rank = [](const StoredResult& stored) {
     return std::tuple(stored.space, key(stored.result.problem), stored.device.name,

@@ -7,9 +7,12 @@
 
 namespace smemtune::db {
 
+enum class Failures { left_out, included };
+
 /// Returns the results that every export contains, in its order: the verified and timed ones by
 /// space, problem, device name and time. The order does not depend on the input order.
-std::vector<const StoredResult*> in_export_order(const std::vector<StoredResult>& best);
+std::vector<const StoredResult*> in_export_order(const std::vector<StoredResult>& best,
+                                                 Failures failures = Failures::left_out);
 
 /// Sorts by space and kernel.
 std::vector<KernelDefaults> in_export_order(std::vector<KernelDefaults> defaults);

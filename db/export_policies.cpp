@@ -1,6 +1,6 @@
 #include "db/export_policies.h"
 
-#include "db/export_code.h"
+#include "db/code_names.h"
 #include "db/export_order.h"
 #include "db/json_forms.h"
 #include "tuner/core/error.h"

@@ -192,7 +192,8 @@ ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Ori
       imported.origin.format = head.value("format", "");
       imported.origin.tool = "smemtune";
     }
-    const bool known = (imported.origin.format == "smemtune-best" && list == "best") ||
+    const bool is_of_bests = list == "best" || list == "candidates";
+    const bool known = (imported.origin.format == "smemtune-best" && is_of_bests) ||
                        (imported.origin.format == "smemtune-results" && list == "results");
     if (!known) {
       throw InputError("a document of the format " + quote(imported.origin.format) +

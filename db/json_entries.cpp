@@ -20,7 +20,8 @@ using simdjson::ondemand::json_type;
 constexpr std::size_t kMaxDepth = 32;
 constexpr std::size_t kMaxValues = 1'000'000;
 constexpr std::size_t kMaxStringBytes = std::size_t{1} << 20;
-constexpr std::array<std::string_view, 4> kLists = {"cache", "results", "best", "Results"};
+constexpr std::array<std::string_view, 5> kLists = {"cache", "results", "best", "Results",
+                                                    "candidates"};
 
 /// Parses what Python writes where JSON has no number; simdjson reports no type for it.
 std::optional<double> python_number(JsonText value) {

@@ -149,7 +149,9 @@ std::vector<SharedFile> shared_files(const std::string& list) {
 }
 
 LayeredStore::LayeredStore(std::optional<ResultStore> own, const std::vector<SharedFile>& shared,
-                           const std::function<void(const std::string&)>& warn) {
+                           const std::function<void(const std::string&)>& warn,
+                           std::function<void(Device&)> complete)
+    : complete_(std::move(complete)) {
   if (own) layers_.push_back({.name = "", .store = std::move(*own)});
   for (const SharedFile& one : shared) {
     try {
@@ -158,6 +160,11 @@ LayeredStore::LayeredStore(std::optional<ResultStore> own, const std::vector<Sha
       warn(std::string(error.what()) + "; left out");
     }
   }
+}
+
+void LayeredStore::label(StoredResult& one, const Layer& layer) const {
+  one.shared_from = layer.name;
+  if (complete_) complete_(one.device);
 }
 
 Query LayeredStore::exact(const Query& query) const {
@@ -198,15 +205,17 @@ void LayeredStore::visit(const Query& asked,
   }
 }
 
-std::vector<StoredResult> LayeredStore::best(const Query& query, bool per_kernel) const {
+std::vector<StoredResult> LayeredStore::first_answers(
+    const Query& query,
+    const std::function<std::vector<StoredResult>(const ResultStore&, const Query&)>& ask) const {
   Answered answered;
   std::vector<std::pair<Question, StoredResult>> all;
   std::set<std::string> layers;  // Layers that had an answer.
   visit(query, [&](const Layer& layer, const Query& its) {
-    for (StoredResult& one : layer.store.best(its, per_kernel)) {
+    for (StoredResult& one : ask(layer.store, its)) {
       auto question = answered.asked(one);
       if (!question) continue;
-      one.shared_from = layer.name;
+      label(one, layer);
       layers.insert(layer.name);
       all.emplace_back(std::move(*question), std::move(one));
     }
@@ -218,6 +227,17 @@ std::vector<StoredResult> LayeredStore::best(const Query& query, bool per_kernel
   std::vector<StoredResult> sorted;
   for (auto& [question, one] : all) sorted.push_back(std::move(one));
   return sorted;
+}
+
+std::vector<StoredResult> LayeredStore::best(const Query& query, bool per_kernel) const {
+  return first_answers(query, [per_kernel](const ResultStore& store, const Query& its) {
+    return store.best(its, per_kernel);
+  });
+}
+
+std::vector<StoredResult> LayeredStore::candidates(const Query& query) const {
+  return first_answers(
+      query, [](const ResultStore& store, const Query& its) { return store.candidates(its); });
 }
 
 Comparison LayeredStore::compare(const Query& asked) const {
@@ -250,7 +270,7 @@ void LayeredStore::each_result(const Query& query, std::size_t limit,
     if (limit > 0 && taken >= limit) return;
     layer.store.each_result(its, limit > 0 ? limit - taken : 0, [&](StoredResult&& one) {
       if (!answered.asked(one)) return;
-      one.shared_from = layer.name;
+      label(one, layer);
       ++taken;
       take(std::move(one));
     });
@@ -268,8 +288,9 @@ std::vector<ProblemResults> LayeredStore::sections(const Query& query, std::size
   visit(query, [&](const Layer& layer, const Query& its) {
     for (ProblemResults& section : layer.store.sections(its, most)) {
       if (!answered.insert(question_of(section)).second) continue;
-      for (StoredResult& one : section.results) one.shared_from = layer.name;
-      for (StoredResult& one : section.best) one.shared_from = layer.name;
+      if (complete_) complete_(section.device);
+      for (StoredResult& one : section.results) label(one, layer);
+      for (StoredResult& one : section.best) label(one, layer);
       all.push_back(std::move(section));
     }
   });
@@ -308,7 +329,7 @@ std::vector<StoredPortfolio> LayeredStore::portfolios(const Query& query, std::s
   const auto question_of = [&](const StoredPortfolio& one) {
     const StoredResult& best = one.bests.front();
     const std::string kernel =
-        per_kernel && one.portfolio ? one.chosen.front().result.kernel : std::string();
+        per_kernel && !one.variants.empty() ? one.variants.front().kernel : std::string();
     return std::tuple(best.space, best.device.name, device_model_key(best.device),
                       best.origin.has_value(), kernel);
   };
@@ -318,15 +339,16 @@ std::vector<StoredPortfolio> LayeredStore::portfolios(const Query& query, std::s
   visit(query, [&](const Layer& layer, const Query& its) {
     for (StoredPortfolio& one : layer.store.portfolios(its, most, per_kernel)) {
       if (answered.contains(question_of(one))) continue;
-      for (StoredResult& best : one.bests) best.shared_from = layer.name;
-      for (StoredResult& chosen : one.chosen) chosen.shared_from = layer.name;
-      if (one.portfolio) answered.insert(question_of(one));
-      (one.portfolio ? all : without).push_back(std::move(one));
+      for (StoredResult& best : one.bests) label(best, layer);
+      for (StoredResult& chosen : one.chosen) label(chosen, layer);
+      const bool is_measured = one.portfolio && !one.is_predicted;
+      if (is_measured) answered.insert(question_of(one));
+      (is_measured ? all : without).push_back(std::move(one));
     }
   });
   for (StoredPortfolio& one : without) {
-    const bool is_own = one.bests.front().shared_from.empty();
-    if (is_own && !answered.contains(question_of(one))) all.push_back(std::move(one));
+    const bool answers = one.is_predicted || one.bests.front().shared_from.empty();
+    if (answers && answered.insert(question_of(one)).second) all.push_back(std::move(one));
   }
   if (all.empty()) return without;
   std::ranges::stable_sort(all, {}, question_of);

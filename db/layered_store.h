@@ -38,17 +38,18 @@ bool means_shared(const std::string& source);
 class LayeredStore final : public ResultReader {
  public:
   /// `own`: nullopt if the user has no database. Files that cannot be read are left out and
-  /// reported to `warn`.
+  /// reported to `warn`. `complete` may add to a device what is not stored of it.
   LayeredStore(std::optional<ResultStore> own, const std::vector<SharedFile>& shared,
-               const std::function<void(const std::string&)>& warn);
+               const std::function<void(const std::string&)>& warn,
+               std::function<void(Device&)> complete = {});
 
   // The functions of ResultReader. exact() replaces names by those of the databases that the
   // query's source asks.
   std::vector<StoredResult> best(const Query& query, bool per_kernel) const override;
+  std::vector<StoredResult> candidates(const Query& query) const override;
   Comparison compare(const Query& asked) const override;
-  /// Returns each portfolio from the first database that has one, because a portfolio needs the
-  /// times of all its problems. Shared files that hold only winners have no portfolio; they are
-  /// used only if no other database answers.
+  /// Returns each portfolio from the first database that has measured one, because a portfolio needs
+  /// the times of all its problems; else from the first that can predict one.
   std::vector<StoredPortfolio> portfolios(const Query& query, std::size_t most,
                                           bool per_kernel) const override;
   std::vector<KernelDefaults> defaults(const Query& query) const override;
@@ -81,7 +82,17 @@ class LayeredStore final : public ResultReader {
   void visit(const Query& asked,
              const std::function<void(const Layer&, const Query&)>& visit) const;
 
+  /// Returns what `ask` gives of each layer, as far as no layer before it answers for the same
+  /// space, problem and device model.
+  std::vector<StoredResult> first_answers(
+      const Query& query,
+      const std::function<std::vector<StoredResult>(const ResultStore&, const Query&)>& ask) const;
+
+  /// Names the layer as the source of a result, and completes its device.
+  void label(StoredResult& one, const Layer& layer) const;
+
   std::vector<Layer> layers_;
+  std::function<void(Device&)> complete_;
 };
 
 }  // namespace smemtune::db

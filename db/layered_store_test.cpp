@@ -155,14 +155,37 @@ TEST_F(LayeredStoreOf, ChoosesAPortfolioFromTheFirstThatHasTheTimes) {
   EXPECT_THAT(chosen("own"), ElementsAre("A N=4096 TILE=2", "A N=64 TILE=2"));
   EXPECT_THAT(chosen("own,shared"),
               ElementsAre("A N=4096 TILE=2", "A N=64 TILE=2", "B N=4096 TILE=2 from other.sqlite",
-                          "B N=64 TILE=2 from other.sqlite"));
+                          "B N=64 TILE=2 from other.sqlite", "C N=4096 TILE=1 from winners.json"));
   EXPECT_THAT(chosen("team"),
               ElementsAre("A N=4096 TILE=2 from team.sqlite", "A N=64 TILE=2 from team.sqlite"));
-  // No other database answers, so the caller learns that these winners do not run each other's
-  // problems.
-  const std::vector<StoredPortfolio> none = results.portfolios({.source = "winners"}, 1, false);
-  ASSERT_THAT(none, SizeIs(1));
-  EXPECT_FALSE(none[0].portfolio);
+  // No other database answers: how these winners do on each other's problems is predicted.
+  const std::vector<StoredPortfolio> one = results.portfolios({.source = "winners"}, 1, false);
+  ASSERT_THAT(one, SizeIs(1));
+  EXPECT_TRUE(one[0].is_predicted);
+}
+
+TEST_F(LayeredStoreOf, ReadsFromAnExportHowWinnersDoForOtherProblems) {
+  const fs::path team =
+      store("team.sqlite", "A",
+            {planted(tile(1), 1), planted(tile(2), 2), planted(tile(3), 4), planted(tile(1), 3, 64),
+             planted(tile(2), 1, 64), planted_failure(tile(1), 8), planted(tile(2), 1, 8)});
+  const ResultStore whole(team, ResultStore::Mode::read_only);
+  const fs::path file = folder() / "team.json";
+  write_whole_file(file,
+                   export_json(whole.best({}, true), whole.defaults({}), whole.candidates({})));
+  const LayeredStore results = layered({}, {file});
+  std::vector<std::string> candidates;
+  for (const StoredResult& one : results.candidates({.source = "shared"})) {
+    candidates.push_back(key(one.result.problem) + " " + key(one.result.configuration) + " " +
+                         to_text(one.result.status));
+  }
+  EXPECT_THAT(candidates, testing::UnorderedElementsAre("N=4096,T=float TILE=2 correct",
+                                                        "N=64,T=float TILE=1 correct",
+                                                        "N=8,T=float TILE=1 constraints"));
+  const StoredPortfolio one = results.portfolios({.source = "shared"}, 1, false).at(0);
+  ASSERT_TRUE(one.portfolio);
+  EXPECT_FALSE(one.is_predicted);
+  EXPECT_THAT(answers(one.chosen), testing::SizeIs(3));
 }
 
 TEST_F(LayeredStoreOf, FindsWhatARunMayStartWith) {

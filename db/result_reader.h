@@ -23,6 +23,11 @@ class ResultReader {
   /// are different devices and never compete.
   virtual std::vector<StoredResult> best(const Query& query, bool per_kernel) const = 0;
 
+  /// Returns what else was measured of the bests of kernels and of default values: how the best of
+  /// one problem did for the others, failures included. Together with best(query, per_kernel) these
+  /// are the results that selection.h predicts from.
+  virtual std::vector<StoredResult> candidates(const Query& query) const = 0;
+
   /// The devices' bests for each problem, and how each GPU does with the others' (comparison.h).
   virtual Comparison compare(const Query& query) const = 0;
 

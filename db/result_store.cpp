@@ -1,6 +1,7 @@
 #include "db/result_store.h"
 
 #include "db/bests.h"
+#include "db/candidates.h"
 #include "db/columns.h"
 #include "db/database_file.h"
 #include "db/prior_timings.h"
@@ -82,6 +83,12 @@ std::vector<StoredResult> ResultStore::best(const Query& asked, bool per_kernel)
   std::vector<std::int64_t> ids;
   for (const KernelBest& best : bests) ids.push_back(best.timed.result_id);
   return results_of(ids, query);
+}
+
+std::vector<StoredResult> ResultStore::candidates(const Query& asked) const {
+  const Query query = exact(asked);
+  return results_of(
+      candidate_results(*connection_, best_of_kernels(*connection_, query), query.run), query);
 }
 
 std::vector<KernelDefaults> ResultStore::defaults(const Query& asked) const {

@@ -63,6 +63,7 @@ class ResultStore final : public ResultReader {
 
   // The functions of ResultReader.
   std::vector<StoredResult> best(const Query& asked, bool per_kernel) const override;
+  std::vector<StoredResult> candidates(const Query& asked) const override;
   Comparison compare(const Query& query) const override;
   std::vector<StoredPortfolio> portfolios(const Query& query, std::size_t most,
                                           bool per_kernel) const override;

@@ -77,10 +77,26 @@ TEST_F(StoredPortfolios, AreNoneWhereNothingRunsEverywhere) {
   log->record("hash", planted(tile(1), 1, 100));
   log->record("hash", planted_failure(tile(1), 200));
   log->record("hash", planted(tile(2), 1, 200));
+  log->record("hash", planted_failure(tile(2), 100));
   const StoredPortfolio one = store_.portfolios({}, 1, false).at(0);
   EXPECT_FALSE(one.portfolio);
   EXPECT_THAT(one.chosen, IsEmpty());
   EXPECT_EQ(store_.portfolios({}, 2, false).at(0).portfolio.value().mean_percent, 0);
+}
+
+TEST_F(StoredPortfolios, ArePredictedWhereWinnersWereNotMeasuredForOtherProblems) {
+  const auto log = store_.begin_run(planted_run(planted_device("A"), "run"));
+  Result fallback = planted(tile(3), 2, 100);
+  fallback.is_default = true;
+  log->record("hash", fallback);
+  log->record("hash", planted(tile(1), 1, 100));
+  log->record("hash", planted(tile(2), 1, 120));
+  const StoredPortfolio one = store_.portfolios({}, 1, false).at(0);
+  EXPECT_TRUE(one.is_predicted);
+  ASSERT_TRUE(one.portfolio);
+  EXPECT_EQ(one.variants.at(one.portfolio->choice.at(1)).configuration, tile(1));
+  EXPECT_THAT(keys(one.chosen), ElementsAre("N=100,T=float TILE=1"));
+  EXPECT_FALSE(store_.portfolios({}, 2, false).at(0).is_predicted);
 }
 
 TEST_F(StoredPortfolios, OfAKernelAreHeldAgainstTheBestOfAll) {

@@ -106,7 +106,7 @@ std::optional<OneForAll> one_for_all(const TuningSummary& summary) {
 }
 
 std::optional<OneForAll> one_for_all(const db::StoredPortfolio& stored) {
-  if (!stored.portfolio || stored.chosen.size() < 2) return std::nullopt;
+  if (!stored.portfolio || stored.is_predicted || stored.chosen.size() < 2) return std::nullopt;
   std::vector<const Result*> chosen;
   for (const db::StoredResult& one : stored.chosen) chosen.push_back(&one.result);
   return one_of(*stored.portfolio, chosen, stored.table.best_ms);

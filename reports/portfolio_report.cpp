@@ -5,7 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 
 namespace smemtune {
@@ -28,9 +31,10 @@ Json losses_json(const std::optional<Losses>& losses) {
 /// and configuration.
 std::map<std::string, std::vector<std::string>> shares(const db::StoredPortfolio& stored) {
   std::map<std::string, std::vector<std::string>> shares;
-  for (const db::StoredResult& one : stored.chosen) {
-    shares[one.result.kernel + " " + key(one.result.configuration)].push_back(
-        key(one.result.problem));
+  if (!stored.portfolio) return shares;
+  for (std::size_t in = 0; in < stored.times.problems.size(); ++in) {
+    const KernelConfiguration& one = stored.variants[stored.portfolio->choice[in]];
+    shares[one.kernel + " " + key(one.configuration)].push_back(key(stored.times.problems[in]));
   }
   return shares;
 }
@@ -38,7 +42,7 @@ std::map<std::string, std::vector<std::string>> shares(const db::StoredPortfolio
 }  // namespace
 
 PortfolioReport portfolio_report(const db::StoredPortfolio& stored) {
-  return {.stored = stored, .sizes = portfolio_sizes(stored)};
+  return {.stored = stored, .sizes = portfolio_sizes(stored), .size_losses = size_losses(stored)};
 }
 
 std::string portfolio_text(const PortfolioReport& report) {
@@ -48,6 +52,11 @@ std::string portfolio_text(const PortfolioReport& report) {
   std::string text = printable(first.space + " on " + first.device.name + from) + ": " +
                      counted(stored.bests.size(), "problem") +
                      ", loss to their bests (geometric mean, at worst), and for sizes held back\n";
+  if (stored.is_predicted) {
+    text += "  " + std::to_string(stored.bests.size() - stored.chosen.size()) + " of the " +
+            counted(stored.bests.size(), "chosen time") +
+            " are predictions, as nothing was measured there\n";
+  }
   Table table(
       {">configurations", ">mean", ">worst", ">held back: mean", ">worst", ">problems", ""});
   for (const db::PortfolioSize& size : report.sizes) {
@@ -65,7 +74,55 @@ std::string portfolio_text(const PortfolioReport& report) {
   for (const auto& [configuration, problems] : shares(stored)) {
     text += "  " + printable(configuration) + ": " + printable(joined(problems, "; ")) + "\n";
   }
-  return text;
+  return text + size_losses_text(report.size_losses);
+}
+
+std::string size_losses_text(const std::vector<db::SizeLoss>& losses) {
+  if (losses.empty()) return "";
+  Table table({"chosen", "held back with the size", ">sizes", ">mean", ">worst",
+               ">slower than the default", ">at most by"});
+  for (const db::SizeLoss& one : losses) {
+    const HeldBack& loss = one.loss;
+    const bool is_compared = loss.with_default > 0;
+    table.add_row(
+        {one.way,
+         one.doublings > 0 ? "all within " + decimal(one.doublings, 0) + " doublings" : "nothing",
+         std::to_string(loss.cases), one_digit_percent(loss.mean_percent),
+         one_digit_percent(loss.worst_percent),
+         is_compared ? std::to_string(loss.slower) + " of " + std::to_string(loss.with_default)
+                     : "-",
+         is_compared ? one_digit_percent(loss.worst_to_default_percent) : "-"});
+  }
+  return "  Sizes that were not measured, each size in turn being held back:\n" + table.text("  ");
+}
+
+db::DeviceRules device_rules(const db::StoredPortfolio& stored, std::size_t most) {
+  const SizedTimes& times = stored.times;
+  std::vector<std::size_t> cases(times.problems.size());
+  std::iota(cases.begin(), cases.end(), std::size_t{0});
+  std::vector<std::size_t> variants = candidates_of(times, cases);
+  if (most > 0 && stored.portfolio) {
+    variants = stored.portfolio->variants();
+    std::ranges::copy(times.defaults, std::back_inserter(variants));
+  }
+  db::DeviceRules rules = {.space = stored.bests.front().space,
+                           .device = stored.bests.front().device.name,
+                           .variants = stored.variants,
+                           .rules = fit_rules(times, cases, variants),
+                           .notes = ""};
+  const auto lost = held_back(times, -1, [&](std::size_t in, const std::vector<std::size_t>&) {
+    return rules.rules.variant(times.problems[in]);
+  });
+  const std::string& from = stored.bests.front().shared_from;
+  rules.notes = counted(cases.size(), "size") + (from.empty() ? "" : ", from " + from) + ". ";
+  if (lost) {
+    rules.notes += "At " + std::to_string(lost->cases) +
+                   " of them what is chosen was measured: it loses " +
+                   one_digit_percent(lost->mean_percent) + " to their bests (geometric mean), " +
+                   one_digit_percent(lost->worst_percent) + " at worst.";
+  }
+  rules.notes += "\n" + size_losses_text(size_losses(stored));
+  return rules;
 }
 
 nlohmann::ordered_json portfolio_json(const PortfolioReport& report) {
@@ -79,6 +136,19 @@ nlohmann::ordered_json portfolio_json(const PortfolioReport& report) {
                      {"exact", size.portfolio ? Json(size.portfolio->is_exact) : Json(nullptr)},
                      {"held_back", std::move(held)}});
   }
+  Json losses = Json::array();
+  for (const db::SizeLoss& one : report.size_losses) {
+    losses.push_back(
+        {{"way", one.way},
+         {"doublings", one.doublings},
+         {"mean_percent", one.loss.mean_percent},
+         {"worst_percent", one.loss.worst_percent},
+         {"problems", one.loss.cases},
+         {"with_default", one.loss.with_default},
+         {"slower_than_default", one.loss.slower},
+         {"worst_to_default_percent",
+          one.loss.with_default > 0 ? Json(one.loss.worst_to_default_percent) : Json(nullptr)}});
+  }
   const db::StoredResult& first = stored.bests.front();
   return {{"space", first.space},
           {"device", first.device.name},
@@ -86,7 +156,9 @@ nlohmann::ordered_json portfolio_json(const PortfolioReport& report) {
           {"problems", stored.bests.size()},
           {"configurations", stored.portfolio ? stored.portfolio->variants().size() : 0},
           {"loss", losses_json(stored.portfolio)},
-          {"sizes", std::move(sizes)}};
+          {"predicted_times", stored.bests.size() - stored.chosen.size()},
+          {"sizes", std::move(sizes)},
+          {"unmeasured_sizes", std::move(losses)}};
 }
 
 }  // namespace smemtune

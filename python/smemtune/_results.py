@@ -123,15 +123,15 @@ def results(
     problem: Optional[Dict[str, Any]] = None,
     status: Optional[str] = None,
     run: Optional[str] = None,
-    source: Optional[str] = None,
+    source: str = "own,imported",
     limit: Optional[int] = None,
 ) -> Rows:
     """The stored results, failures too, in the order in which they were measured. A configuration
     that came into the finals has one of its screening, too.
 
     db: a results database; None: yours. The others leave only what is of this space, kernel, device,
-    problem (whole or in part), status and run; `source` is that of `smemtune list`; `limit`: only so
-    many, the newest. Raises InputError for a name that nothing has, StoreError.
+    problem (whole or in part), status and run; `source` is that of `smemtune list`, here what the
+    database holds; `limit`: only so many, the newest. Raises InputError for a name that nothing has, StoreError.
     """
     words = ["list", "--results", "--json", *_query(db, space, kernel, device, problem)]
     for name, value in {

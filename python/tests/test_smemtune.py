@@ -164,10 +164,16 @@ class Select(unittest.TestCase):
         self.assertEqual(struct.unpack("f", factor.value), (2.5,))
 
     def test_the_nearest_problem_is_named(self):
+        chosen = smemtune.select("gemm", H200, M=4096, N=4096, K=4095, T="float")
+        self.assertEqual(chosen.match, "nearest problem")
+        self.assertLess(chosen.size_ratio, 1.01)
+        self.assertEqual(chosen.measured_problem["T"], "float")
+
+    def test_what_is_far_from_all_that_was_tuned_has_the_defaults(self):
         tuned()
-        chosen = smemtune.select(EXAMPLE, "cpu", N=1 << 20, T="float")
-        self.assertEqual((chosen.match, chosen.size_ratio), ("nearest problem", 16))
-        self.assertEqual(chosen.measured_problem, ON_CPU)
+        chosen = smemtune.select(EXAMPLE, "cpu", N=1 << 30, T="float")
+        self.assertEqual(chosen.match, "defaults")
+        self.assertEqual(chosen.configuration, {"THREADS": 256, "ITEMS": 1})
 
     def test_results_that_come_with_smemtune_answer_by_the_spaces_name(self):
         chosen = smemtune.select("gemm", H200, M=4096, N=4096, K=4096, T="float")

@@ -1564,7 +1564,7 @@ TEST_F(CommandLine, RemovesNothingWhereTheBackupDoesNotFit) {
   EXPECT_THAT(done.out, Not(HasSubstr("undo")));
 }
 
-TEST_F(CommandLine, HintsAtImportsWhereNothingWasMeasuredOfASpace) {
+TEST_F(CommandLine, ShowsImportsBesideWhatWasMeasuredHere) {
   ASSERT_EQ(run({"--space", space(kTwice), "--device", "cpu"}).status, 0);
   const std::string cache = (folder_ / "cache.json").string();
   write(cache, R"({"device_name": "A", "kernel_name": "k", "problem_size": [64],
@@ -1574,8 +1574,10 @@ TEST_F(CommandLine, HintsAtImportsWhereNothingWasMeasuredOfASpace) {
   EXPECT_EQ(import.status, 0);
   EXPECT_THAT(import.out, HasSubstr("2 new, 0 known, 1 left out"));
   EXPECT_THAT(import.err, HasSubstr("entry 2 of \"cache\": a result has no \"B\"; left out"));
-  EXPECT_THAT(run({"best", "--space", "k"}).err, HasSubstr("--source all shows what there is"));
-  EXPECT_THAT(run({"best", "--space", "k", "--source", "all"}).out, HasSubstr("B=N\\,T"));
+  EXPECT_THAT(run({"best", "--space", "k", "--source", "own"}).err,
+              HasSubstr("--source all shows what there is"));
+  EXPECT_THAT(run({"best", "--space", "k"}).out,
+              AllOf(HasSubstr("B=N\\,T"), HasSubstr("cache.json")));
 }
 
 TEST_F(CommandLine, SaysThatAWinnerWasComparedWithOnlyItself) {

@@ -68,7 +68,7 @@ ReportSource stored(const ReportOptions& options) {
 Reported documented(const ReportOptions& options) {
   const std::string& file = options.document;
   if (!options.query.space.empty() || !options.query.run.empty() ||
-      options.query.source != kOwnAndShared) {
+      options.query.source != kAllSources) {
     throw InputError(
         file +
         ": --space, --run and --source select among stored results; a document takes none of them");
@@ -110,7 +110,6 @@ void add_report_options(CLI::App& app, ReportOptions& options) {
       ->type_name("");
   add_database(app, options.database);
   add_selection(app, options.query);
-  options.query.source = kOwnAndShared;
   add_layered_source(app, options.query.source);
   add_shared(app, options.no_shipped);
   app.add_option("--format", options.format,

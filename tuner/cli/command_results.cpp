@@ -24,8 +24,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 
 namespace smemtune::cli {
 namespace {
@@ -61,9 +63,25 @@ std::vector<db::StoredResult> best_or_throw(const ResultsOptions& options,
   return best;
 }
 
+/// Removes what was imported of a device for a problem that has results of our own or shared ones:
+/// an export has one answer for each.
+std::vector<db::StoredResult> without_answered_imports(std::vector<db::StoredResult> results) {
+  const auto question = [](const db::StoredResult& one) {
+    return one.space + "\n" + one.device.name + "\n" + key(one.result.problem);
+  };
+  std::set<std::string> answered;
+  for (const db::StoredResult& one : results) {
+    if (!one.origin) answered.insert(question(one));
+  }
+  std::erase_if(results, [&](const db::StoredResult& one) {
+    return one.origin && answered.contains(question(one));
+  });
+  return results;
+}
+
 std::vector<db::StoredResult> all_or_throw(const ResultsOptions& options,
                                            const db::ResultReader& store) {
-  std::vector<db::StoredResult> results = store.results(options.query);
+  std::vector<db::StoredResult> results = without_answered_imports(store.results(options.query));
   // Throws with the reason.
   if (results.empty()) best_or_throw(options, store, /*per_kernel=*/true);
   std::erase_if(results, [](const db::StoredResult& stored) { return stored.stale; });
@@ -84,24 +102,79 @@ void refuse_several(const std::string& format, const std::vector<db::StoredResul
       " match: --space, --problem, --device and --kernel narrow them down to one:" + text);
 }
 
-/// Returns the results of a portfolio of the requested size for each problem; `reports` receives
-/// its cost.
-std::vector<db::StoredResult> portfolio_or_throw(const ResultsOptions& options,
-                                                 const db::ResultReader& store,
-                                                 std::vector<PortfolioReport>& reports) {
+/// Returns the text that two results of the same configuration of a kernel share.
+std::string member_name(const db::StoredResult& one) {
+  return one.space + "\n" + one.device.name + "\n" + one.result.kernel + "\n" +
+         key(one.result.configuration);
+}
+
+/// Puts default values in the place of what was chosen for their problem if they are faster.
+void put_faster_default(const db::StoredResult& one, std::vector<db::StoredResult>& chosen) {
+  const Result& result = one.result;
+  if (!result.is_default || !result.timed()) return;
+  for (db::StoredResult& other : chosen) {
+    const bool is_same = other.space == one.space && other.device.name == one.device.name &&
+                         other.result.problem == result.problem;
+    if (is_same && result.measurement.median_ms < other.result.measurement.median_ms) other = one;
+  }
+}
+
+/// Returns the portfolios of spaces and devices; of what was imported only those that there are no
+/// others of.
+std::vector<db::StoredPortfolio> portfolios_of(const ResultsOptions& options,
+                                               const db::ResultReader& store, std::size_t most) {
+  std::vector<db::StoredPortfolio> all =
+      store.portfolios(options.query, most, /*per_kernel=*/false);
+  std::set<std::pair<std::string, std::string>> answered;
+  const auto question = [](const db::StoredPortfolio& one) {
+    return std::pair(one.bests.front().space, one.bests.front().device.name);
+  };
+  const auto is_imported = [](const db::StoredPortfolio& one) {
+    return one.bests.front().origin.has_value();
+  };
+  for (const db::StoredPortfolio& one : all) {
+    if (!is_imported(one)) answered.insert(question(one));
+  }
+  std::erase_if(all, [&](const db::StoredPortfolio& one) {
+    return is_imported(one) && answered.contains(question(one));
+  });
+  return all;
+}
+
+/// Gives `input` what portfolios of the requested size run for each problem, and what else was
+/// measured of their members and of default values; `reports` receives what they cost.
+void take_portfolios(const ResultsOptions& options, const db::ResultReader& store,
+                     db::ExportInput& input, std::vector<PortfolioReport>& reports) {
   const auto most = static_cast<std::size_t>(options.portfolio);
-  std::vector<db::StoredResult> chosen;
-  for (db::StoredPortfolio& stored : store.portfolios(options.query, most, /*per_kernel=*/false)) {
+  std::set<std::string> members;
+  for (db::StoredPortfolio& stored : portfolios_of(options, store, most)) {
     reports.push_back(portfolio_report(stored));
     if (!stored.portfolio) {
       throw InputError(options.database.string() + ": no choice of " +
                        counted(most, "configuration") + " runs all problems\n" +
                        portfolio_text(reports.back()));
     }
-    std::ranges::move(stored.chosen, std::back_inserter(chosen));
+    const db::StoredResult& first = stored.bests.front();
+    for (const std::size_t variant : stored.portfolio->variants()) {
+      const KernelConfiguration& one = stored.variants[variant];
+      members.insert(first.space + "\n" + first.device.name + "\n" + one.kernel + "\n" +
+                     key(one.configuration));
+    }
+    std::ranges::move(stored.chosen, std::back_inserter(input.results));
   }
-  if (chosen.empty()) best_or_throw(options, store, /*per_kernel=*/false);
-  return chosen;
+  if (reports.empty()) best_or_throw(options, store, /*per_kernel=*/false);
+  std::vector<db::StoredResult> others = store.best(options.query, /*per_kernel=*/true);
+  std::ranges::move(store.candidates(options.query), std::back_inserter(others));
+  std::set<std::string> known;
+  const auto name = [](const db::StoredResult& one) {
+    return member_name(one) + "\n" + key(one.result.problem);
+  };
+  for (const db::StoredResult& one : input.results) known.insert(name(one));
+  for (db::StoredResult& one : others) {
+    put_faster_default(one, input.results);
+    const bool is_wanted = one.result.is_default || members.contains(member_name(one));
+    if (is_wanted && known.insert(name(one)).second) input.candidates.push_back(std::move(one));
+  }
 }
 
 /// Returns the space file whose kernels are compiled. Throws InputError if --space names none.
@@ -113,7 +186,36 @@ std::filesystem::path compiled_space(const ResultsOptions& options) {
                    "that comes with smemtune");
 }
 
+/// Returns what else was measured of these results, by the same.
+std::vector<db::StoredResult> candidates_of(const std::vector<db::StoredResult>& results,
+                                            const ResultsOptions& options,
+                                            const db::ResultReader& store) {
+  const auto by = [](const db::StoredResult& one) {
+    return one.shared_from + "\n" + std::to_string(one.model_id) + "\n" + one.space + "\n" +
+           key(one.result.problem);
+  };
+  std::set<std::string> wanted;
+  for (const db::StoredResult& one : results) wanted.insert(by(one));
+  std::vector<db::StoredResult> candidates = store.candidates(options.query);
+  std::erase_if(candidates, [&](const db::StoredResult& one) { return !wanted.contains(by(one)); });
+  return candidates;
+}
+
+std::string rules_text(const ResultsOptions& options, const db::ResultReader& store) {
+  const auto most = static_cast<std::size_t>(options.portfolio);
+  std::vector<db::DeviceRules> devices;
+  for (const db::StoredPortfolio& stored :
+       portfolios_of(options, store, std::max(most, std::size_t{1}))) {
+    devices.push_back(device_rules(stored, most));
+    write_error(printable(devices.back().space + " on " + devices.back().device) + ": " +
+                devices.back().notes);
+  }
+  if (devices.empty()) best_or_throw(options, store, /*per_kernel=*/false);
+  return options.rules == "cpp" ? db::export_rules_cpp(devices) : db::export_rules_python(devices);
+}
+
 std::string export_text(const ResultsOptions& options, const db::ResultReader& store) {
+  if (!options.rules.empty()) return rules_text(options, store);
   using Takes = db::ExportFormat::Takes;
   const db::ExportFormat& format = db::export_format(options.format);
   if (format.takes == Takes::all_results) {
@@ -122,9 +224,14 @@ std::string export_text(const ResultsOptions& options, const db::ResultReader& s
   const bool is_one = format.takes == Takes::one_configuration;
   const bool is_compiled = format.takes == Takes::compiled;
   std::vector<PortfolioReport> reports;
-  db::ExportInput input = {.results = options.portfolio > 0
-                                          ? portfolio_or_throw(options, store, reports)
-                                          : best_or_throw(options, store, !is_one && !is_compiled)};
+  db::ExportInput input = {.results = {}};
+  if (options.portfolio > 0) {
+    take_portfolios(options, store, input, reports);
+  } else {
+    input.results =
+        without_answered_imports(best_or_throw(options, store, !is_one && !is_compiled));
+    if (format.selects) input.candidates = candidates_of(input.results, options, store);
+  }
   for (const PortfolioReport& report : reports) {
     input.notes += portfolio_text(report);
     input.portfolios.push_back(portfolio_json(report));
@@ -327,7 +434,6 @@ void add_selection(CLI::App& app, db::Query& query) {
 }
 
 void add_best_options(CLI::App& app, ResultsOptions& options) {
-  options.query.source = kOwnAndShared;
   add_query(app, options);
   app.add_flag("--per-kernel", options.per_kernel, "Show the best of every kernel");
   app.add_flag("--one", options.one,
@@ -337,8 +443,6 @@ void add_best_options(CLI::App& app, ResultsOptions& options) {
 }
 
 void add_list_options(CLI::App& app, ResultsOptions& options) {
-  // A list shows each result by itself, so it can include imported ones.
-  options.query.source = "own,imported";
   add_query(app, options);
   app.add_flag("--results", options.results, "Show single results instead of runs");
   app.add_option("--status", options.query.status,
@@ -361,13 +465,18 @@ void add_export_options(CLI::App& app, ResultsOptions& options) {
   add_count(app, "--portfolio", options.portfolio, 1, 64,
             "Write only this many configurations for each space and device: those that together "
             "lose least over all problems");
+  app.add_option("--rules", options.rules,
+                 "Write nested ifs over the sizes instead, as C++ (cpp) or python, with what they "
+                 "lose; with --portfolio they choose among so many configurations")
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"cpp", "python"}))
+      ->excludes("--format");
   app.add_option("-o,--output", options.output, "File to write, - for stdout")
       ->type_name("FILE")
       ->capture_default_str();
 }
 
 void add_compare_options(CLI::App& app, ResultsOptions& options) {
-  options.query.source = "all";  // Imported devices have columns of their own.
   add_query(app, options);
   options.format = "text";
   app.add_option("--format", options.format,

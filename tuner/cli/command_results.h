@@ -24,6 +24,7 @@ struct ResultsOptions {
   /// For export: a name in db/export_formats.h; for compare: text, md, ...
   std::string format = "json";
   std::uint64_t portfolio = 0;  ///< For export: number of configurations; 0: each problem's best.
+  std::string rules;            ///< For export: `cpp` or `python`; empty: no rules.
   std::filesystem::path output = "-";
 };
 

@@ -133,12 +133,16 @@ void export_best(const TuneOptions& options, const Space& space,
   const db::ResultStore store(options.database, db::ResultStore::Mode::read_only);
   std::set<std::string> models;
   for (const Device& device : devices) models.insert(db::device_model_key(device));
-  std::vector<db::StoredResult> best = store.best({.space = space.name}, true);
-  std::erase_if(best, [&](const db::StoredResult& stored) {
-    return !models.contains(db::device_model_key(stored.device));
-  });
+  const auto of_models = [&](std::vector<db::StoredResult> results) {
+    std::erase_if(results, [&](const db::StoredResult& stored) {
+      return !models.contains(db::device_model_key(stored.device));
+    });
+    return results;
+  };
+  const db::Query query = {.space = space.name};
   write_whole_file(options.export_file,
-                   db::export_json(best, store.defaults({.space = space.name})));
+                   db::export_json(of_models(store.best(query, true)), store.defaults(query),
+                                   of_models(store.candidates(query))));
 }
 
 }  // namespace

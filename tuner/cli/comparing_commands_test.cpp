@@ -26,6 +26,7 @@ namespace {
 using Json = nlohmann::json;
 using db::planted;
 using db::planted_device;
+using db::planted_failure;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -107,7 +108,10 @@ TEST_F(ComparingCommands, SharedResultsLieBelowOnesOwn) {
                   .at("shared_from"),
               shared);
     EXPECT_THAT(run(words + "compare").out, HasSubstr("  " + shared + "  "));
-    EXPECT_THAT(run(words + "list").out, Not(HasSubstr(shared)));
+    EXPECT_THAT(run(words + "list").out, AllOf(HasSubstr("Large"), HasSubstr("  " + shared)));
+    EXPECT_THAT(run(words + "list --source own").out, Not(HasSubstr(shared)));
+    EXPECT_THAT(run(words + "export --format csv").out, HasSubstr("," + shared + "\n"));
+    EXPECT_THAT(run(words + "export --source own").out, Not(HasSubstr("Small")));
     EXPECT_THAT(run(words + "list --source shared").out, HasSubstr("  " + shared));
     EXPECT_THAT(run(words + "report --format md").out, HasSubstr("Small"));
     const Ended none = run(words + "best --db none.sqlite");
@@ -119,6 +123,37 @@ TEST_F(ComparingCommands, SharedResultsLieBelowOnesOwn) {
   EXPECT_THAT(missing.err,
               HasSubstr("gone.json: cannot be opened: No such file or directory; left out"));
   EXPECT_EQ(smemtune("best --source own,team").status, 2);
+}
+
+TEST_F(ComparingCommands, ImportsAnswerByThemselvesAndBelowWhatWasMeasuredHere) {
+  const auto cache = [&](const std::string& device) {
+    folder_.write(device + ".json", R"({"device_name": ")" + device +
+                                        R"(", "problem_size": [64], "kernel_name": "tiled",
+             "tune_params_keys": ["TILE"], "tune_params": {"TILE": [32, 64]},
+             "cache": {"32": {"TILE": 32, "time": 1.5}, "64": {"TILE": 64, "time": 2.5}}})");
+    ASSERT_EQ(smemtune("import " + device + ".json").status, 0);
+  };
+  cache("A100-SXM4-40GB");
+  const Ended report = smemtune("report --format json");
+  ASSERT_EQ(report.status, 0) << report.err;
+  EXPECT_THAT(report.out, HasSubstr("A100-SXM4-40GB"));
+  EXPECT_THAT(smemtune("best").out, HasSubstr("A100-SXM4-40GB.json"));
+  const Json exported = Json::parse(smemtune("export").out);
+  ASSERT_EQ(exported.at("best").size(), 1u);
+  EXPECT_EQ(exported["best"][0]["device"]["compute_capability"], "8.0");
+  EXPECT_THAT(smemtune("export --format header").out, HasSubstr("{\"A100-SXM4-40GB\", 80, "));
+
+  // What was measured here of the same is the answer.
+  db::ResultStore store(database());
+  const smemtune::Run own = db::planted_run(planted_device("A100-SXM4-40GB"), "own", "tiled");
+  Result result = planted(tile(8), 9);
+  result.problem =
+      db::ResultStore(database()).best({.source = "imported"}, false)[0].result.problem;
+  store.begin_run(own)->record("hash", result);
+  EXPECT_EQ(Json::parse(smemtune("best --json").out).at("best").size(), 2u);
+  const Json one = Json::parse(smemtune("export").out).at("best");
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0]["provenance"]["imported_from"], nullptr);
 }
 
 TEST_F(ComparingCommands, TablesFit80ColumnsWithoutATerminal) {
@@ -204,8 +239,59 @@ TEST_F(ComparingCommands, APortfolioIsExportedForAHeaderAndTheLibrary) {
   EXPECT_EQ(smemtune("export --portfolio 0").status, 2);
 }
 
+TEST_F(ComparingCommands, RulesAreExportedWithWhatTheyLose) {
+  std::vector<Result> results;
+  for (const std::int64_t n : {100, 200, 400, 800, 3000, 6000, 12000, 24000}) {
+    const auto ms = static_cast<double>(n);
+    results.push_back(planted(tile(1), n < 1000 ? ms : ms * 2, n));
+    results.push_back(planted(tile(2), n < 1000 ? ms * 3 : ms, n));
+    results.push_back(planted(tile(3), ms * 1.5, n));
+    results.back().is_default = true;
+  }
+  record("GPU", results);
+  const Ended cpp = smemtune("export --rules cpp -o rules.h");
+  EXPECT_EQ(cpp.status, 0) << cpp.err;
+  EXPECT_THAT(cpp.err, HasSubstr("gemm on GPU: 8 sizes. At 8 of them"));
+  EXPECT_THAT(read("rules.h"), AllOf(HasSubstr("it loses 0.0 % to their bests"),
+                                     HasSubstr("if (p.N <= 1549) {"), HasSubstr("0 of 8")));
+  std::ofstream(folder_.path() / "use.cpp") << R"(
+    #include "rules.h"
+    namespace gemm = smemtune_rules::gemm;
+    constexpr auto at(long long n) { return gemm::select("GPU", {n, "float"}).parameters.TILE; }
+    static_assert(at(100) == 1 && at(1549) == 1 && at(1550) == 2 && at(24000) == 2);
+    static_assert(at(1 << 20) == 3);
+    int main() {})";
+  const Ended compiled = run("'" SMEMTUNE_TEST_CXX "' -std=c++17 -fsyntax-only use.cpp");
+  EXPECT_EQ(compiled.status, 0) << compiled.err;
+  const Ended one = smemtune("export --rules python --portfolio 1");
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr("def gemm_select(device, **problem):"));
+  EXPECT_EQ(smemtune("export --rules cpp --format json").status, 2);
+  EXPECT_EQ(smemtune("export --rules java").status, 2);
+}
+
+TEST_F(ComparingCommands, BestsThatComeWithSmemtuneHavePortfoliosAndRules) {
+  setenv("SMEMTUNE_SHIPPED", "on", 1);
+  const std::string asked = "export --space gemm --source shared --device H200 ";
+  const Ended portfolio = smemtune(asked + "--portfolio 3 --format header -o best.h");
+  EXPECT_EQ(portfolio.status, 0) << portfolio.err;
+  EXPECT_THAT(portfolio.err, HasSubstr("are predictions, as nothing was measured there"));
+  const Ended rules = smemtune(asked + "--rules cpp -o rules.h");
+  EXPECT_EQ(rules.status, 0) << rules.err;
+  std::ofstream(folder_.path() / "use.cpp") << R"(
+    #include "best.h"
+    #include "rules.h"
+    static_assert(smemtune_best::gemm::select({"NVIDIA H200", 90}, {4096, 4096, 4096, "float"}));
+    constexpr auto tiny = smemtune_rules::gemm::select("NVIDIA H200", {4096, 4096, 1, "float"});
+    static_assert(tiny.kernel == smemtune_rules::gemm::Kernel::narrow);
+    int main() {})";
+  const Ended compiled = run("'" SMEMTUNE_TEST_CXX "' -std=c++17 -fsyntax-only use.cpp");
+  EXPECT_EQ(compiled.status, 0) << compiled.err;
+}
+
 TEST_F(ComparingCommands, APortfolioThatIsTooSmallIsRefused) {
-  record("GPU", {planted(tile(1), 1, 100), planted(tile(2), 1, 200)});
+  record("GPU", {planted(tile(1), 1, 100), planted_failure(tile(1), 200), planted(tile(2), 1, 200),
+                 planted_failure(tile(2), 100)});
   const Ended one = smemtune("export --portfolio 1");
   EXPECT_EQ(one.status, 2);
   EXPECT_THAT(one.err, HasSubstr("no choice of 1 configuration"));

@@ -1,11 +1,14 @@
 #include "tuner/cli/shared_results.h"
 
+#include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/terminal.h"
+#include "tuner/config/devices_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 
 #include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -17,6 +20,15 @@ namespace {
 
 void warn(const std::string& line) {
   write_error("smemtune: shared results: " + printable(line) + "\n");
+}
+
+/// Returns what gives GPUs the compute capability that the table of known GPUs has.
+std::function<void(Device&)> completion() {
+  try {
+    return [known = published_devices()](Device& device) { fill_capability(known, device); };
+  } catch (const InputError&) {
+    return {};
+  }
 }
 
 /// Returns the folder of shipped results; nullopt if there is none.
@@ -36,6 +48,7 @@ void add_shared(CLI::App& app, bool& no_shipped) {
 }
 
 void add_layered_source(CLI::App& app, std::string& source) {
+  source = kAllSources;
   app.add_option("--source", source,
                  "own: what was measured here; shared: by others, where own has no answer; "
                  "imported; several of them separated by commas; all; or part of the name of an "
@@ -70,11 +83,11 @@ db::LayeredStore open_results(const std::filesystem::path& database, const std::
     write_error(printable(database.string()) + ": written by a newer smemtune (version " +
                 std::to_string(*version) + "); only what this one knows of it is read\n");
   }
-  return {std::move(own), shared, warn};
+  return {std::move(own), shared, warn, completion()};
 }
 
 db::LayeredStore open_shared(bool no_shipped) {
-  return {std::nullopt, shared_files(no_shipped), warn};
+  return {std::nullopt, shared_files(no_shipped), warn, completion()};
 }
 
 }  // namespace smemtune::cli

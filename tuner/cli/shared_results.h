@@ -10,10 +10,11 @@
 
 namespace smemtune::cli {
 
-/// The source of a query for results measured here and, below them, shared ones.
-inline constexpr const char* kOwnAndShared = "own,shared";
+/// What every command reads that shows stored results: what was measured here, then what others
+/// share, what was imported and what comes with smemtune.
+inline constexpr const char* kAllSources = "all";
 
-/// Adds --no-shipped, and --source for commands that also read shared results.
+/// Adds --no-shipped, and --source, which is kAllSources until it is given.
 void add_shared(CLI::App& app, bool& no_shipped);
 void add_layered_source(CLI::App& app, std::string& source);
 

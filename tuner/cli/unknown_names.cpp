@@ -38,8 +38,8 @@ void refuse_unknown(const std::filesystem::path& database, const db::Query& aske
   }
   const std::vector<db::StoredRun> runs = store.runs({.source = query.source});
   if (runs.empty()) {
-    const bool asks_imports = query.source != "own" && query.source != kOwnAndShared;
-    if (asks_imports || store.runs({.source = "imported"}).empty()) return;
+    const bool asks_no_imports = query.source == "own" || query.source == "own,shared";
+    if (!asks_no_imports || store.runs({.source = "imported"}).empty()) return;
     throw InputError(database.string() +
                      ": nothing was measured here; --source imported shows what was imported");
   }

@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 
 namespace smemtune {
 namespace {
@@ -247,6 +250,27 @@ Device find_device(const std::vector<Device>& devices, std::string_view name) {
                    std::to_string(devices.size()) +
                    " that are); an architecture such as sm_90 "
                    "or a compute capability such as 9.0 is one too");
+}
+
+void fill_capability(const std::vector<Device>& known, Device& device) {
+  if (device.kind != DeviceKind::gpu || device.compute_major > 0) return;
+  const std::vector<std::string> words = name_words(device.name);
+  std::ptrdiff_t most = 0;
+  std::set<std::pair<int, int>> capabilities;
+  for (const Device& model : known) {
+    const std::vector<std::string> its = name_words(model.name);
+    const auto end = std::ranges::mismatch(words, its).in1;
+    const auto common = end - words.begin();
+    const bool has_number = std::any_of(words.begin(), end, [](const std::string& word) {
+      return std::ranges::any_of(word, is_digit);
+    });
+    if (!has_number || common < most) continue;
+    if (common > most) capabilities.clear();
+    most = common;
+    capabilities.insert({model.compute_major, model.compute_minor});
+  }
+  if (capabilities.size() != 1) return;
+  std::tie(device.compute_major, device.compute_minor) = *capabilities.begin();
 }
 
 std::string suggested_device(std::string_view name, std::span<const std::string> known) {

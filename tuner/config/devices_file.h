@@ -20,6 +20,11 @@ std::vector<Device> load_devices(const std::filesystem::path& file);
 /// InputError with the nearest known name, or with all that the name may mean.
 Device find_device(const std::vector<Device>& devices, std::string_view name);
 
+/// Gives a GPU without a compute capability that of the known models whose names begin with the same
+/// words as its own, a number among them: `NVIDIA A100-SXM4-40GB` begins as the A100 does. Leaves it
+/// unknown where there is none, or where these models differ.
+void fill_capability(const std::vector<Device>& known, Device& device);
+
 /// Returns suggestion() for names of devices, ignoring case and vendor.
 std::string suggested_device(std::string_view name, std::span<const std::string> known);
 

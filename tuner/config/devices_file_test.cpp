@@ -58,6 +58,32 @@ constexpr const char* kGuide = R"(
   12.1  1536 24  64  64   99 100
 )";
 
+TEST(DevicesFile, GivesDevicesOfKnownNamesTheirCapability) {
+  const std::vector<Device> known = shipped();
+  const auto capability = [&](const std::string& name) {
+    Device device;
+    device.name = name;
+    fill_capability(known, device);
+    return 10 * device.compute_major + device.compute_minor;
+  };
+  EXPECT_EQ(capability("NVIDIA A100-PCIE-40GB"), 80);
+  EXPECT_EQ(capability("NVIDIA A100-SXM4-80GB"), 80);
+  EXPECT_EQ(capability("NVIDIA H100 80GB HBM3"), 90);
+  EXPECT_EQ(capability("GeForce RTX 3080 Ti"), 86);
+  EXPECT_EQ(capability("NVIDIA RTX 6000 Ada Generation"), 89);
+  EXPECT_EQ(capability("NVIDIA GeForce RTX 2080 Super"), 75);
+  EXPECT_EQ(capability("Quadro RTX 6000"), 0) << "of another architecture than the RTX 6000 Ada";
+  EXPECT_EQ(capability("NVIDIA RTX A6000"), 0) << "the table has no such model";
+  EXPECT_EQ(capability("NVIDIA L400"), 0);
+  EXPECT_EQ(capability("AMD Instinct MI250X"), 0);
+  EXPECT_EQ(capability(""), 0);
+  Device cpu;
+  cpu.kind = DeviceKind::cpu;
+  cpu.name = "NVIDIA A100";
+  fill_capability(known, cpu);
+  EXPECT_EQ(cpu.compute_major, 0);
+}
+
 TEST(DevicesFile, HasTheLimitsOfEveryComputeCapability) {
   const std::vector<Device> devices = shipped();
   std::istringstream guide(kGuide);

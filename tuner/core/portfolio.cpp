@@ -239,27 +239,6 @@ std::optional<Portfolio> best_portfolio(const TimeTable& table, std::size_t most
   return portfolio;
 }
 
-std::optional<HeldBack> held_back(const TimeTable& table, std::size_t most,
-                                  const std::vector<std::optional<std::size_t>>& instead) {
-  std::vector<double> losses;
-  for (std::size_t out = 0; out < table.cases(); ++out) {
-    if (!instead[out]) continue;
-    TimeTable others = table;
-    others.ms.erase(others.ms.begin() + static_cast<std::ptrdiff_t>(out));
-    others.best_ms.erase(others.best_ms.begin() + static_cast<std::ptrdiff_t>(out));
-    const auto portfolio = best_portfolio(others, most);
-    if (!portfolio) continue;
-    const std::size_t taken = *instead[out] - (*instead[out] > out ? 1 : 0);
-    const double loss = table.loss(out, portfolio->choice[taken]);
-    if (!std::isinf(loss)) losses.push_back(loss);
-  }
-  if (losses.empty()) return std::nullopt;
-  const Total lost = total(losses);
-  return HeldBack{.mean_percent = to_percent(lost.sum / static_cast<double>(losses.size())),
-                  .worst_percent = to_percent(lost.worst),
-                  .cases = losses.size()};
-}
-
 std::optional<std::size_t> least_worst(const TimeTable& table) {
   return best_everywhere(table, [&table](std::size_t variant) {
     std::vector<double> losses;

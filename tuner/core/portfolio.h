@@ -47,22 +47,6 @@ Portfolio portfolio_of(const TimeTable& table, std::vector<std::size_t> choice);
 /// case cannot run with any of the variants.
 std::optional<Portfolio> best_portfolio(const TimeTable& table, std::size_t most);
 
-/// Losses in cases that a portfolio was not chosen for.
-struct HeldBack {
-  double mean_percent = 0;
-  double worst_percent = 0;
-  /// Number of cases counted: those in which the variant that would be run was measured.
-  std::size_t cases = 0;
-
-  bool operator==(const HeldBack&) const = default;
-};
-
-/// Computes the losses of held-back cases: for each case in turn, a portfolio is chosen from the
-/// other cases, and the held-back case uses the variant of the case that `instead` names (nullopt:
-/// none, the case is left out). Nullopt if no case can be counted.
-std::optional<HeldBack> held_back(const TimeTable& table, std::size_t most,
-                                  const std::vector<std::optional<std::size_t>>& instead);
-
 /// Returns the variant whose worst share is the largest; among equals, the one that loses least in
 /// the mean; nullopt if no variant runs everywhere.
 std::optional<std::size_t> least_worst(const TimeTable& table);

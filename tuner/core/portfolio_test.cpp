@@ -86,20 +86,6 @@ TEST(Portfolio, ByExchangeIsAsGoodAsTheBestOfAllSetsOrNearlySo) {
   }
 }
 
-TEST(HeldBackCases, HaveWhatIsRunForTheOneInstead) {
-  // Variant 0 is planted for small sizes, 1 for large ones. When case 1 is held back it uses the
-  // variant of case 0, and case 2 that of case 3.
-  const TimeTable sizes = table({{1, 2}, {1, 1.5}, {1.5, 1}, {3, 1}});
-  const auto two = held_back(sizes, 2, {1, 0, 3, 2});
-  ASSERT_TRUE(two);
-  EXPECT_EQ(*two, (HeldBack{.mean_percent = 0, .worst_percent = 0, .cases = 4}));
-  const auto across = held_back(sizes, 2, {std::nullopt, 2, 1, std::nullopt});
-  ASSERT_TRUE(across);
-  EXPECT_EQ(across->cases, 2u);
-  EXPECT_NEAR(across->mean_percent, 50, 1e-9);
-  EXPECT_FALSE(held_back(sizes, 2, {std::nullopt, std::nullopt, std::nullopt, std::nullopt}));
-}
-
 TEST(LeastWorst, IsNotWhatLosesLeastInTheMean) {
   // Variant 0 loses 0, 0 and 44 %; variant 1 loses 20 % everywhere.
   const TimeTable devices = table({{1, 1.2, 9}, {1, 1.2, 9}, {1.44, 1.2, 1}});

@@ -31,8 +31,9 @@ class Library : public testing::Test {
   Library() {
     fill(folder_ / "r.sqlite");
     const db::ResultStore store(folder_ / "r.sqlite", db::ResultStore::Mode::read_only);
-    write_whole_file(folder_ / "best.json",
-                     db::export_json(store.best({}, true), store.defaults({})));
+    write_whole_file(
+        folder_ / "best.json",
+        db::export_json(store.best({}, true), store.defaults({}), store.candidates({})));
   }
 
   static Device gpu() {
@@ -64,6 +65,11 @@ class Library : public testing::Test {
     add(4096, 128, 1.0, false);
     add(4096, 256, 2.0, true);
     add(512, 64, 0.25, false);
+    for (const auto& [n, ms] : {std::pair(65536, 4.0), {262144, 16.0}}) {
+      add(n, 512, n == 65536 ? ms : ms * 3, false);
+      add(n, 1024, n == 65536 ? ms * 3 : ms, false);
+      add(n, 256, ms * 2, true);
+    }
   }
 
   fs::path write(const std::string& text) const {
@@ -106,6 +112,21 @@ TEST_F(Library, DatabaseAndExportSelectTheSame) {
     EXPECT_EQ(results.select(kH200, "scale", size(4096, "double")).match, Match::defaults);
     EXPECT_EQ(results.select(kH200, "other", size(4096)).match, Match::none);
     EXPECT_EQ(results.select(kH200, "scale", size(4096), "other").match, Match::none);
+  }
+}
+
+TEST_F(Library, NeverSelectsWhatIsPredictedToBeSlowerThanTheDefaultValues) {
+  for (const char* file : {"r.sqlite", "best.json"}) {
+    const Results results(folder_ / file);
+    // The best of N=65536 was slower than the default values at N=262144, which won at neither.
+    const Selection near = results.select(kH200, "scale", size(65536 + 32768));
+    EXPECT_EQ(near.match, Match::defaults) << file;
+    EXPECT_EQ(near.parameters, threads(256));
+    EXPECT_EQ(results.select(kH200, "scale", size(65536)).parameters, threads(512));
+    EXPECT_EQ(results.select(kH200, "scale", size(262144)).parameters, threads(1024));
+    // That of N=4096 has too small a lead for so far away.
+    EXPECT_EQ(results.select(kH200, "scale", size(1LL << 40)).match, Match::defaults);
+    EXPECT_EQ(results.select(kH200, "scale", size(5000)).parameters, threads(128));
   }
 }
 

@@ -5,6 +5,7 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/core/error.h"
 #include "tuner/core/outcome.h"
+#include "tuner/core/selection_table.h"
 #include "tuner/core/size_ratio.h"
 #include "tuner/core/text.h"
 
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -21,13 +23,18 @@ namespace {
 
 /// An entry for select_measured().
 struct Record {
+  std::string shared_from;
   std::string space;
   std::string kernel;
   std::string device;
   int compute_capability = 0;  ///< 0 for the CPU device.
   Problem problem;
   Configuration parameters;
-  double time_ms = 0;
+  int configuration = -1;
+  bool is_best = false;
+  double time_ms = 0;  ///< 0 if it does not run.
+  double to_default = 1;
+  double to_kernel_default = 1;
   std::string kernel_hash;
   bool stale = false;
   std::string compared_with = to_text(ComparedWith::unknown);
@@ -119,6 +126,7 @@ void order_by_wins(std::vector<Record>& defaults, const std::vector<Record>& mea
   std::map<Contest, const Record*> fastest;
   const auto text_of = [](const Problem& problem) { return key(problem); };
   for (const Record& record : measured) {
+    if (!record.is_best) continue;
     const Record*& best = fastest[{record.space, text_of(record.problem), record.device}];
     if (best == nullptr || record.time_ms < best->time_ms) best = &record;
   }
@@ -133,20 +141,46 @@ void order_by_wins(std::vector<Record>& defaults, const std::vector<Record>& mea
 
 namespace {
 
-/// The contents of a file.
-struct Layer {
-  std::string shared_from;
+/// What files hold: of each space, problem and device, and of each kernel's default values, what the
+/// first of them has.
+struct Table {
   std::vector<Record> measured;
   std::vector<Record> defaults;  ///< The kernel that is the best most often comes first.
 };
 
+/// Returns the same text for records of the same space, device and problem.
+std::string measured_text(const Record& record) {
+  return record.space + "\n" + record.device + "\n" + key(record.problem);
+}
+
 }  // namespace
 
 struct Results::Contents {
-  std::vector<Layer> layers;
+  Table table;
 };
 
 namespace {
+
+Record read_record(const Reader& reader, const Json& entry, const std::string& at, bool is_best) {
+  const Json& device = reader.member(entry, at, "device");
+  Record record;
+  record.is_best = is_best;
+  record.space = reader.text(entry, at, "space");
+  record.kernel = reader.text(entry, at, "kernel");
+  record.device = reader.text(device, at + "/device", "name");
+  record.compute_capability = reader.capability(device, at + "/device");
+  record.problem = reader.bindings(entry, at, "problem");
+  record.parameters = reader.configuration(entry, at);
+  const bool runs = is_best || !reader.member(entry, at, "time").is_null();
+  if (runs) record.time_ms = reader.time_ms(entry, at);
+  const Json& provenance = reader.member(entry, at, "provenance");
+  record.kernel_hash = reader.text(provenance, at + "/provenance", "kernel_hash");
+  record.stale = provenance.contains("stale") && provenance.at("stale") == true;
+  if (entry.contains("compared_with")) {
+    record.compared_with = reader.text(entry, at, "compared_with");
+  }
+  return record;
+}
 
 void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
                std::vector<Record>& defaults) {
@@ -156,28 +190,17 @@ void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
     reader.fail("/format", "is not smemtune-best: this is not a file of `smemtune export`");
   }
   if (reader.number(document, "", "version") != 1) reader.fail("/version", "is not 1");
-  std::size_t number = 0;
-  for (const Json& entry : reader.array(document, "", "best")) {
-    const std::string at = "/best/" + std::to_string(number++);
-    const Json& device = reader.member(entry, at, "device");
-    Record record;
-    record.space = reader.text(entry, at, "space");
-    record.kernel = reader.text(entry, at, "kernel");
-    record.device = reader.text(device, at + "/device", "name");
-    record.compute_capability = reader.capability(device, at + "/device");
-    record.problem = reader.bindings(entry, at, "problem");
-    record.parameters = reader.configuration(entry, at);
-    record.time_ms = reader.time_ms(entry, at);
-    const Json& provenance = reader.member(entry, at, "provenance");
-    record.kernel_hash = reader.text(provenance, at + "/provenance", "kernel_hash");
-    record.stale = provenance.contains("stale") && provenance.at("stale") == true;
-    if (entry.contains("compared_with")) {
-      record.compared_with = reader.text(entry, at, "compared_with");
+  for (const char* list : {"best", "candidates"}) {
+    const bool is_best = list == std::string_view("best");
+    if (!is_best && !document.contains(list)) continue;
+    std::size_t number = 0;
+    for (const Json& entry : reader.array(document, "", list)) {
+      const std::string at = std::string("/") + list + "/" + std::to_string(number++);
+      measured.push_back(read_record(reader, entry, at, is_best));
     }
-    measured.push_back(std::move(record));
   }
   if (!document.contains("defaults")) return;
-  number = 0;
+  std::size_t number = 0;
   for (const Json& entry : reader.array(document, "", "defaults")) {
     const std::string at = "/defaults/" + std::to_string(number++);
     Record record;
@@ -191,8 +214,12 @@ void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
 void read_database(const std::filesystem::path& file, std::vector<Record>& measured,
                    std::vector<Record>& defaults) {
   const db::ResultStore store(file, db::ResultStore::Mode::read_only);
-  for (const db::StoredResult& stored : store.best({}, /*per_kernel=*/true)) {
+  std::vector<db::StoredResult> results = store.best({}, /*per_kernel=*/true);
+  const std::size_t bests = results.size();
+  std::ranges::move(store.candidates({}), std::back_inserter(results));
+  for (const db::StoredResult& stored : results) {
     Record record;
+    record.is_best = measured.size() < bests;
     record.space = stored.space;
     record.kernel = stored.result.kernel;
     record.device = stored.device.name;
@@ -201,7 +228,7 @@ void read_database(const std::filesystem::path& file, std::vector<Record>& measu
     }
     record.problem = stored.result.problem;
     record.parameters = stored.result.configuration;
-    record.time_ms = stored.result.measurement.median_ms;
+    record.time_ms = stored.result.timed() ? stored.result.measurement.median_ms : 0;
     record.kernel_hash = stored.kernel_hash;
     record.stale = stored.stale;
     record.compared_with = to_text(stored.result.compared_with);
@@ -231,16 +258,66 @@ std::vector<db::SharedFile> files_of(const std::filesystem::path& file, const st
   return files;
 }
 
-std::vector<Layer> read(const std::vector<db::SharedFile>& files) {
-  std::vector<Layer> layers;
-  for (const db::SharedFile& one : files) {
-    Layer& layer = layers.emplace_back();
-    layer.shared_from = one.name;
-    const auto read_file = db::is_database(one.file) ? read_database : read_json;
-    read_file(one.file, layer.measured, layer.defaults);
-    order_by_wins(layer.defaults, layer.measured);
+/// Compares the measured records of each space with each other and with the default values, and
+/// brings equal configurations together.
+void compare(Table& table) {
+  const auto default_of = [&table](const Record& record, bool any_kernel) {
+    return std::ranges::find_if(table.defaults, [&](const Record& one) {
+      return one.space == record.space && (any_kernel || one.kernel == record.kernel);
+    });
+  };
+  std::vector<SelectionRow> rows;
+  for (const Record& record : table.measured) {
+    const auto its = default_of(record, /*any_kernel=*/false);
+    const bool is_default = its != table.defaults.end() && its->parameters == record.parameters;
+    rows.push_back({.measured = measured_text(record),
+                    .kernel = record.space + "\n" + record.kernel,
+                    .configuration = key(record.parameters),
+                    .time_ms = record.time_ms,
+                    .is_default = is_default,
+                    .is_fallback = is_default && its == default_of(record, /*any_kernel=*/true),
+                    .of = rows.size()});
   }
-  return layers;
+  std::vector<Record> sorted;
+  for (const SelectionRow& row : selection_table(std::move(rows))) {
+    Record& record = sorted.emplace_back(std::move(table.measured[row.of]));
+    record.configuration = row.number;
+    record.to_default = row.to_default;
+    record.to_kernel_default = row.to_kernel_default;
+  }
+  table.measured = std::move(sorted);
+}
+
+/// Moves what the earlier files do not have. `known`: the texts of what they have.
+void add_unknown(std::vector<Record>& to, std::vector<Record>&& from, std::set<std::string>& known,
+                 std::string (*text_of)(const Record&)) {
+  std::set<std::string> added;
+  for (Record& record : from) {
+    const std::string text = text_of(record);
+    if (known.contains(text)) continue;
+    added.insert(text);
+    to.push_back(std::move(record));
+  }
+  known.merge(added);
+}
+
+Table read(const std::vector<db::SharedFile>& files) {
+  Table table;
+  std::set<std::string> measured_before;
+  std::set<std::string> defaults_before;
+  for (const db::SharedFile& one : files) {
+    Table its;
+    const auto read_file = db::is_database(one.file) ? read_database : read_json;
+    read_file(one.file, its.measured, its.defaults);
+    for (Record& record : its.measured) record.shared_from = one.name;
+    for (Record& record : its.defaults) record.shared_from = one.name;
+    add_unknown(table.measured, std::move(its.measured), measured_before, measured_text);
+    add_unknown(table.defaults, std::move(its.defaults), defaults_before,
+                [](const Record& record) { return record.space + "\n" + record.kernel; });
+  }
+  order_by_wins(table.defaults, table.measured);
+  compare(table);
+  return table;
 }
 
 }  // namespace
@@ -263,35 +340,30 @@ Results::Results(const std::vector<std::filesystem::path>& files) {
 }
 
 Selection Results::select(const Target& target, const std::string& space, const Problem& problem,
-                          const std::string& kernel) const {
+                          const std::string& kernel, bool has_default) const {
   const auto wanted = [&](const Record& record) {
     return record.space == space && (kernel.empty() || record.kernel == kernel);
   };
-  Choice<Record> choice;
-  std::string shared_from;
-  const auto take_closer = [&](const Choice<Record>& one, const Layer& layer) {
-    if (!one || std::tie(one.match, one.size_ratio) >= std::tie(choice.match, choice.size_ratio)) {
-      return;
-    }
-    choice = one;
-    shared_from = layer.shared_from;
+  const auto ratio_of = [&](const Record& record) {
+    return wanted(record) ? size_ratio(record.problem, problem) : 0;
   };
-  for (const Layer& layer : contents_->layers) {
-    const auto ratio_of = [&](const Record& record) {
-      return wanted(record) ? size_ratio(record.problem, problem) : 0;
-    };
-    take_closer(
-        or_defaults(select_measured(layer.measured.data(), layer.measured.size(), target, ratio_of),
-                    layer.defaults.data(), layer.defaults.size(), wanted),
-        layer);
-  }
+  const auto to_default_of = [&](const Record& record) {
+    return kernel.empty() ? record.to_default : record.to_kernel_default;
+  };
+  const std::vector<Record>& measured = contents_->table.measured;
+  const std::vector<Record>& defaults = contents_->table.defaults;
+  const bool falls_back = has_default || std::ranges::any_of(defaults, wanted);
+  const Choice<Record> choice =
+      or_defaults(select_measured(measured.data(), measured.size(), target, ratio_of, to_default_of,
+                                  falls_back),
+                  defaults.data(), defaults.size(), wanted);
   Selection selection;
   selection.match = choice.match;
   selection.size_ratio = choice.size_ratio;
   selection.space = space;
   selection.problem = problem;
   if (!choice) return selection;
-  selection.shared_from = shared_from;
+  selection.shared_from = choice->shared_from;
   selection.kernel = choice->kernel;
   selection.parameters = choice->parameters;
   selection.measured_problem = choice->problem;

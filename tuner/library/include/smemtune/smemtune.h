@@ -61,8 +61,8 @@ struct Selection {
 };
 
 /// Results of tuning: a database, a JSON file written by `smemtune export`, or a folder of such
-/// files. The files and folders of $SMEMTUNE_SHARED_DB (separated by colons) come after them: of
-/// equally close matches the one in the first file is used. Needs no CUDA.
+/// files. The files and folders of $SMEMTUNE_SHARED_DB (separated by colons) come after them: of a
+/// problem on a device the first file that has it counts. Needs no CUDA.
 class Results {
  public:
   explicit Results(const std::filesystem::path& file);
@@ -71,9 +71,11 @@ class Results {
   explicit Results(const std::vector<std::filesystem::path>& files);
 
   /// Selects the best for a device and a problem of a space; among all kernels unless one is named.
-  /// The match is Match::none when nothing fits.
+  /// Never what is predicted to be slower than the kernel's default values. The match is Match::none
+  /// when nothing fits, or when only default values would, and the results have none:
+  /// `has_default` says that the caller has some for that.
   Selection select(const Target& target, const std::string& space, const Problem& problem,
-                   const std::string& kernel = {}) const;
+                   const std::string& kernel = {}, bool has_default = false) const;
 
  private:
   struct Contents;

@@ -67,7 +67,7 @@ typedef enum smemtune_match {
   SMEMTUNE_EXACT = 0,             /* Measured on this device, for this problem. */
   SMEMTUNE_NEAREST_PROBLEM = 1,   /* Measured on this device, for other sizes. */
   SMEMTUNE_SAME_ARCHITECTURE = 2, /* Measured on another device of this compute capability. */
-  SMEMTUNE_DEFAULTS = 3,          /* Nothing comparable was measured: default values. */
+  SMEMTUNE_DEFAULTS = 3,          /* Default values: nothing measured should be faster. */
   SMEMTUNE_GIVEN = 4              /* The caller named the configuration. */
 } smemtune_match;
 
@@ -182,9 +182,9 @@ SMEMTUNE_API const char* smemtune_version(void);
  * until the next call that fails in this thread. */
 SMEMTUNE_API const char* smemtune_error(void);
 
-/* Opens results: databases, files of `smemtune export`, and folders of such files. Of equally close
- * matches that in the earlier file is selected. All but the first are shared ones, which selections
- * name; an empty path is left out. Release with smemtune_close_results(). */
+/* Opens results: databases, files of `smemtune export`, and folders of such files. Of a
+ * problem on a device the first file that has it counts. All but the first are shared ones, which
+ * selections name; an empty path is left out. Release with smemtune_close_results(). */
 SMEMTUNE_API smemtune_status smemtune_open_results(const char* const* files, size_t count,
                                                    smemtune_results** results);
 SMEMTUNE_API void smemtune_close_results(smemtune_results* results);

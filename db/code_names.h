@@ -1,0 +1,75 @@
+#pragma once
+
+#include "tuner/core/value.h"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+// Stored strings as names and literals of the code that exports write. What cannot be a name is
+// refused; all other text is escaped.
+
+namespace smemtune::db {
+
+/// The names in one scope: stored names and the C++ names that stand for them.
+class Names {
+ public:
+  /// `what`: the kind of name, for error messages. `taken`: names that the scope already contains.
+  Names(std::string what, std::set<std::string> taken);
+
+  /// Throws InputError unless C++ may have the name.
+  void add(const std::string& name);
+
+  const std::string& of(const std::string& name) const { return names_.at(name); }
+  const std::map<std::string, std::string>& all() const { return names_; }
+
+ private:
+  std::string what_;
+  std::set<std::string> taken_;
+  std::map<std::string, std::string> names_;
+};
+
+/// Generates a struct that holds Bindings of one kind: a member for each name, which is a number if
+/// all its values are.
+class BindingsStruct {
+ public:
+  BindingsStruct(std::string name, const std::string& what);
+
+  void add(const Bindings& bindings);
+
+  std::string definition() const;
+  /// Returns text like `{4096, "float"}`, with 0 or an empty string for what the bindings lack.
+  std::string value(const Bindings& bindings) const;
+  /// Returns the definition of size_ratio() for two of these structs.
+  std::string ratio_function() const;
+
+  /// Returns the member that stands for a stored name.
+  const std::string& member(const std::string& name) const { return members_.of(name); }
+  bool is_word(const std::string& name) const { return words_.contains(name); }
+
+ private:
+  std::string name_;
+  Names members_;
+  std::set<std::string> words_;
+};
+
+/// Throws InputError, beginning with `what`, unless a program may define this name in C and C++.
+void need_name(const std::string& what, const std::string& name);
+
+/// Returns a word that may be code: a type or an enumerator. Otherwise throws InputError, beginning
+/// with `what`.
+const std::string& need_word(const std::string& what, const std::string& word);
+
+/// Returns true if a word is surely a type: `float`, `unsigned char`, `__half`.
+bool is_type(const std::string& word);
+
+/// Returns the text made safe for a comment: ASCII only, no line end, no backslash before one.
+std::string for_comment(const std::string& text);
+
+std::string integer_literal(std::int64_t value);
+
+/// Returns the text as a C++ string literal of ASCII characters, with the quotes.
+std::string string_literal(const std::string& text);
+
+}  // namespace smemtune::db
