@@ -425,6 +425,8 @@ class Finals {
     }
     raced.unit = device_.device().uuid;
     raced.stage = standing.final ? Stage::final : Stage::race;
+    for (LaunchResult& launch : raced.launches) launch.facts.clear();
+    if (standing.final) add_code_facts(*contender.variant, contender.modules, raced);
     if (const auto failure = too_fast(tuning_, state_, kernel(contender), raced)) {
       fail(contender, *failure);
       return false;

@@ -29,6 +29,9 @@ void check(const CompiledKernel& compiled, const CompileRequest& request) {
                 resources.stack_bytes >= 0 && resources.spill_store_bytes >= 0 &&
                 resources.spill_load_bytes >= 0 && resources.constant_bytes >= 0,
             "a module with negative resources");
+    for (const auto& [name, count] : entry.code) {
+      require(std::isfinite(count) && count >= 0, "a count of instructions that is none");
+    }
   }
   require(std::isfinite(compiled.compile_ms) && compiled.compile_ms >= 0,
           "a compile time that is not a number");

@@ -328,7 +328,7 @@ void fields(auto& archive, Is<CompileRequest> auto& v) {
           v.signatures);
 }
 void fields(auto& archive, Is<CompiledEntry> auto& v) {
-  archive(v.name_expression, v.lowered_name, v.resources, v.code_sha256);
+  archive(v.name_expression, v.lowered_name, v.resources, v.code_sha256, v.code);
 }
 void fields(auto& archive, Is<CompiledSymbol> auto& v) {
   archive(v.name_expression, v.lowered_name);

@@ -69,6 +69,7 @@ class One {
                              tuning_.request.options.resource_limits, one_.result)) {
       return failure;
     }
+    add_code_facts(*variant, *modules, one_.result);
     if (wanted_.launch) {
       measure(make_job(*variant, *modules), *modules);
       set_compared(one_.result, state_, kernel(), variant->parts);

@@ -565,6 +565,22 @@ TEST(TuningLoop, SaysHowMuchSlowerTheDefaultIsAndHowSurely) {
             summary.best()->finals.default_slower->percent);
 }
 
+TEST(TuningLoop, KeepsWhatTheMachineCodeSaysWithFinalistsOnly) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  const ProblemSummary summary = run.run().problems.front();
+  std::size_t finalists = 0;
+  for (const Result& result : summary.results) {
+    for (const LaunchResult& launch : result.launches) {
+      EXPECT_EQ(!launch.facts.empty(), result.stage == Stage::final) << key(result.configuration);
+      if (launch.facts.empty()) continue;
+      ++finalists;
+      EXPECT_EQ(launch.facts.at("code.instructions"), launch.resources.registers_per_thread);
+    }
+  }
+  EXPECT_GE(finalists, 2u);
+}
+
 TEST(TuningLoop, ABudgetThatIsJustEnoughIsNotExceeded) {
   const FakeSpace fake;
   FakeRun run(fake);
