@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace smemtune {
@@ -73,6 +74,11 @@ class Figures {
   }
   double math() const { return count("fp32_fma") + count("fp64"); }
   double tensor() const { return fact(launch_.facts, "code.tensor"); }
+  /// What a hardware counter told; nullopt if it was not read.
+  std::optional<double> counter(const std::string& name) const {
+    const auto found = launch_.facts.find(kCounterFacts + name);
+    return found == launch_.facts.end() ? std::nullopt : std::optional(found->second);
+  }
   double spilled() const {
     return static_cast<double>(launch_.resources.spill_store_bytes +
                                launch_.resources.spill_load_bytes);
@@ -187,6 +193,43 @@ std::string async_copies(const Figures& fast, const Figures& slow, int /*sm_coun
   return "copies to shared memory while it computes; the other waits for its copies in registers";
 }
 
+/// Returns which part of the wavefronts of shared memory conflicts cost; nullopt if not known.
+std::optional<double> conflicts_of(const Figures& figures) {
+  const auto wavefronts = figures.counter("shared_wavefronts");
+  const auto conflicts = figures.counter("shared_bank_conflicts");
+  if (!wavefronts || !conflicts) return std::nullopt;
+  return *wavefronts > 0 ? *conflicts / *wavefronts : 0;
+}
+
+std::string bank_conflicts(const Figures& fast, const Figures& slow, int /*sm_count*/) {
+  constexpr double kMany = 0.2;
+  const auto here = conflicts_of(fast);
+  const auto there = conflicts_of(slow);
+  if (!here || !there || *there < kMany || *here * 2 > *there) return "";
+  return "has fewer bank conflicts: they cost " + decimal(100 * *here, 0) +
+         " % of its passes through shared memory; of the other's " + decimal(100 * *there, 0) +
+         " %";
+}
+
+std::optional<double> dram_bytes(const Figures& figures) {
+  const auto read = figures.counter("dram_read_bytes");
+  const auto written = figures.counter("dram_write_bytes");
+  return read && written ? std::optional(*read + *written) : std::nullopt;
+}
+
+std::string less_traffic(std::optional<double> here, std::optional<double> there,
+                         const std::string& where) {
+  if (!here || !there || *there < kMuch * *here) return "";
+  return "moves less through " + where + ": " + format_bytes(*here) + "; the other " +
+         format_bytes(*there);
+}
+
+std::string traffic(const Figures& fast, const Figures& slow, int /*sm_count*/) {
+  std::string sentence = less_traffic(dram_bytes(fast), dram_bytes(slow), "DRAM");
+  if (!sentence.empty()) return sentence;
+  return less_traffic(fast.counter("l2_bytes"), slow.counter("l2_bytes"), "the L2 cache");
+}
+
 double overhead_of(const Figures& figures) {
   return figures.math() > 0 ? figures.count("instructions") / figures.math() : 0;
 }
@@ -210,8 +253,9 @@ constexpr Rule kRules[] = {{"spills", spills},
                            {"wide shared accesses", wide_shared},
                            {"reuse in registers", reuse},
                            {"copies", async_copies}};
-// What explains the others by itself, and what they explain.
+// What explains the others by itself; what only counters tell; and what all others explain.
 constexpr Rule kFirst = {"tensor cores", tensor_cores};
+constexpr Rule kCounted[] = {{"bank conflicts", bank_conflicts}, {"traffic", traffic}};
 constexpr Rule kLast = {"instructions", instructions};
 
 void single_out(const Figures& fast, const Figures& slow, int sm_count, Why& why) {
@@ -223,9 +267,13 @@ void single_out(const Figures& fast, const Figures& slow, int sm_count, Why& why
     return true;
   };
   if (try_rule(kFirst)) return;
-  const auto found = std::ranges::count_if(kRules, try_rule);
-  if (found > 1) why.cause = why.sentence = "";
-  if (found == 0) try_rule(kLast);
+  for (const std::span<const Rule> rules :
+       {std::span<const Rule>(kRules), std::span<const Rule>(kCounted)}) {
+    const auto found = std::ranges::count_if(rules, try_rule);
+    if (found > 1) why.cause = why.sentence = "";
+    if (found > 0) return;
+  }
+  try_rule(kLast);
 }
 
 /// Returns the launch that takes most of the time; null if that is not known.
@@ -325,6 +373,60 @@ std::string bytes_text(const Result& result) {
   return text;
 }
 
+/// The unit that counters show most at work in the main launch; empty where they were not read.
+std::string bound_text(const Result& result) {
+  constexpr std::array<std::pair<const char*, const char*>, 5> kUnits = {
+      {{"dram_percent", "DRAM"},
+       {"l2_percent", "the L2 cache"},
+       {"l1_percent", "L1 and shared memory"},
+       {"issue_percent", "issuing instructions"},
+       {"tensor_percent", "tensor cores"}}};
+  constexpr std::array<std::pair<const char*, const char*>, 6> kWaits = {
+      {{"stalled_for_global_memory_warps", "for global memory"},
+       {"stalled_for_shared_memory_warps", "for shared memory"},
+       {"stalled_at_barrier_warps", "at barriers"},
+       {"stalled_for_memory_queue_warps", "for the queue of shared memory"},
+       {"stalled_for_global_queue_warps", "for the queue of global memory"},
+       {"stalled_for_math_pipe_warps", "for arithmetic units"}}};
+  constexpr double kBusy_percent = 60;
+  constexpr double kIdle_percent = 40;
+  const LaunchResult* launch = main_launch(result);
+  if (launch == nullptr) return "";
+  const Figures figures(*launch);
+  const auto most = [&](const auto& names) {
+    std::pair<double, const char*> found = {-1, ""};
+    for (const auto& [name, words] : names) {
+      const double value = figures.counter(name).value_or(-1);
+      if (value > found.first) found = {value, words};
+    }
+    return found;
+  };
+  const auto [percent, unit] = most(kUnits);
+  if (percent >= kBusy_percent) {
+    return std::string("bound by ") + unit + ": " + decimal(percent, 0) + " % of its peak";
+  }
+  const auto [warps, wait] = most(kWaits);
+  if (percent < 0 || percent > kIdle_percent || warps < 0) return "";
+  return "bound by latency: no unit is above " + decimal(percent, 0) + " % (" + unit +
+         "); its warps wait mostly " + wait;
+}
+
+/// "1.1 GB pass through DRAM, 1.02x the bytes that its space declares"
+std::string dram_text(const Result& result) {
+  double bytes = 0;
+  for (const LaunchResult& launch : result.launches) {
+    const auto its = dram_bytes(Figures(launch));
+    if (!its) return "";
+    bytes += *its;
+  }
+  if (result.launches.empty()) return "";
+  std::string text = format_bytes(bytes) + " pass through DRAM";
+  if (const double declared = metric(result, "bytes"); declared > 0) {
+    text += ", " + times(bytes / declared) + " the bytes that its space declares";
+  }
+  return text;
+}
+
 bool has_code_facts(const Result& result) {
   const LaunchResult* launch = main_launch(result);
   return launch != nullptr && Figures(*launch).known();
@@ -409,7 +511,9 @@ std::string why_text(const ReportSource& source) {
       const Result& best = section.best.front().result;
       text += "  best: " + best.kernel + " " + key(best.configuration) + "  " +
               format_time(best.measurement.median_ms) + "\n";
-      if (const std::string bytes = bytes_text(best); !bytes.empty()) text += "    " + bytes + "\n";
+      for (const std::string& line : {bytes_text(best), dram_text(best), bound_text(best)}) {
+        if (!line.empty()) text += "    " + line + "\n";
+      }
     }
     const std::string why_not = silence(section);
     const std::vector<WhyBeats> beaten = why_best_beats(source, section);
@@ -447,6 +551,7 @@ std::string why_document(const ReportSource& source) {
     const Result& best = section.best.front().result;
     db::Json launches = db::Json::array();
     for (const LaunchResult& launch : best.launches) launches.push_back(db::launch_json(launch));
+    problems.back()["bound"] = bound_text(best);
     problems.back()["best"] = {{"kernel", best.kernel},
                                {"configuration", db::bindings_json(best.configuration)},
                                {"launches", std::move(launches)}};

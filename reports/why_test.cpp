@@ -115,6 +115,35 @@ TEST(WhyFaster, TakesTensorCoresAndNotWhatFollowsFromThem) {
   EXPECT_EQ(tensor.cause, "tensor cores");
 }
 
+Change counted(double conflicts, double dram_bytes, double l2_bytes) {
+  return [=](LaunchResult& one) {
+    one.facts["counter.shared_wavefronts"] = 1000;
+    one.facts["counter.shared_bank_conflicts"] = conflicts;
+    one.facts["counter.dram_read_bytes"] = dram_bytes;
+    one.facts["counter.dram_write_bytes"] = 0;
+    one.facts["counter.l2_bytes"] = l2_bytes;
+  };
+}
+
+TEST(WhyFaster, TakesCountersWhereTheMachineCodeSaysNothing) {
+  const Why conflicts = why(counted(20, 1024, 4096), counted(970, 1024, 4096));
+  EXPECT_EQ(conflicts.cause, "bank conflicts");
+  EXPECT_THAT(conflicts.sentence, HasSubstr("they cost 2 % of its passes"));
+  EXPECT_THAT(conflicts.sentence, HasSubstr("of the other's 97 %"));
+  const Why dram = why(counted(0, 1024, 4096), counted(0, 2048, 8192));
+  EXPECT_EQ(dram.cause, "traffic");
+  EXPECT_THAT(dram.sentence, HasSubstr("through DRAM: 1.0 KB; the other 2.0 KB"));
+  EXPECT_THAT(why(counted(0, 1024, 4096), counted(0, 1024, 8192)).sentence,
+              HasSubstr("through the L2 cache"));
+  EXPECT_EQ(why(counted(20, 1024, 4096), counted(970, 2048, 4096)).cause, "") << "two of them";
+  EXPECT_EQ(why(counted(0, 1024, 4096), as_it_is).cause, "") << "not known of the other";
+  const Why spills = why(counted(20, 1024, 4096), [](LaunchResult& one) {
+    counted(970, 1024, 4096)(one);
+    one.resources.spill_load_bytes = 96;
+  });
+  EXPECT_EQ(spills.cause, "spills") << "the machine code says it";
+}
+
 TEST(WhyFaster, DoesNotTakeWhatIsWorseOrTooLittleForAReason) {
   EXPECT_EQ(why([](LaunchResult& one) { one.resources.spill_load_bytes = 96; }, as_it_is).cause,
             "");
@@ -171,6 +200,25 @@ TEST(WhyBestBeats, ComparesWithTheDefaultAndTheRunnerUpOfTheSameFinals) {
   EXPECT_THAT(
       findings(source, source.sections[0]),
       Contains(HasSubstr("Against its default it keeps in registers what the other spills")));
+}
+
+TEST(WhyText, NamesTheUnitThatCountersShowAtWork) {
+  const auto text = [](const Facts& counters) {
+    StoredResult best = finalist(
+        16, 1, [&](LaunchResult& one) { one.facts.insert(counters.begin(), counters.end()); });
+    best.result.metrics["bytes"] = 1024;
+    return why_text(source_of({best}));
+  };
+  EXPECT_THAT(text({{"counter.dram_percent", 91}, {"counter.issue_percent", 30}}),
+              HasSubstr("bound by DRAM: 91 % of its peak"));
+  EXPECT_THAT(text({{"counter.dram_percent", 22},
+                    {"counter.stalled_at_barrier_warps", 1},
+                    {"counter.stalled_for_global_memory_warps", 6}}),
+              HasSubstr("no unit is above 22 % (DRAM); its warps wait mostly for\n      global memory"));
+  EXPECT_THAT(text({{"counter.dram_percent", 50}}), Not(HasSubstr("bound by")));
+  EXPECT_THAT(text({}), Not(HasSubstr("bound by")));
+  EXPECT_THAT(text({{"counter.dram_read_bytes", 1024}, {"counter.dram_write_bytes", 512}}),
+              HasSubstr("1.5 KB pass through DRAM, 1.50x the bytes"));
 }
 
 TEST(WhyText, ComparesWhatIsAskedForWithWhatIsDeclaredWhereNothingLoops) {

@@ -15,4 +15,7 @@ using Facts = std::map<std::string, double>;
 constexpr const char* kCodeFacts = "code.";
 constexpr const char* kMainLoopFacts = "main_loop.";
 
+/// Facts that hardware counters told, of one evaluation.
+constexpr const char* kCounterFacts = "counter.";
+
 }  // namespace smemtune
