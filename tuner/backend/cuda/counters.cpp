@@ -128,12 +128,18 @@ class Session {
     cupti_.check(cupti_.set_config(&set), "cuptiRangeProfilerSetConfig");
   }
 
-  /// Counts what `pass` launches. Returns true if that was the last pass.
-  bool count(const std::function<void()>& pass) const {
+  /// Counts what `pass` launches, each launch as a range of its own. Returns true if that was the
+  /// last pass.
+  bool count(const Counters::Pass& pass) const {
     cupti::OfProfiler start;
     start.profiler = profiler_;
     cupti_.check(cupti_.start(&start), "cuptiRangeProfilerStart");
-    pass();
+    std::size_t ranges = 0;
+    pass([&] {
+      if (ranges > 0) pop();
+      push(std::to_string(ranges++));
+    });
+    if (ranges > 0) pop();
     cupti::Stop stop;
     stop.size = offsetof(cupti::Stop, is_all) + sizeof stop.is_all;
     stop.profiler = profiler_;
@@ -148,6 +154,18 @@ class Session {
   }
 
  private:
+  void push(const std::string& name) const {
+    cupti::PushRange range;
+    range.profiler = profiler_;
+    range.name = name.c_str();
+    cupti_.check(cupti_.push_range(&range), "cuptiRangeProfilerPushRange");
+  }
+  void pop() const {
+    cupti::OfProfiler range;
+    range.profiler = profiler_;
+    cupti_.check(cupti_.pop_range(&range), "cuptiRangeProfilerPopRange");
+  }
+
   const Cupti& cupti_;
   void* profiler_ = nullptr;
 };
@@ -188,7 +206,7 @@ std::size_t Counters::passes() const {
 
 std::vector<std::vector<double>> Counters::read(void* context, std::size_t launches,
                                                 const std::function<void()>& prepare,
-                                                const std::function<void()>& pass) const {
+                                                const Pass& pass) const {
   const Session session(cupti_, context);
   std::vector<std::uint8_t> data = session.data(names_, launches);
   session.configure(config_, data, launches);

@@ -30,12 +30,15 @@ class Counters {
   /// Returns how often a range must be launched until all metrics are known.
   std::size_t passes() const;
 
-  /// Returns the values of metrics(), a row for each of `launches` launches, which `pass` puts on
-  /// the context's streams and waits for. `prepare` comes before each pass and is not counted.
-  /// Throws UnavailableError if the library refuses, and what the two throw.
+  /// Puts launches on the context's streams, waits for each, and calls `next` before each.
+  using Pass = std::function<void(const std::function<void()>& next)>;
+
+  /// Returns the values of metrics(), a row for each of `launches` launches of `pass`. `prepare`
+  /// comes before each pass and is not counted. Throws UnavailableError if the library refuses, and
+  /// what the two throw.
   std::vector<std::vector<double>> read(void* context, std::size_t launches,
                                         const std::function<void()>& prepare,
-                                        const std::function<void()>& pass) const;
+                                        const Pass& pass) const;
 
  private:
   bool has(const CounterMetric& metric, const std::string& chip) const;

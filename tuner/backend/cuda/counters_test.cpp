@@ -69,7 +69,8 @@ static_assert(offsetof(cupti::Stop, is_all) ==
               offsetof(CUpti_RangeProfiler_Stop_Params, isAllPassSubmitted));
 static_assert(sizeof(cupti::Decode) == CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE);
 static_assert(sizeof(cupti::DataInfo) == CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE);
-static_assert(cupti::kRangeOfEachLaunch == CUPTI_AutoRange);
+static_assert(sizeof(cupti::PushRange) == CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
+static_assert(cupti::kRangesByUser == CUPTI_UserRange);
 static_assert(cupti::kReplayByUser == CUPTI_UserReplay);
 static_assert(CUPTI_PROFILER_TYPE_RANGE_PROFILER == 0);
 #endif

@@ -274,8 +274,12 @@ std::vector<Facts> CudaLauncher::count_launches(const BoundKernel& bound,
     timer_->flush_l2();
     synchronize(stream);
   };
-  const auto pass = [&] {
-    if (const auto failure = bound.enqueue(driver_, 0, stream)) {
+  const auto pass = [&](const std::function<void()>& next) {
+    const auto before_turn = [&](std::size_t /*turn*/) {
+      synchronize(stream);
+      next();
+    };
+    if (const auto failure = bound.enqueue(driver_, 0, stream, before_turn)) {
       throw UnavailableError(failure->detail);
     }
     synchronize(stream);

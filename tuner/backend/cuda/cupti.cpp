@@ -33,6 +33,8 @@ std::string find_functions(void* library, Cupti& cupti) {
   find("cuptiRangeProfilerSetConfig", cupti.set_config);
   find("cuptiRangeProfilerStart", cupti.start);
   find("cuptiRangeProfilerStop", cupti.stop);
+  find("cuptiRangeProfilerPushRange", cupti.push_range);
+  find("cuptiRangeProfilerPopRange", cupti.pop_range);
   find("cuptiRangeProfilerDecodeData", cupti.decode);
   find("cuptiRangeProfilerGetCounterDataInfo", cupti.data_info);
   find("cuptiGetResultString", cupti.text);

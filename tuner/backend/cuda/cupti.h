@@ -93,7 +93,7 @@ struct Enable {
   void* profiler = nullptr;
 };
 
-/// Disables, starts and decodes.
+/// Disables and starts, and ends a range.
 struct OfProfiler {
   std::size_t size = sizeof(OfProfiler);
   void* reserved = nullptr;
@@ -119,7 +119,7 @@ struct DataBegin {
   std::uint8_t* data = nullptr;
 };
 
-constexpr int kRangeOfEachLaunch = 1;
+constexpr int kRangesByUser = 2;
 constexpr int kReplayByUser = 3;
 
 struct SetConfig {
@@ -130,13 +130,13 @@ struct SetConfig {
   const std::uint8_t* config = nullptr;
   std::size_t data_bytes = 0;
   std::uint8_t* data = nullptr;
-  int range = kRangeOfEachLaunch;
+  int range = kRangesByUser;
   int replay = kReplayByUser;
   std::size_t most_ranges = 0;
   std::uint16_t levels = 1;
   std::uint16_t least_level = 1;
   std::size_t pass = 0;
-  std::uint16_t target_level = 0;
+  std::uint16_t target_level = 1;
 };
 
 struct Stop {
@@ -146,6 +146,13 @@ struct Stop {
   std::size_t pass = 0;
   std::size_t target_level = 0;
   std::uint8_t is_all = 0;
+};
+
+struct PushRange {
+  std::size_t size = sizeof(PushRange);
+  void* reserved = nullptr;
+  void* profiler = nullptr;
+  const char* name = nullptr;
 };
 
 struct Decode {
@@ -186,6 +193,8 @@ struct Cupti {
   Function<cupti::SetConfig> set_config = nullptr;
   Function<cupti::OfProfiler> start = nullptr;
   Function<cupti::Stop> stop = nullptr;
+  Function<cupti::PushRange> push_range = nullptr;
+  Function<cupti::OfProfiler> pop_range = nullptr;
   Function<cupti::Decode> decode = nullptr;
   Function<cupti::DataInfo> data_info = nullptr;
   int (*text)(int code, const char** text) = nullptr;
