@@ -363,6 +363,7 @@ Json launch_json(const LaunchResult& launch) {
   Json occupancy = occupancy_json(launch.occupancy);
   object["occupancy"] = has_occupancy ? std::move(occupancy) : unknown_json(std::move(occupancy));
   if (launch.time_ms > 0) object["time_ms"] = launch.time_ms;
+  if (!launch.facts.empty()) object["facts"] = launch.facts;
   return object;
 }
 
@@ -434,6 +435,7 @@ LaunchResult launch_from(const Json& json) {
   read_fields(json.at("resources"), launch.resources);
   read_fields(json.at("occupancy"), launch.occupancy);
   launch.time_ms = json.value("time_ms", 0.0);
+  launch.facts = json.value("facts", Facts());
   return launch;
 }
 

@@ -161,6 +161,7 @@ Result full_result() {
                       .blocks_by_limit = 32};
   result.launches = {launch, launch};
   result.launches[1].shape.static_shared_bytes.reset();
+  result.launches[1].facts = {{"code.instructions", 180}, {"code.shared_load_16_bytes", 4}};
   result.max_absolute_error = 1e-5;
   result.max_relative_error = 2e-6;
   result.compared_with = ComparedWith::definition;

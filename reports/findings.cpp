@@ -2,6 +2,7 @@
 
 #include "reports/result_texts.h"
 #include "reports/table.h"
+#include "reports/why.h"
 #include "tuner/core/text.h"
 #include "tuner/search/strategy.h"
 
@@ -144,6 +145,10 @@ std::vector<std::string> findings(const ReportSource& source, const ProblemResul
     sentences.emplace_back("It was screened only: no finals were held.");
   }
   sentences.push_back(over_default(source, section, best));
+  for (const WhyBeats& beats : why_best_beats(source, section)) {
+    if (beats.why.sentence.empty()) continue;
+    sentences.push_back("Against " + beats.other + " it " + beats.why.sentence + ".");
+  }
   const Measurement& time = best.result.measurement;
   if (has_interval(time)) {
     sentences.push_back("Its median lies between " + format_time(time.median_low_ms) + " and " +

@@ -3,6 +3,7 @@
 #include "reports/how_sure.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
+#include "reports/why.h"
 #include "tuner/core/occupancy.h"
 
 #include <algorithm>
@@ -64,6 +65,16 @@ std::string one_step_away(const ProblemSummary& problem) {
     if (best.stage == Stage::final && nearest->stage != Stage::final) text += " (screened only)";
   }
   return text;
+}
+
+/// Says by which figure the best beats its kernel's default in the finals; empty where none is
+/// singled out.
+std::string why_text_of(const ProblemSummary& problem, const Device& device) {
+  const Result& best = *problem.best();
+  const Result* const by_default = default_result(problem, best.kernel);
+  if (by_default == nullptr || by_default->configuration == best.configuration) return "";
+  if (by_default->stage != Stage::final || is_tied(problem, *by_default)) return "";
+  return why_faster(best, *by_default, device.sm_count).sentence;
 }
 
 std::string change_text(double change, const std::string& amount, const char* what) {
@@ -194,6 +205,9 @@ std::string why_best(const Space& space, const ProblemSummary& problem, const De
   if (!races.empty()) text += "    " + races + "\n";
   const std::string over_default = over_default_text(problem, device);
   if (!over_default.empty()) text += "    " + over_default + "\n";
+  if (const std::string why = why_text_of(problem, device); !why.empty()) {
+    text += "    why: it " + why + "\n";
+  }
   std::string leads;
   if (problem.bests.kernels.size() > 1) {
     const Result& runner_up = problem.bests.kernels[1];

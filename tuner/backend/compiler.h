@@ -2,6 +2,7 @@
 
 #include "tuner/backend/read_place.h"
 #include "tuner/backend/signature.h"
+#include "tuner/core/facts.h"
 #include "tuner/core/limits.h"
 #include "tuner/core/outcome.h"
 #include "tuner/core/space.h"
@@ -42,6 +43,7 @@ struct CompiledEntry {
   /// Hash of the entry's machine code and of what the code refers to, independent of the entry's
   /// name: entries with equal hashes and resources do the same. Empty when it cannot be told.
   std::string code_sha256;
+  Facts code = {};  ///< Counts of the machine code's instructions; empty when they are not known.
 
   bool operator==(const CompiledEntry&) const = default;
 };

@@ -3,6 +3,7 @@
 #include "tuner/backend/compiler.h"
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
+#include "tuner/core/facts.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/measurement.h"
 #include "tuner/core/outcome.h"
@@ -169,6 +170,14 @@ struct LookReport {
   bool operator==(const LookReport&) const = default;
 };
 
+/// What hardware counters say of a kernel's launches.
+struct CounterReport {
+  std::vector<Facts> launches;  ///< One for each launch that load() was given.
+  std::string refused;          ///< Why nothing was counted; empty if something was.
+
+  bool operator==(const CounterReport&) const = default;
+};
+
 /// Runs kernels on one device. Lives in a device worker, which may be killed or die.
 ///
 /// Every buffer lies between guard zones of 4 KB. A checked run restores `input` and `inout`
@@ -232,6 +241,12 @@ class Launcher {
   virtual Outcome<LookReport> look(KernelHandle /*handle*/, WorkloadId /*workload*/,
                                    double /*seconds*/) {
     throw UnavailableError(device().name + " does not see the accesses of its kernels");
+  }
+
+  /// Launches the kernel as often as the device's counters need, each time on the workload's own
+  /// data with a cold L2 cache, and compares nothing.
+  virtual Outcome<CounterReport> count(KernelHandle /*handle*/, WorkloadId /*workload*/) {
+    return CounterReport{.launches = {}, .refused = device().name + " has no counters"};
   }
 };
 

@@ -1102,6 +1102,24 @@ TEST_F(CommandLine, LimitsTheMemoryOfItsCompileWorkers) {
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
 }
 
+TEST_F(CommandLine, SaysWhyThereAreNoCountersOfADeviceWithoutThem) {
+  const std::string file = space(kTwice);
+  const std::vector<std::string> words = {"run", "--space",  file, "--device",
+                                          "cpu", "--config", "",   "--counters"};
+  const Ended one = run(words);
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr("correct: largest error 0"));
+  EXPECT_THAT(one.out, HasSubstr("no counters: "));
+  for (const char* other : {"--dry-run", "--profile"}) {
+    std::vector<std::string> both = words;
+    both.emplace_back(other);
+    EXPECT_EQ(run(both).status, 2) << other;
+  }
+  const Ended tuned = run({"--space", file, "--device", "cpu", "--counters"});
+  EXPECT_EQ(tuned.status, 0) << tuned.err;
+  EXPECT_THAT(tuned.out + tuned.err, HasSubstr("no counters: "));
+}
+
 TEST_F(CommandLine, RunsOneConfigurationAndKeepsWhatTheCompilerMade) {
   const std::string file = space(kTwice);
   const std::string kept = (folder_ / "kept").string();

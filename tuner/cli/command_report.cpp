@@ -49,21 +49,6 @@ std::string the_space(const ReportOptions& options, const db::ResultReader& stor
                    printable(joined(names, ", ")));
 }
 
-ReportSource stored(const ReportOptions& options) {
-  const db::LayeredStore store =
-      open_results(options.database, options.query.source, options.no_shipped);
-  db::Query query = options.query;
-  query.space = the_space(options, store);
-  ReportSource source = stored_source(store, query, static_cast<std::size_t>(options.max_rows));
-  if (source.sections.empty()) {
-    refuse_unknown(options.database, query, store);
-    throw InputError(options.database.string() + ": what is stored of " + quote(query.space) +
-                     " is of kernels that have changed since: nothing to report" +
-                     (query.versions ? "; --space " + query.space + " reports on them" : ""));
-  }
-  return source;
-}
-
 /// Returns the contents of the document, restricted to the requested devices, problems and kernels.
 Reported documented(const ReportOptions& options) {
   const std::string& file = options.document;
@@ -102,6 +87,21 @@ std::string text_of(const ReportOptions& options, const Reported& reported) {
 }
 
 }  // namespace
+
+ReportSource stored_of_one_space(const ReportOptions& options) {
+  const db::LayeredStore store =
+      open_results(options.database, options.query.source, options.no_shipped);
+  db::Query query = options.query;
+  query.space = the_space(options, store);
+  ReportSource source = stored_source(store, query, static_cast<std::size_t>(options.max_rows));
+  if (source.sections.empty()) {
+    refuse_unknown(options.database, query, store);
+    throw InputError(options.database.string() + ": what is stored of " + quote(query.space) +
+                     " is of kernels that have changed since: nothing to report" +
+                     (query.versions ? "; --space " + query.space + " reports on them" : ""));
+  }
+  return source;
+}
 
 void add_report_options(CLI::App& app, ReportOptions& options) {
   app.add_option("DOCUMENT", options.document,
@@ -144,7 +144,7 @@ int run_report(const ReportOptions& options, const std::atomic<bool>& stop) {
   std::filesystem::path output = options.output;
   if (output.empty()) output = options.format == "html" ? "report.html" : "-";
   const Reported reported =
-      options.document.empty() ? Reported(stored(options)) : documented(options);
+      options.document.empty() ? Reported(stored_of_one_space(options)) : documented(options);
   const std::string text = text_of(options, reported);
   write_whole_file(output, text);
   if (output != "-") write_error("wrote " + output.string() + "\n");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "db/rows.h"
+#include "reports/report_source.h"
 
 #include <CLI/CLI.hpp>
 
@@ -25,6 +26,10 @@ struct ReportOptions {
 };
 
 void add_report_options(CLI::App& app, ReportOptions& options);
+
+/// Returns what is stored of the only space that matches. Throws InputError if nothing does, or
+/// several spaces.
+ReportSource stored_of_one_space(const ReportOptions& options);
 
 /// Writes the report and prints its location. Throws StoreError, and InputError if nothing matches,
 /// if several spaces match, or if the file cannot be written. With `live`, serves the page until

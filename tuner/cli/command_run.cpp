@@ -234,6 +234,23 @@ std::string indented(std::string_view text) {
   return result + printable(std::string(text));
 }
 
+/// Lists what hardware counters said of each launch, or why there are none.
+std::string counters_text(const OneResult& one) {
+  if (!one.no_counters.empty()) return "  no counters: " + printable(one.no_counters) + "\n";
+  std::string text;
+  for (const LaunchResult& launch : one.result.launches) {
+    Table table({"counter of " + launch.shape.name_expression, ">value"});
+    bool has_any = false;
+    for (const auto& [name, value] : launch.facts) {
+      if (!name.starts_with(kCounterFacts)) continue;
+      has_any = true;
+      table.add_row({name.substr(std::string_view(kCounterFacts).size()), significant(value, 6)});
+    }
+    if (has_any) text += table.text("  ");
+  }
+  return text;
+}
+
 std::string result_text(const Wanted& wanted, const Device& device, const OneResult& one,
                         bool launched) {
   const Result& result = one.result;
@@ -255,7 +272,8 @@ std::string result_text(const Wanted& wanted, const Device& device, const OneRes
           format_time(time.median_high_ms) + ", " + std::to_string(time.samples_ms.size()) +
           " samples)";
   if (const std::string rate = rates(result); !rate.empty()) text += ", " + rate;
-  return text + "\n" + (result.detail.empty() ? "" : "  " + printable(result.detail) + "\n");
+  text += "\n" + (result.detail.empty() ? "" : "  " + printable(result.detail) + "\n");
+  return text + counters_text(one);
 }
 
 int profile(const RunOptions& options) {
@@ -331,6 +349,8 @@ void add_run_options(CLI::App& app, RunOptions& options) {
                "Launch it once, in this process, and do nothing else: for ncu, compute-sanitizer "
                "and debuggers");
   app.add_flag("--dry-run", options.dry_run, "Compile it and launch nothing; needs no GPU");
+  app.add_flag("--counters", options.counters,
+               "Also read hardware counters of its launches, after its times");
   add_count(app, "--samples", options.samples, 1, 100000, "How many samples to take [31]");
   add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the data [1]");
   add_database(app, options.database);
@@ -341,6 +361,9 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 int run_run(const RunOptions& options, const std::atomic<bool>& stop) {
   if (options.profile && options.dry_run) {
     throw InputError("--profile and --dry-run cannot be used together: a dry run launches nothing");
+  }
+  if (options.counters && (options.profile || options.dry_run)) {
+    throw InputError("--counters is for a run that takes times: not with --profile or --dry-run");
   }
   if (options.profile && !options.keep.empty()) {
     throw InputError("--profile and --keep cannot be used together");
@@ -380,7 +403,8 @@ int run_run(const RunOptions& options, const std::atomic<bool>& stop) {
                                  .configuration = wanted.chosen.configuration,
                                  .samples = static_cast<int>(options.samples),
                                  .launch = !options.dry_run,
-                                 .want_ptx = !options.keep.empty()},
+                                 .want_ptx = !options.keep.empty(),
+                                 .counters = options.counters},
                                 device, *pool, observer, stop);
   return finish(options, wanted, device, one);
 }

@@ -23,6 +23,7 @@ struct RunOptions {
   std::uint64_t samples = 31;
   bool profile = false;
   bool dry_run = false;
+  bool counters = false;
   bool no_wait = false;
   bool json = false;
 };

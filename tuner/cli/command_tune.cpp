@@ -219,6 +219,9 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
       "Also time the reference on one thread of the host, on a problem that takes seconds");
   app.add_flag("--with-transfers", options.tuning.with_transfers,
                "Also report the time including copies of inputs and outputs (pageable memory)");
+  app.add_flag("--counters", options.tuning.counters,
+               "Also read hardware counters of the finalists, after all times (needs CUPTI of CUDA "
+               "12.6 and the right to)");
   add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
              "Finalists that differ by less than this, in percent, are tied [0.5]");
   add_count(app, "--jobs", options.device.compile_workers, 1, 1024,

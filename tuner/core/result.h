@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/compared_output.h"
+#include "tuner/core/facts.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/limits.h"
 #include "tuner/core/measurement.h"
@@ -35,6 +36,7 @@ struct LaunchResult {
   Resources resources;
   Occupancy occupancy;
   double time_ms = 0;  ///< Time of all its repetitions, measured alone; 0: not known.
+  Facts facts = {};    ///< Of finalists; empty when nothing is known.
 
   bool operator==(const LaunchResult&) const = default;
 

@@ -322,6 +322,7 @@ class DeviceWorker {
                                  EvaluateReply& reply) {
     const Check& timed = checks.front();
     if (request.look_s > 0) return look(timed, request.look_s, reply);
+    if (request.count) return count(timed, reply);
     std::size_t verified = 0;
     if (request.rivals >= 0) {
       // A device that watches accesses does so in a checked run, which is to be the first.
@@ -405,6 +406,14 @@ class DeviceWorker {
     const Outcome<LookReport> report = launcher_.look(check.handle, check.workload, seconds);
     if (!report) return report.failure();
     reply.look = *report;
+    return std::nullopt;
+  }
+
+  std::optional<Failure> count(const Check& check, EvaluateReply& reply) {
+    channel_.tell_phase("count");
+    Outcome<CounterReport> report = launcher_.count(check.handle, check.workload);
+    if (!report) return report.failure();
+    reply.counters = std::move(*report);
     return std::nullopt;
   }
 

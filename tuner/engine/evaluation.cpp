@@ -63,6 +63,12 @@ void take_launch_times(const EvaluateReply& reply, Result& result) {
   }
 }
 
+void take_counters(const CounterReport& report, Result& result) {
+  for (std::size_t i = 0; i < report.launches.size() && i < result.launches.size(); ++i) {
+    for (const auto& [name, value] : report.launches[i]) result.launches[i].facts[name] = value;
+  }
+}
+
 void take_screening(const EvaluateReply& reply, const EvaluateRequest& asked, Result& result) {
   result.verify_ms = reply.verify_ms;
   result.first_launch_ms = reply.first_launch_ms;

@@ -308,6 +308,7 @@ class Finals {
     }
     leave_out_races(race);
     std::erase_if(measured, [](const Contender* contender) { return contender->failed; });
+    if (options().counters) count_finalists(race);
     const std::vector<Race::Standing> finalists = finalists_of(race);
     const std::vector<const Result*> equals = equals_of(finalists);
     const Result* const best = equals.empty() ? nullptr : &preferred(equals, options().tie_percent);
@@ -324,6 +325,24 @@ class Finals {
     }
     record(measured);
     read_bests();
+  }
+
+  /// Reads hardware counters of the finalists, when all times are taken. Says once why that is
+  /// refused.
+  void count_finalists(const Race& race) {
+    std::set<std::string> refusals;
+    for (const Race::Standing& standing : finalists_of(race)) {
+      Contender& contender = contenders_[standing.variant];
+      if (contender.failed) continue;
+      if (tuning_.must_end()) break;
+      CounterReport report = device_.count(contender);
+      if (!report.refused.empty() && refusals.insert(report.refused).second) {
+        tuning_.observer.note("no counters: " + report.refused);
+      }
+      take_counters(report, result(contender));
+      share_with_twins(state_, contender);
+    }
+    device_.renew();
   }
 
   static std::vector<Race::Standing> finalists_of(const Race& race) {
@@ -425,6 +444,8 @@ class Finals {
     }
     raced.unit = device_.device().uuid;
     raced.stage = standing.final ? Stage::final : Stage::race;
+    for (LaunchResult& launch : raced.launches) launch.facts.clear();
+    if (standing.final) add_code_facts(*contender.variant, contender.modules, raced);
     if (const auto failure = too_fast(tuning_, state_, kernel(contender), raced)) {
       fail(contender, *failure);
       return false;

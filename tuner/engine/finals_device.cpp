@@ -147,24 +147,45 @@ double FinalsDevice::deadline(const Contender& contender) const {
                     state_.slowest_s);
 }
 
-/// Returns false when the contender has failed or the run must end.
-bool FinalsDevice::evaluate(Contender& contender, EvaluateRequest request) {
+CounterReport FinalsDevice::count(Contender& contender) {
+  std::uint64_t generation = 0;
+  const std::optional<EvaluateReply> reply = reply_to(
+      contender,
+      {.job = make_job(*contender.variant, contender.modules), .verify = false, .count = true},
+      generation);
+  if (!reply) return {};
+  if (reply->failure) return {.launches = {}, .refused = reply->failure->detail};
+  return reply->counters;
+}
+
+/// Returns the reply and what generation of the worker gave it; nullopt when the run must end.
+std::optional<EvaluateReply> FinalsDevice::reply_to(Contender& contender, EvaluateRequest request,
+                                                    std::uint64_t& generation) {
   const std::vector<std::uint8_t> payload = pack(request);
   request.job.modules.clear();
   std::optional<DeviceAnswer> answer;
   do {
-    if (!wait_until_ready()) return false;
+    if (!wait_until_ready()) return std::nullopt;
     answer = ask(MessageType::evaluate, payload, contender.modules, deadline(contender), true);
-    if (!answer) return false;
+    if (!answer) return std::nullopt;
   } while (answer->not_asked || (answer->host_lost && ++contender.lost < kMaxLostHosts));
-  const EvaluateReply reply = read_evaluation(*answer, request, session());
-  if (reply.failure) {
-    fail_(contender, *reply.failure);
+  generation = answer->generation;
+  return read_evaluation(*answer, request, session());
+}
+
+/// Returns false when the contender has failed or the run must end.
+bool FinalsDevice::evaluate(Contender& contender, EvaluateRequest request) {
+  const bool is_kept = request.keep_as >= 0;
+  std::uint64_t generation = 0;
+  const std::optional<EvaluateReply> reply = reply_to(contender, std::move(request), generation);
+  if (!reply) return false;
+  if (reply->failure) {
+    fail_(contender, *reply->failure);
     return false;
   }
-  if (request.keep_as >= 0) contender.kept_on = answer->generation;
-  if (!reply.time.launches_ms.empty()) {
-    take_launch_times(reply, result_of(state_, contender));
+  if (is_kept) contender.kept_on = generation;
+  if (!reply->time.launches_ms.empty()) {
+    take_launch_times(*reply, result_of(state_, contender));
     share_with_twins(state_, contender);
   }
   return true;

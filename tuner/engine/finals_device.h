@@ -34,6 +34,12 @@ class FinalsDevice {
   /// right, false when it has failed or the run must end.
   bool verify(Contender& contender, bool screen = false);
 
+  /// Reads the hardware counters of a contender that was verified. Empty when the run must end.
+  CounterReport count(Contender& contender);
+
+  /// Replaces the worker before the next request, so that nothing of counting is left in it.
+  void renew() { session().context_is_lost(); }
+
  private:
   DeviceSession& session();
   void load(const std::vector<std::size_t>& round);
@@ -42,6 +48,8 @@ class FinalsDevice {
   bool take_modules(Contender& contender);
   void keep(Contender& contender, std::size_t slot);
   double deadline(const Contender& contender) const;
+  std::optional<EvaluateReply> reply_to(Contender& contender, EvaluateRequest request,
+                                        std::uint64_t& generation);
   bool evaluate(Contender& contender, EvaluateRequest request);
   std::vector<double> sample(const std::vector<std::size_t>& round);
   bool wait_until_ready();

@@ -29,6 +29,9 @@ void check(const CompiledKernel& compiled, const CompileRequest& request) {
                 resources.stack_bytes >= 0 && resources.spill_store_bytes >= 0 &&
                 resources.spill_load_bytes >= 0 && resources.constant_bytes >= 0,
             "a module with negative resources");
+    for (const auto& [name, count] : entry.code) {
+      require(std::isfinite(count) && count >= 0, "a count of instructions that is none");
+    }
   }
   require(std::isfinite(compiled.compile_ms) && compiled.compile_ms >= 0,
           "a compile time that is not a number");
@@ -141,6 +144,14 @@ void check(const EvaluateReply& reply, const EvaluateRequest& request) {
   require(request.look_s == 0 ||
               (reply.look.blocks > 0 && reply.look.blocks <= reply.look.blocks_total),
           "an impossible number of blocks that were looked at");
+  const std::vector<Facts>& counted = reply.counters.launches;
+  require(counted.empty() || (request.count && counted.size() == reply.loaded.launches.size()),
+          "counters that were not asked for");
+  for (const Facts& facts : counted) {
+    for (const auto& [name, value] : facts) {
+      require(std::isfinite(value), "a counter that is not a number");
+    }
+  }
   if (request.screen_samples == 0) return;
   if (reply.lost) {
     const bool was_asked = request.loss.lost_above > 0 || request.loss.doubtful_above > 0;

@@ -216,6 +216,7 @@ struct EvaluateRequest {
   bool classify = false;
   /// If not 0, only watch its accesses for this long (Launcher::look).
   double look_s = 0;
+  bool count = false;         ///< Only read hardware counters (Launcher::count).
   std::int32_t keep_as = -1;  ///< Slot under which rounds find it; negative: unload it.
 
   bool operator==(const EvaluateRequest&) const = default;
@@ -233,6 +234,7 @@ struct EvaluateReply {
   std::int32_t output_class = -1;  ///< Result of OutputClasses::classify.
   TimeReport time;
   LookReport look;
+  CounterReport counters;
 
   bool operator==(const EvaluateReply&) const = default;
 };
@@ -328,7 +330,7 @@ void fields(auto& archive, Is<CompileRequest> auto& v) {
           v.signatures);
 }
 void fields(auto& archive, Is<CompiledEntry> auto& v) {
-  archive(v.name_expression, v.lowered_name, v.resources, v.code_sha256);
+  archive(v.name_expression, v.lowered_name, v.resources, v.code_sha256, v.code);
 }
 void fields(auto& archive, Is<CompiledSymbol> auto& v) {
   archive(v.name_expression, v.lowered_name);
@@ -402,12 +404,13 @@ void fields(auto& archive, Is<PrepareReply> auto& v) {
 void fields(auto& archive, Is<LossLimits> auto& v) { archive(v.lost_above, v.doubtful_above); }
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
   archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.launch_samples,
-          v.rivals, v.loss, v.classify, v.look_s, v.keep_as);
+          v.rivals, v.loss, v.classify, v.look_s, v.count, v.keep_as);
 }
+void fields(auto& archive, Is<CounterReport> auto& v) { archive(v.launches, v.refused); }
 void fields(auto& archive, Is<LookReport> auto& v) { archive(v.blocks, v.blocks_total); }
 void fields(auto& archive, Is<EvaluateReply> auto& v) {
   archive(v.failure, v.loaded, v.max_absolute_error, v.max_relative_error, v.verify_ms,
-          v.first_launch_ms, v.fastest_ms, v.lost, v.output_class, v.time, v.look);
+          v.first_launch_ms, v.fastest_ms, v.lost, v.output_class, v.time, v.look, v.counters);
 }
 void fields(auto& archive, Is<RoundEntry> auto& v) { archive(v.slot, v.launches_per_sample); }
 void fields(auto& archive, Is<SampleRoundRequest> auto& v) { archive(v.entries); }

@@ -69,6 +69,7 @@ class One {
                              tuning_.request.options.resource_limits, one_.result)) {
       return failure;
     }
+    add_code_facts(*variant, *modules, one_.result);
     if (wanted_.launch) {
       measure(make_job(*variant, *modules), *modules);
       set_compared(one_.result, state_, kernel(), variant->parts);
@@ -106,21 +107,38 @@ class One {
       if (tuning_.stop) return;
       work(tuning_, state_);
     }
-    EvaluateRequest asked = {.job = std::move(job),
+    EvaluateRequest asked = {.job = job,
                              .verify = true,
                              .screen_samples = wanted_.samples,
                              .launch_samples = wanted_.samples};
+    const std::optional<EvaluateReply> reply = reply_to(asked, modules);
+    if (!reply) return;
+    take_screening(*reply, asked, one_.result);
+    refuse_too_fast();
+    if (wanted_.counters && !one_.result.failed()) count(std::move(job), modules);
+  }
+
+  void count(Job job, const std::vector<Module>& modules) {
+    EvaluateRequest asked = {.job = std::move(job), .verify = false, .count = true};
+    const std::optional<EvaluateReply> reply = reply_to(asked, modules);
+    if (!reply) return;
+    one_.no_counters = reply->failure ? reply->failure->detail : reply->counters.refused;
+    take_counters(reply->counters, one_.result);
+  }
+
+  /// Returns nullopt when stop was asked for. `asked` has no modules afterwards.
+  std::optional<EvaluateReply> reply_to(EvaluateRequest& asked,
+                                        const std::vector<Module>& modules) {
     DeviceSession& device = state_.devices.front();
     device.submit(MessageType::evaluate, pack(asked), modules,
                   deadline_s(tuning_.request.options, std::nullopt, 0), true);
     asked.job.modules.clear();
     std::optional<DeviceAnswer> answer;
     while (!(answer = device.take_answer())) {
-      if (tuning_.stop) return;
+      if (tuning_.stop) return std::nullopt;
       work(tuning_, state_);
     }
-    take_screening(read_evaluation(*answer, asked, device), asked, one_.result);
-    refuse_too_fast();
+    return read_evaluation(*answer, asked, device);
   }
 
   /// Refuses a time that contradicts a metric, unless the reference's own time refutes the metric.

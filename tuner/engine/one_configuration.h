@@ -21,6 +21,7 @@ struct OneConfiguration {
   int samples = 31;             ///< Number of cold samples.
   bool launch = true;           ///< If false, only compile and judge it.
   bool want_ptx = false;
+  bool counters = false;  ///< Read hardware counters of its launches, after its times.
 };
 
 /// The result and what was compiled on the way.
@@ -32,6 +33,7 @@ struct OneResult {
   Module module;                          ///< Null if it did not compile.
   std::string ptx;                        ///< Empty unless wanted, and for CPUs.
   std::vector<DerivedTolerance> derived;  ///< Empty if none are derived or it was not launched.
+  std::string no_counters;  ///< Why none were read though they were wanted; else empty.
   bool interrupted = false;
 };
 

@@ -580,6 +580,61 @@ TEST(TuningLoop, SaysHowMuchSlowerTheDefaultIsAndHowSurely) {
             summary.best()->finals.default_slower->percent);
 }
 
+TEST(TuningLoop, KeepsWhatTheMachineCodeSaysWithFinalistsOnly) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  const ProblemSummary summary = run.run().problems.front();
+  std::size_t finalists = 0;
+  for (const Result& result : summary.results) {
+    for (const LaunchResult& launch : result.launches) {
+      EXPECT_EQ(!launch.facts.empty(), result.stage == Stage::final) << key(result.configuration);
+      if (launch.facts.empty()) continue;
+      ++finalists;
+      EXPECT_EQ(launch.facts.at("code.instructions"), launch.resources.registers_per_thread);
+    }
+  }
+  EXPECT_GE(finalists, 2u);
+}
+
+TEST(TuningLoop, ReadsCountersOfFinalistsWhenAskedTo) {
+  const FakeSpace fake;
+  FakeRun plain(fake);
+  const ProblemSummary without = plain.run().problems.front();
+  const std::string best = best_key(without);
+  FakeRun run(fake);
+  run.request.options.counters = true;
+  const ProblemSummary summary = run.run().problems.front();
+  EXPECT_EQ(best_key(summary), best);
+  for (const Result& result : summary.results) {
+    for (const LaunchResult& launch : result.launches) {
+      EXPECT_EQ(launch.facts.contains("counter.duration_ns"), result.stage == Stage::final);
+    }
+  }
+  for (const Result& result : without.results) {
+    for (const LaunchResult& launch : result.launches) {
+      EXPECT_FALSE(launch.facts.contains("counter.duration_ns")) << "they were not asked for";
+    }
+  }
+}
+
+TEST(TuningLoop, SaysOnceWhyThereAreNoCountersAndGoesOn) {
+  for (const char* fault : {"fault refused in count", "fault crash in count"}) {
+    FakeSpace fake;
+    fake.add("tiled", fault);
+    fake.add("naive", fault);
+    FakeRun run(fake);
+    run.request.options.counters = true;
+    const ProblemSummary summary = run.run().problems.front();
+    EXPECT_EQ(best_key(summary), "tiled ITEMS=2,TILE=8") << fault;
+    EXPECT_EQ(summary.best()->stage, Stage::final) << fault;
+    EXPECT_EQ(
+        std::ranges::count_if(
+            run.notes, [](const std::string& note) { return note.starts_with("no counters"); }),
+        1)
+        << fault << ": " << testing::PrintToString(run.notes);
+  }
+}
+
 TEST(TuningLoop, ABudgetThatIsJustEnoughIsNotExceeded) {
   const FakeSpace fake;
   FakeRun run(fake);

@@ -204,6 +204,7 @@ void take_measurement(Result& result, const Result& twin) {
   result.launches = own.launches;
   for (std::size_t i = 0; i < result.launches.size() && i < twin.launches.size(); ++i) {
     result.launches[i].time_ms = twin.launches[i].time_ms;
+    result.launches[i].facts = twin.launches[i].facts;
   }
   result.metrics = own.metrics;
   result.compile_ms = own.compile_ms;
@@ -328,6 +329,12 @@ std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& 
   }
   result.cubin_sha256 = code_sha256(variant.parts.front(), modules);
   return exceeds_resources(instance, resources, device, limits);
+}
+
+void add_code_facts(const Variant& variant, const std::vector<Module>& modules, Result& result) {
+  for (LaunchResult& launch : result.launches) {
+    launch.facts.merge(Facts(entry_of(variant.parts.front(), modules, launch.shape).code));
+  }
 }
 
 std::string identity(const Variant& variant, const std::vector<Module>& modules) {

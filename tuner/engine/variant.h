@@ -87,6 +87,9 @@ Result begin_result(const KernelOnProblems& kernel, const Configuration& configu
 std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& modules,
                              const Device& device, const ResourceLimits& limits, Result& result);
 
+/// Adds to the result's launches what the compiler found in their machine code.
+void add_code_facts(const Variant& variant, const std::vector<Module>& modules, Result& result);
+
 /// Returns a string that is equal for variants that run the same machine code with the same
 /// launches, arguments and checks, so that a measurement of one holds for the others; empty when
 /// that cannot be told. `modules` belong to the variant's requests.

@@ -1,5 +1,6 @@
 #include "tuner/backend/cuda/cubin.h"
 
+#include "tuner/backend/cuda/machine_code.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 
@@ -95,7 +96,7 @@ bool is_of_debugging(std::string_view relocations) {
 
 }  // namespace
 
-CubinFacts cubin_facts(std::span<const std::uint8_t> image) {
+CubinFacts cubin_facts(std::span<const std::uint8_t> image, int capability) {
   const auto header = read<Elf64_Ehdr>(image, 0);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) {
     throw UnavailableError("the compiler's cubin is not a 64-bit ELF");
@@ -120,7 +121,9 @@ CubinFacts cubin_facts(std::span<const std::uint8_t> image) {
                                                      : part(image, found.sh_offset, found.sh_size);
     if (name == ".nv.constant3") facts.constant_bytes = static_cast<std::int64_t>(found.sh_size);
     if (name.starts_with(kTextPrefix)) {
-      codes[std::string(name.substr(kTextPrefix.size()))] += as_text(content);
+      const std::string kernel(name.substr(kTextPrefix.size()));
+      codes[kernel] += as_text(content);
+      facts.code[kernel] = machine_code_facts(content, capability);
     } else if (name.starts_with(kInfoPrefix)) {
       if (const int threads = max_threads(content); threads > 0) {
         facts.max_threads_per_block.emplace(name.substr(kInfoPrefix.size()), threads);

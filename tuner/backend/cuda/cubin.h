@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tuner/core/facts.h"
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,10 +21,13 @@ struct CubinFacts {
   /// module (global variables, printf, textures), because equal bytes may then mean different
   /// things.
   std::map<std::string, std::string, std::less<>> code_sha256;
+  /// What machine_code_facts() counts, by lowered name.
+  std::map<std::string, Facts, std::less<>> code;
 };
 
-/// Reads the facts. Throws UnavailableError for an image that is not a 64-bit ELF file or is cut
+/// Reads the facts. `capability`: the compute capability that the module was compiled for, 90 for
+/// `sm_90a`. Throws UnavailableError for an image that is not a 64-bit ELF file or is cut
 /// short.
-CubinFacts cubin_facts(std::span<const std::uint8_t> image);
+CubinFacts cubin_facts(std::span<const std::uint8_t> image, int capability);
 
 }  // namespace smemtune::cuda

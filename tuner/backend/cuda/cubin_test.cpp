@@ -55,7 +55,7 @@ TEST(CubinFacts, ReadsConstantBytesAndLaunchBounds) {
                            "\4\x37\4\0\x82\0\0\0"  // four bytes of something else
                            "\4\5\x0c\0\x20\0\0\0\4\0\0\0\2\0\0\0"s},  // 32 x 4 x 2 threads
                           {".nv.info.free", "\3\x1b\xff\0"s}});
-  const CubinFacts facts = cubin_facts(image);
+  const CubinFacts facts = cubin_facts(image, 90);
   EXPECT_EQ(facts.constant_bytes, 40);
   ASSERT_EQ(facts.max_threads_per_block.size(), 1u);
   EXPECT_EQ(facts.max_threads_per_block.at("k"), 256);
@@ -63,7 +63,7 @@ TEST(CubinFacts, ReadsConstantBytesAndLaunchBounds) {
 
 TEST(CubinFacts, HashesTheCodeOfEachKernelWhateverItsName) {
   const auto hashes = [](const std::vector<std::pair<std::string, std::string>>& sections) {
-    return cubin_facts(elf(sections)).code_sha256;
+    return cubin_facts(elf(sections), 90).code_sha256;
   };
   const auto both = hashes({{".text.a", "code"}, {".text.b", "code"}, {".nv.constant3", "cc"}});
   EXPECT_EQ(both.at("a"), both.at("b"));
@@ -79,7 +79,7 @@ TEST(CubinFacts, HashesTheCodeOfEachKernelWhateverItsName) {
 
 TEST(CubinFacts, SaysNothingOfCodeThatTheDriverRelocates) {
   const auto hashes = [](const std::string& relocations) {
-    return cubin_facts(elf({{".text.a", "code"}, {relocations, "x"}})).code_sha256;
+    return cubin_facts(elf({{".text.a", "code"}, {relocations, "x"}}), 90).code_sha256;
   };
   EXPECT_TRUE(hashes(".rela.text.a").empty());
   EXPECT_TRUE(hashes(".rel.text.debug_a").empty());
@@ -89,12 +89,12 @@ TEST(CubinFacts, SaysNothingOfCodeThatTheDriverRelocates) {
 }
 
 TEST(CubinFacts, RefusesWhatIsNoCubinOrCutShort) {
-  EXPECT_THROW(cubin_facts({}), UnavailableError);
+  EXPECT_THROW(cubin_facts({}, 90), UnavailableError);
   const std::vector<std::uint8_t> zeros(200);
-  EXPECT_THROW(cubin_facts(zeros), UnavailableError);
+  EXPECT_THROW(cubin_facts(zeros, 90), UnavailableError);
   auto image = elf({{".nv.constant3", "0123"}});
   image.resize(image.size() - 1);
-  EXPECT_THROW(cubin_facts(image), UnavailableError);
+  EXPECT_THROW(cubin_facts(image, 90), UnavailableError);
 }
 
 }  // namespace

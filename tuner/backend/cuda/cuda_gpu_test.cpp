@@ -342,6 +342,49 @@ TEST_F(CudaGpu, RunsWithAllTheDynamicSharedMemoryThatThereIs) {
   EXPECT_THAT(refused.failure().detail, HasSubstr(std::to_string(bytes + 1)));
 }
 
+TEST_F(CudaGpu, CountsWhatEachLaunchDoes) {
+  // The second launch does what the first does, and the same again on banks that conflict.
+  constexpr const char* kCopies = R"(
+    template <int STRIDE>
+    __global__ void copy(float4* out, const float4* in) {
+      __shared__ float tiles[8][32 * 32];
+      float* const tile = tiles[threadIdx.x / 32];
+      const int i = blockIdx.x * blockDim.x + threadIdx.x;
+      float4 v = in[i];
+      tile[threadIdx.x % 32 * STRIDE] = v.x;
+      __syncwarp();
+      v.x = *(volatile float*)&tile[threadIdx.x % 32 * STRIDE];
+      out[i] = v;
+    })";
+  constexpr std::int64_t kFloats = 1 << 26;
+  const std::vector<Argument> arguments = {buffer("out", Role::output, kFloats),
+                                           buffer("in", Role::input, kFloats)};
+  const std::vector<LaunchShape> launches = {
+      shape("copy<1>", kFloats / 4 / 256, 256, {"out", "in"}),
+      shape("copy<32>", kFloats / 4 / 256, 256, {"out", "in"})};
+  prepare(arguments);
+  const KernelHandle handle = load(kCopies, launches, arguments);
+  const auto report = launcher_->count(handle, 0);
+  ASSERT_TRUE(report) << report.failure().detail;
+  if (!report->refused.empty()) GTEST_SKIP() << "no counters: " << report->refused;
+  ASSERT_EQ(report->launches.size(), 2u);
+  const double bytes = kFloats * 4.0;
+  for (const Facts& facts : report->launches) {
+    EXPECT_NEAR(facts.at("counter.dram_read_bytes"), bytes, 0.05 * bytes);
+    EXPECT_NEAR(facts.at("counter.shared_load_instructions"), kFloats / 4 / 32, 1);
+    EXPECT_GT(facts.at("counter.duration_ns"), 0);
+  }
+  const Facts& free_of_conflicts = report->launches[0];
+  const Facts& conflicting = report->launches[1];
+  EXPECT_LT(free_of_conflicts.at("counter.shared_bank_conflicts"),
+            0.02 * conflicting.at("counter.shared_bank_conflicts"));
+  EXPECT_GT(conflicting.at("counter.shared_wavefronts"),
+            10 * free_of_conflicts.at("counter.shared_wavefronts"));
+  // Counting leaves nothing behind that changes what a launch gives.
+  EXPECT_FALSE(run(handle, true).mismatch);
+  EXPECT_FALSE(run(handle).mismatch);
+}
+
 TEST_F(CudaGpu, ComparesTheSumOfPartialSums) {
   const std::string source = R"(
     __global__ void add(float* sums, const float* in, int n) {

@@ -27,6 +27,9 @@ auto with_faults_as_data(const Function& function) -> decltype(function()) {
   }
 }
 
+// Most launches of a kernel, with repetitions, whose counters are read.
+constexpr std::size_t kMostCounted = 256;
+
 // Most data sets of a workload. Another one is drawn only if this many times its memory is free.
 constexpr std::size_t kMostDataSets = 4;
 constexpr std::int64_t kLeastFreeForData = 4;
@@ -232,6 +235,59 @@ Outcome<RunReport> CudaLauncher::compare(KernelHandle handle, const RunRequest& 
     report.mismatch = check.judge(findings_, stream, report);
     return report;
   });
+}
+
+Outcome<CounterReport> CudaLauncher::count(KernelHandle handle, WorkloadId id) {
+  return with_faults_as_data([&]() -> Outcome<CounterReport> {
+    PreparedWorkload& prepared = workload(id);
+    const auto bound = BoundKernel::bind(kernel(handle), prepared, scratch_, stream_.get());
+    if (!bound) return bound.failure();
+    if (bound->turns().size() > kMostCounted) {
+      return CounterReport{.launches = {},
+                           .refused = "it has " + std::to_string(bound->turns().size()) +
+                                      " launches, of which " + std::to_string(kMostCounted) +
+                                      " are counted at most"};
+    }
+    try {
+      return CounterReport{.launches = count_launches(*bound, prepared), .refused = {}};
+    } catch (const CudaError&) {
+      throw;
+    } catch (const UnavailableError& error) {
+      return CounterReport{.launches = {}, .refused = error.what()};
+    }
+  });
+}
+
+std::vector<Facts> CudaLauncher::count_launches(const BoundKernel& bound,
+                                                const PreparedWorkload& prepared) {
+  const CUstream stream = stream_.get();
+  if (!counters_) {
+    const Cupti cupti = open_cupti();
+    int device = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    counters_ = std::make_unique<const Counters>(cupti, chip_name(cupti, device));
+  }
+  CUcontext context = nullptr;
+  driver_.check(driver_.ctx_get_current(&context), "cuCtxGetCurrent");
+  const auto prepare = [&] {
+    prepare_buffers(*refiller_, prepared, bound);
+    timer_->flush_l2();
+    synchronize(stream);
+  };
+  const auto pass = [&](const std::function<void()>& next) {
+    const auto before_turn = [&](std::size_t /*turn*/) {
+      synchronize(stream);
+      next();
+    };
+    if (const auto failure = bound.enqueue(driver_, 0, stream, before_turn)) {
+      throw UnavailableError(failure->detail);
+    }
+    synchronize(stream);
+  };
+  std::vector<std::size_t> launch_of;
+  for (const Turn& turn : bound.turns()) launch_of.push_back(turn.launch);
+  const auto rows = counters_->read(context, launch_of.size(), prepare, pass);
+  return facts_of(counters_->metrics(), rows, launch_of, bound.launches());
 }
 
 std::optional<Failure> CudaLauncher::launch(CudaKernel& kernel, const BoundKernel& bound,

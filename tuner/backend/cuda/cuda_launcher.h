@@ -3,6 +3,7 @@
 #include "tuner/backend/compiler.h"
 #include "tuner/backend/cuda/bound_kernel.h"
 #include "tuner/backend/cuda/buffer_check.h"
+#include "tuner/backend/cuda/counters.h"
 #include "tuner/backend/cuda/cuda_kernel.h"
 #include "tuner/backend/cuda/device_kernels.h"
 #include "tuner/backend/cuda/driver.h"
@@ -46,11 +47,13 @@ class CudaLauncher final : public Launcher {
   Outcome<RunReport> compare(KernelHandle handle, const RunRequest& request,
                              const std::vector<Edit>& edits) override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
+  Outcome<CounterReport> count(KernelHandle handle, WorkloadId workload) override;
 
  private:
   PreparedWorkload& workload(WorkloadId id);
   CudaKernel& kernel(KernelHandle handle);
   bool make_room(PreparedWorkload& workload, const std::vector<DeviceBuffer*>& buffers);
+  std::vector<Facts> count_launches(const BoundKernel& bound, const PreparedWorkload& prepared);
   std::optional<Failure> launch(CudaKernel& kernel, const BoundKernel& bound, RunReport& report);
 
   Device device_;
@@ -64,6 +67,7 @@ class CudaLauncher final : public Launcher {
   std::map<KernelHandle, std::unique_ptr<CudaKernel>> kernels_;
   ScratchPool scratch_;
   std::uint64_t workloads_so_far_ = 0;
+  std::unique_ptr<const Counters> counters_;  ///< Opened when it is first asked for.
 };
 
 }  // namespace smemtune::cuda

@@ -48,6 +48,7 @@ Driver fetch_driver() {
   fetch("cuModuleUnload", driver.module_unload);
   fetch("cuModuleGetFunction", driver.module_get_function);
   fetch("cuModuleGetGlobal", driver.module_get_global);
+  fetch("cuCtxGetCurrent", driver.ctx_get_current);
   fetch("cuFuncGetAttribute", driver.func_get_attribute);
   fetch("cuFuncSetAttribute", driver.func_set_attribute);
   fetch("cuOccupancyMaxActiveBlocksPerMultiprocessor", driver.occupancy_max_active_blocks);

@@ -10,6 +10,7 @@ namespace smemtune::cuda {
 /// libcuda.
 struct Driver {
   decltype(&cuGetErrorString) get_error_string = nullptr;
+  decltype(&cuCtxGetCurrent) ctx_get_current = nullptr;
   decltype(&cuModuleLoadData) module_load_data = nullptr;
   decltype(&cuModuleUnload) module_unload = nullptr;
   decltype(&cuModuleGetFunction) module_get_function = nullptr;

@@ -24,6 +24,9 @@ class KernelTimer {
   Outcome<TimeReport> time(CudaKernel& kernel, BoundKernel& bound, const PreparedWorkload& workload,
                            const TimeRequest& request);
 
+  /// Puts on the stream what removes the buffers from the L2 cache.
+  void flush_l2() const { stopwatch_.flush_l2(); }
+
  private:
   struct Sampling;  // The launches of a sample.
   struct Subject;   // A kernel, its workload and the request to time it.

@@ -26,18 +26,6 @@ namespace fs = std::filesystem;
 constexpr std::array<const char*, 4> kLibraryNames = {"libnvrtc.so.13", "libnvrtc.so.12",
                                                       "libnvrtc.so.11.2", "libnvrtc.so"};
 
-// Returns the folders of toolkits, most specific first.
-std::vector<fs::path> toolkit_roots() {
-  std::vector<fs::path> roots;
-  for (const char* variable : {"CUDA_PATH", "CUDA_HOME"}) {
-    const char* value = std::getenv(variable);
-    if (value != nullptr && *value != '\0') roots.emplace_back(value);
-  }
-  roots.emplace_back(SMEMTUNE_CUDA_TOOLKIT_ROOT);
-  roots.emplace_back("/usr/local/cuda");
-  return roots;
-}
-
 template <typename Function>
 bool find_function(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(library, name));
@@ -185,6 +173,17 @@ std::optional<Nvrtc> open_first(const std::vector<std::string>& candidates, std:
 }
 
 }  // namespace
+
+std::vector<fs::path> toolkit_roots() {
+  std::vector<fs::path> roots;
+  for (const char* variable : {"CUDA_PATH", "CUDA_HOME"}) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') roots.emplace_back(value);
+  }
+  roots.emplace_back(SMEMTUNE_CUDA_TOOLKIT_ROOT);
+  roots.emplace_back("/usr/local/cuda");
+  return roots;
+}
 
 std::vector<std::string> nvrtc_candidates() {
   std::vector<std::string> candidates(kLibraryNames.begin(), kLibraryNames.end());

@@ -38,6 +38,9 @@ struct Nvrtc {
 /// (/usr/local/cuda) name.
 std::vector<std::string> nvrtc_candidates();
 
+/// Returns the folders where toolkits may lie, most specific first.
+std::vector<std::filesystem::path> toolkit_roots();
+
 /// Opens the first candidate that loads and has every function. Throws UnavailableError that says
 /// what was tried and what works without NVRTC.
 Nvrtc open_nvrtc(const std::vector<std::string>& candidates = nvrtc_candidates());

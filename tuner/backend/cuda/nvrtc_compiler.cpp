@@ -227,14 +227,15 @@ std::string add_entries(const Nvrtc& nvrtc, nvrtcProgram program, const CompileR
     compiled.entries.push_back({.name_expression = expression,
                                 .lowered_name = *lowered,
                                 .resources = {},
-                                .code_sha256 = {}});
+                                .code_sha256 = {},
+                                .code = {}});
   }
   return {};
 }
 
-std::string add_resources(const std::string& log, CompiledKernel& compiled) {
+std::string add_resources(const std::string& log, int capability, CompiledKernel& compiled) {
   const auto reports = ptxas_report(log);
-  const CubinFacts facts = cubin_facts(compiled.image);
+  const CubinFacts facts = cubin_facts(compiled.image, capability);
   for (CompiledEntry& entry : compiled.entries) {
     const auto report = reports.find(entry.lowered_name);
     if (report == reports.end()) return not_a_kernel(entry.name_expression);
@@ -247,6 +248,9 @@ std::string add_resources(const std::string& log, CompiledKernel& compiled) {
     if (const auto hash = facts.code_sha256.find(entry.lowered_name);
         hash != facts.code_sha256.end()) {
       entry.code_sha256 = hash->second;
+    }
+    if (const auto code = facts.code.find(entry.lowered_name); code != facts.code.end()) {
+      entry.code = code->second;
     }
   }
   return {};
@@ -352,7 +356,9 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
   compiled.compile_ms = milliseconds_since(start);
   compiled.log = readable_text(log);
   std::string missing = add_entries(nvrtc_, program.get(), request, compiled);
-  if (missing.empty() && !as_ptx) missing = add_resources(log, compiled);
+  if (missing.empty() && !as_ptx) {
+    missing = add_resources(log, compute_capability(request.architecture).value_or(0), compiled);
+  }
   if (missing.empty()) missing = add_symbols(nvrtc_, program.get(), request, compiled);
   if (missing.empty()) return compiled;
   return failure({Status::compile, "error"},

@@ -40,6 +40,7 @@ Outcome<CompiledKernel> FakeCompiler::compile(const CompileRequest& request) {
     entry.resources.static_shared_bytes = evaluate(script.static_shared, bindings);
     entry.resources.spill_store_bytes = evaluate(script.spills, bindings);
     entry.resources.spill_load_bytes = entry.resources.spill_store_bytes;
+    entry.code = {{"code.instructions", entry.resources.registers_per_thread}};
     entry.resources.wgmma_serialized = evaluate(script.wgmma_serialized, bindings) != 0;
     compiled.entries.push_back(std::move(entry));
   }

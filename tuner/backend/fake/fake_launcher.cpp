@@ -169,6 +169,19 @@ Outcome<RunReport> FakeLauncher::run(KernelHandle handle, const RunRequest& requ
   return report;
 }
 
+Outcome<CounterReport> FakeLauncher::count(KernelHandle handle, WorkloadId id) {
+  const Loaded& kernel = loaded_kernel(handle);
+  const Bindings bindings = bindings_for(kernel, workload(id));
+  CounterReport report;
+  if (const auto fault = fault_at(kernel.script, "count", bindings)) {
+    if (*fault == "refused") return CounterReport{.launches = {}, .refused = "not allowed"};
+    if (auto struck = strike(*fault)) return *struck;
+  }
+  const auto time_ns = static_cast<double>(evaluate(kernel.script.time_ns, bindings));
+  report.launches.assign(kernel.launches.size(), {{"counter.duration_ns", time_ns}});
+  return report;
+}
+
 Outcome<LookReport> FakeLauncher::look(KernelHandle handle, WorkloadId id, double /*seconds*/) {
   const Loaded& kernel = loaded_kernel(handle);
   const auto fault = fault_at(kernel.script, "look", bindings_for(kernel, workload(id)));

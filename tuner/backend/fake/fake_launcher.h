@@ -36,6 +36,7 @@ class FakeLauncher final : public Launcher {
                              const std::vector<Argument>& arguments) override;
   Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) override;
   Outcome<LookReport> look(KernelHandle handle, WorkloadId id, double seconds) override;
+  Outcome<CounterReport> count(KernelHandle handle, WorkloadId id) override;
   Outcome<bool> draw_data(KernelHandle reference, WorkloadId id) override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
 

@@ -37,8 +37,8 @@ namespace smemtune::fake {
 struct Script {
   struct Fault {
     std::string kind;
-    /// `compile`, `load`, `run`, `time`, `draw` (of data, by a reference) or `look`, which also has
-    /// the kind `race`.
+    /// `compile`, `load`, `run`, `time`, `draw` (of data, by a reference), `look`, which also has
+    /// the kind `race`, or `count`, which also has the kind `refused`.
     std::string place;
     std::string when = "1";
   };

@@ -1,0 +1,30 @@
+#include "tuner/cli/command_why.h"
+
+#include "reports/why.h"
+#include "tuner/cli/options.h"
+#include "tuner/cli/shared_results.h"
+#include "tuner/cli/terminal.h"
+
+namespace smemtune::cli {
+
+void add_why_options(CLI::App& app, WhyOptions& options) {
+  ReportOptions& selection = options.selection;
+  add_database(app, selection.database);
+  add_selection(app, selection.query);
+  selection.query.source = kOwnAndShared;
+  add_layered_source(app, selection.query.source);
+  add_shared(app, selection.no_shipped);
+  app.add_flag("--json", options.json, "Print as JSON");
+}
+
+int run_why(const WhyOptions& options) {
+  const ReportSource source = stored_of_one_space(options.selection);
+  if (options.json) {
+    write_document(why_document(source));
+  } else {
+    write_out(why_text(source));
+  }
+  return 0;
+}
+
+}  // namespace smemtune::cli

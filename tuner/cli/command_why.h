@@ -1,0 +1,18 @@
+#pragma once
+
+#include "tuner/cli/command_report.h"
+
+namespace smemtune::cli {
+
+struct WhyOptions {
+  ReportOptions selection;  ///< What is stored of one space.
+  bool json = false;
+};
+
+void add_why_options(CLI::App& app, WhyOptions& options);
+
+/// Prints why the winner of each problem beats its default and its runner-up. Returns 0. Throws
+/// StoreError, and InputError if nothing matches or several spaces do.
+int run_why(const WhyOptions& options);
+
+}  // namespace smemtune::cli

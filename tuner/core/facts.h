@@ -1,0 +1,21 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace smemtune {
+
+/// What is known of a launch beside its time, by name; the names, with their units, are listed in
+/// db/EXPORT.md and never change. What is not known has no entry.
+using Facts = std::map<std::string, double>;
+
+/// Facts of a kernel's machine code begin with one of these: counts of instructions in all of it,
+/// and in the loop that does most of its work. Where `code.instructions` is known, a kind without
+/// an entry does not occur; a kernel without a loop has no entry of the second.
+constexpr const char* kCodeFacts = "code.";
+constexpr const char* kMainLoopFacts = "main_loop.";
+
+/// Facts that hardware counters told, of one evaluation.
+constexpr const char* kCounterFacts = "counter.";
+
+}  // namespace smemtune
