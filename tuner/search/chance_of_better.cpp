@@ -8,11 +8,11 @@ namespace smemtune {
 namespace {
 
 // See chance_of_better().
-constexpr double kLogOdds = 5.616;
-constexpr double kExpectedPower = 0.338;
-constexpr double kEvaluationsPower = 0.976;
-constexpr double kSinceGainPower = 0.525;
-constexpr double kLeastExpected = 0.01;  // A model that is surer than this is not believed.
+constexpr double kLogOdds = 7.585;
+constexpr double kExpectedPower = 0.407;
+constexpr double kEvaluationsPower = 0.901;
+constexpr double kSinceGainPower = 0.978;
+constexpr double kLeastExpected = 0.1;  // A model that is surer than this is not believed.
 constexpr double kMostExpected = 10;
 
 constexpr double kBehind = 1.2;
@@ -32,7 +32,7 @@ double chance_of_better(const SearchedSoFar& searched) {
       std::clamp(searched.expected.value_or(kMostExpected), kLeastExpected, kMostExpected);
   double odds = std::exp(kLogOdds + kExpectedPower * std::log(expected) -
                          kEvaluationsPower * std::log(evaluated) -
-                         kSinceGainPower * std::log(since_gain + 16));
+                         kSinceGainPower * std::log(since_gain + 64));
   if (searched.behind >= kBehind) {
     odds = std::min(odds, std::exp(kLogOddsBehind - kEvaluationsPowerBehind * std::log(evaluated) -
                                    kBehindPower * std::log(searched.behind)) +

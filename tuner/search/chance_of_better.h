@@ -19,10 +19,10 @@ struct SearchedSoFar {
 };
 
 /// Estimates the probability that a search which learns has missed a configuration of a kernel that
-/// beats a given time. The odds grow with the power 0.338 of the number S of configurations that a
-/// model expects to be better, where more than ten count as ten and less than a hundredth as
+/// beats a given time. The odds grow with the power 0.407 of the number S of configurations that a
+/// model expects to be better, where more than ten count as ten and less than a tenth as
 /// that because models are that far off, and fall with the number t of evaluations and the number n
-/// of those since the last gain: exp(5.616) * S^0.338 / t^0.976 / (n + 16)^0.525. Where the kernel's
+/// of those since the last gain: exp(7.585) * S^0.407 / t^0.901 / (n + 64)^0.978. Where the kernel's
 /// best takes at least 1.2 times as long as what is to be beaten, q times, they are at most
 /// exp(4.83) / t^1.52 / q^5.46 + 0.03 / t. The probability is that times the share that is untried.
 /// The numbers are logistic regressions on replays of measured spaces; bench/RESULTS.md says of
