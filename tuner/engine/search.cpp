@@ -358,14 +358,11 @@ class Search {
 
   /// Estimates what the search may have missed so far, and ends it when that is unlikely enough.
   void note_missed(const Result& result) {
-    constexpr std::uint64_t kLeast = 64;  // Smaller spaces are evaluated as a whole.
     chance_.tell(result.time_ms());
     const LastGain& gains = chance_.last_gain();
     if (gains.last_gain() == 0) return;
     const std::optional<double> chance = chance_.now();
-    if (until_percent_ > 0 && gains.evaluations() >= kLeast && chance && *chance < kSureChance) {
-      is_sure_ = true;
-    }
+    if (until_percent_ > 0 && chance && is_sure(*chance, gains.evaluations())) is_sure_ = true;
     state_.missed = Unfinished{.chance_of_better = chance,
                                .percent = better_percent(),
                                .by_itself = is_sure_ && !no_more_,
@@ -609,9 +606,11 @@ class Search {
   std::uint64_t left_until_sure() const {
     if (!(until_percent_ > 0) || !chance_.now()) return UINT64_MAX;
     const std::uint64_t done = chance_.last_gain().evaluations();
-    const double least = evaluations_until(*chance_.now(), kSureChance, done);
+    const double enough = std::max(static_cast<double>(kLeastSure),
+                                   evaluations_until(*chance_.now(), kSureChance, done));
     constexpr double kMany = 1e18;
-    return least < kMany ? static_cast<std::uint64_t>(least) - done : UINT64_MAX;
+    if (!(enough < kMany)) return UINT64_MAX;
+    return static_cast<std::uint64_t>(enough) - std::min(done, static_cast<std::uint64_t>(enough));
   }
 
   std::string waiting_for() const {

@@ -5,8 +5,15 @@
 
 namespace smemtune {
 
-/// A search that nothing else limits ends when the chance of something better is below this.
+/// A search that nothing else limits ends when the chance of something better is below
+/// kSureChance, after at least kLeastSure evaluations: smaller spaces are evaluated as a whole.
 inline constexpr double kSureChance = 0.05;
+inline constexpr std::uint64_t kLeastSure = 64;
+
+/// Returns whether a search that nothing else limits ends.
+constexpr bool is_sure(double chance, std::uint64_t evaluations) {
+  return chance < kSureChance && evaluations >= kLeastSure;
+}
 
 /// A search's knowledge of one kernel, from which follows whether something better is left there.
 struct SearchedSoFar {

@@ -107,8 +107,11 @@ ReplayStatistics::Ended ended(std::span<const std::vector<Replayed>> runs) {
   ReplayStatistics::Ended ended;
   std::vector<double> evaluations;
   for (const std::vector<Replayed>& run : runs) {
-    const auto end =
-        std::ranges::find_if(run, [](const Replayed& one) { return one.chance < kSureChance; });
+    auto end = run.begin();
+    while (end != run.end() &&
+           !is_sure(end->chance, static_cast<std::uint64_t>(end - run.begin() + 1))) {
+      ++end;
+    }
     if (end == run.end()) continue;
     evaluations.push_back(static_cast<double>(end - run.begin() + 1));
     if (end->share * LastGain::kGain < 1) ++ended.wrong;
