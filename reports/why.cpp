@@ -84,6 +84,13 @@ class Figures {
                                launch_.resources.spill_load_bytes);
   }
   double local() const { return moves("local_load").count + moves("local_store").count; }
+  /// Occupancy in per cent with no more blocks than the grid has for each multiprocessor.
+  double reached_percent(int sm_count) const {
+    const Occupancy& occupancy = launch_.occupancy;
+    if (sm_count == 0 || occupancy.blocks_per_sm == 0) return occupancy.percent;
+    const double most = std::max(1.0, blocks() / sm_count);
+    return occupancy.percent * std::min(1.0, most / occupancy.blocks_per_sm);
+  }
   double blocks() const {
     const Dim3& grid = launch_.shape.grid;
     return static_cast<double>(grid[0]) * static_cast<double>(grid[1]) *
@@ -144,13 +151,13 @@ std::string few_blocks(const Figures& fast, const Figures& slow, int sm_count) {
          " multiprocessors; the other leaves some idle with " + number(slow.blocks());
 }
 
-std::string occupancy_rule(const Figures& fast, const Figures& slow, int /*sm_count*/) {
-  const Occupancy& here = fast.launch().occupancy;
+std::string occupancy_rule(const Figures& fast, const Figures& slow, int sm_count) {
+  const double here = fast.reached_percent(sm_count);
   const Occupancy& there = slow.launch().occupancy;
-  if (there.percent > kEnoughOccupancy_percent || here.percent < kMuch * there.percent) return "";
-  return "hides latency with more warps: " + decimal(here.percent, 0) +
-         " % occupancy; the other has " + decimal(there.percent, 0) + " %, limited by " +
-         joined(there.limiters(), " and ");
+  if (there.percent > kEnoughOccupancy_percent || here < kMuch * there.percent) return "";
+  if (slow.reached_percent(sm_count) < there.percent) return "";  // Blocks are what it lacks.
+  return "hides latency with more warps: " + decimal(here, 0) + " % occupancy; the other has " +
+         decimal(there.percent, 0) + " %, limited by " + joined(there.limiters(), " and ");
 }
 
 std::string wide(const Figures::Moves& fast, const Figures::Moves& slow, const std::string& where) {

@@ -79,6 +79,19 @@ TEST(WhyFaster, SinglesOutAFigureWithBothNumbers) {
   EXPECT_THAT(warps.sentence,
               HasSubstr("75 % occupancy; the other has 40 %, limited by registers"));
 
+  const Why unreached = why([](LaunchResult& one) { one.occupancy.percent = 75; },
+                            [](LaunchResult& one) {
+                              one.shape.grid = {66, 1, 1};
+                            });
+  EXPECT_EQ(unreached.cause, "blocks") << "with so few its occupancy does not matter";
+  const auto few = [](double percent, std::int64_t blocks) {
+    return [=](LaunchResult& one) {
+      one.occupancy.percent = percent;
+      one.shape.grid = {blocks, 1, 1};
+    };
+  };
+  EXPECT_EQ(why(few(75, 128), few(25, 64)).cause, "blocks") << "a third of 75 % is reached";
+
   const Why blocks = why(as_it_is, [](LaunchResult& one) { one.shape.grid = {66, 1, 1}; });
   EXPECT_EQ(blocks.cause, "blocks");
 
@@ -211,10 +224,11 @@ TEST(WhyText, NamesTheUnitThatCountersShowAtWork) {
   };
   EXPECT_THAT(text({{"counter.dram_percent", 91}, {"counter.issue_percent", 30}}),
               HasSubstr("bound by DRAM: 91 % of its peak"));
-  EXPECT_THAT(text({{"counter.dram_percent", 22},
-                    {"counter.stalled_at_barrier_warps", 1},
-                    {"counter.stalled_for_global_memory_warps", 6}}),
-              HasSubstr("no unit is above 22 % (DRAM); its warps wait mostly for\n      global memory"));
+  EXPECT_THAT(
+      text({{"counter.dram_percent", 22},
+            {"counter.stalled_at_barrier_warps", 1},
+            {"counter.stalled_for_global_memory_warps", 6}}),
+      HasSubstr("no unit is above 22 % (DRAM); its warps wait mostly for\n      global memory"));
   EXPECT_THAT(text({{"counter.dram_percent", 50}}), Not(HasSubstr("bound by")));
   EXPECT_THAT(text({}), Not(HasSubstr("bound by")));
   EXPECT_THAT(text({{"counter.dram_read_bytes", 1024}, {"counter.dram_write_bytes", 512}}),

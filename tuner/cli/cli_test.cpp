@@ -1102,6 +1102,36 @@ TEST_F(CommandLine, LimitsTheMemoryOfItsCompileWorkers) {
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
 }
 
+TEST_F(CommandLine, AddsToTheHistoryWhatACheckRecords) {
+  const std::string file = space(kTwice);
+  ASSERT_EQ(run({"--space", file, "--device", "cpu"}).status, 0);
+  const auto points = [&] {
+    const auto json =
+        nlohmann::json::parse(run({"history", "--format", "json"}).out, nullptr, false);
+    return json["histories"][0]["points"].size();
+  };
+  const auto runs = [&] {
+    return nlohmann::json::parse(run({"list", "--json"}).out)["runs"].size();
+  };
+  ASSERT_EQ(points(), 1u);
+  const std::vector<std::string> check = {"check", "--space", file,          "--device",
+                                          "cpu",   "--quiet", "--tolerance", "1000"};
+  ASSERT_EQ(run(check).status, 0);
+  EXPECT_EQ(points(), 1u) << "nothing is recorded unasked";
+  EXPECT_EQ(runs(), 1u);
+  std::vector<std::string> recorded = check;
+  recorded.emplace_back("--record");
+  const Ended checked = run(recorded);
+  ASSERT_EQ(checked.status, 0) << checked.err;
+  EXPECT_EQ(runs(), 2u);
+  EXPECT_EQ(nlohmann::json::parse(run({"list", "--json"}).out)["runs"][1]["outcome"], "complete");
+  EXPECT_GE(points(), 1u);
+  EXPECT_THAT(run({"history"}).out, HasSubstr("to tell a change from chance takes 11"));
+  EXPECT_THAT(run({"history", "--format", "bencher"}).out, HasSubstr("\"latency\""));
+  EXPECT_EQ(run({"history", "--format", "nosuch"}).status, 2);
+  EXPECT_EQ(run({"history", "--space", "nosuch"}).status, 2);
+}
+
 TEST_F(CommandLine, SaysWhyThereAreNoCountersOfADeviceWithoutThem) {
   const std::string file = space(kTwice);
   const std::vector<std::string> words = {"run", "--space",  file, "--device",

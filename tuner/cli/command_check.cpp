@@ -5,6 +5,7 @@
 #include "reports/table.h"
 #include "reports/winner_check.h"
 #include "tuner/cli/device_sharing.h"
+#include "tuner/cli/model_runs.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/progress.h"
 #include "tuner/cli/selected_kernels.h"
@@ -67,7 +68,21 @@ class Check {
         store_(options.database, db::ResultStore::Mode::read_only),
         pool_(pool),
         observer_(observer),
-        stop_(stop) {}
+        stop_(stop) {
+    if (!options.record) return;
+    writer_ = std::make_unique<db::ResultStore>(options.database);
+    Run run = run_now(loaded, pool.greeting());
+    run.strategy = "check";
+    run.seed = options.seed;
+    run.command_line = {"smemtune", "check", "--record", "--space", options.space.string()};
+    run_id_ = run.id;
+    log_ = writer_->begin_run(run);
+  }
+
+  /// Ends the run that is stored, if one is.
+  void end(const std::string& outcome) {
+    if (writer_) writer_->end_run(run_id_, outcome);
+  }
 
   /// Checks the winner of a problem. nullopt if nothing is stored, or if `stop` was set.
   std::optional<WinnerCheck> problem(const Problem& problem) {
@@ -114,8 +129,10 @@ class Check {
     request.options.static_reject = false;
     request.options.cut_factor = 1e6;
     request.options.early_loss = false;
+    request.options.resume = false;
     request.only = std::move(only);
-    NoLog log;
+    NoLog nowhere;
+    ResultLog& log = log_ ? *log_ : nowhere;
     return tune(request, pool_, log, observer_, stop_).problems.front().results;
   }
 
@@ -125,6 +142,9 @@ class Check {
   WorkerPool& pool_;
   const Observer& observer_;
   const std::atomic<bool>& stop_;
+  std::unique_ptr<db::ResultStore> writer_;  ///< Null unless results are recorded.
+  std::string run_id_;
+  std::unique_ptr<ResultLog> log_;
 };
 
 }  // namespace
@@ -151,6 +171,8 @@ void add_check_options(CLI::App& app, CheckOptions& options) {
                "Also fail a winner that was compared with nothing but its own default, or of which "
                "a definition or file covers not every output on every problem; a sample of the "
                "elements is enough");
+  app.add_flag("--record", options.record,
+               "Store what is measured, for smemtune history and for the next check");
   app.add_flag("--json", options.json, "Print the result as JSON");
   app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
 }
@@ -181,6 +203,7 @@ int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
   for (const Problem& problem : chosen_problems(loaded.space, options.problems, device.kind)) {
     std::optional<WinnerCheck> checked = check.problem(problem);
     progress.clear();
+    if (stop) check.end("interrupted");
     if (stop) return kInterrupted;
     if (checked) {
       if (!options.json) write_out(winner_check_text(*checked));
@@ -189,6 +212,7 @@ int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
       say("nothing is stored for " + key(problem) + " on " + device.name);
     }
   }
+  check.end("complete");
   if (checks.empty()) {
     throw InputError(options.database.string() + ": no verified result of " + loaded.space.name +
                      " on " + device.name + " to check (smemtune list shows what is there)");

@@ -22,6 +22,7 @@ struct CheckOptions {
   std::uint64_t seed = 1;
   bool no_wait = false;
   bool strict = false;  ///< A winner that was compared only with itself counts as lost.
+  bool record = false;  ///< Store what is measured as a run.
   bool json = false;
   bool quiet = false;
 };
@@ -29,7 +30,7 @@ struct CheckOptions {
 void add_check_options(CLI::App& app, CheckOptions& options);
 
 /// Measures the stored best of each problem again, in alternation with the runners-up and the
-/// default, and stores nothing. Returns the exit status: 0, 1 if a winner has become slower or is
+/// default; stores that only with `record`. Returns the exit status: 0, 1 if a winner has become slower or is
 /// no longer correct, 130 if `stop` was set. Throws InputError if nothing is stored.
 int run_check(const CheckOptions& options, const std::atomic<bool>& stop);
 

@@ -1,6 +1,7 @@
 #include "tuner/cli/command_why.h"
 
 #include "reports/why.h"
+#include "tuner/cli/command_results.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"

@@ -3,6 +3,7 @@
 #include "tuner/cli/command_db.h"
 #include "tuner/cli/command_devices.h"
 #include "tuner/cli/command_diff.h"
+#include "tuner/cli/command_history.h"
 #include "tuner/cli/command_import.h"
 #include "tuner/cli/command_init.h"
 #include "tuner/cli/command_occupancy.h"
@@ -195,6 +196,9 @@ int run_command_line(int argc, char** argv) {
               run_run);
   add_command(app, command, "check", "Measure the stored winner again: does it still hold?",
               add_check_options, run_check);
+  add_command(app, command, "history",
+              "Show what the stored winners took in the course of time, and where that changed",
+              add_history_options, run_history);
   add_command(app, command, "diff",
               "Measure two versions of a space's kernels back to back: is one slower?",
               add_diff_options, run_diff);

@@ -148,21 +148,11 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   if (stop) return kInterrupted;
   const DeviceGreeting& hello = pool->greeting();
 
-  Run run;
-  run.id = random_id();
-  run.space = loaded.space.name;
-  run.space_sha256 = loaded.sha256;
-  run.space_json = loaded.text;
-  run.device = hello.devices.front();
-  run.compiler = hello.compiler;
-  run.compiler_sha256 = hello.compiler_sha256;
-  run.tool_version = SMEMTUNE_VERSION;
-  run.host = hosts.empty() ? db::host_name() : names_of(hosts);
+  Run run = run_now(loaded, hello);
+  if (!hosts.empty()) run.host = names_of(hosts);
   run.strategy = request.options.strategy;
   run.seed = request.options.seed;
   run.command_line = options.command_line;
-  run.started_unix =
-      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 
   late.phase("reading the database");
   db::ResultStore store(options.database);
@@ -245,6 +235,22 @@ void tune_model(Session& session, ModelRun& run, Hosts hosts, OverrunTimer& late
 }
 
 }  // namespace
+
+Run run_now(const LoadedSpace& loaded, const DeviceGreeting& hello) {
+  Run run;
+  run.id = random_id();
+  run.space = loaded.space.name;
+  run.space_sha256 = loaded.sha256;
+  run.space_json = loaded.text;
+  run.device = hello.devices.front();
+  run.compiler = hello.compiler;
+  run.compiler_sha256 = hello.compiler_sha256;
+  run.tool_version = SMEMTUNE_VERSION;
+  run.host = db::host_name();
+  run.started_unix =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return run;
+}
 
 std::vector<std::vector<Device>> by_model(const std::vector<Device>& devices) {
   std::vector<std::vector<Device>> models;

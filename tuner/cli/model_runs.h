@@ -34,6 +34,10 @@ struct Session {
   std::mutex output = {};        ///< Locked while printing.
 };
 
+/// Returns a run of the space on this machine that begins now; strategy, seed and command line are
+/// left to set.
+Run run_now(const LoadedSpace& loaded, const DeviceGreeting& hello);
+
 /// Tunes all models concurrently, each separately, including those of hosts that join later.
 /// Returns the first nonzero status. Rethrows the error of the first run that failed, after all
 /// have ended.

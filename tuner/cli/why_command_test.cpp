@@ -124,6 +124,11 @@ INSTANTIATE_TEST_SUITE_P(
         Pair{"memory_bandwidth.json", "read", "PLACE=shared", "PLACE=global", "shared memory", ""},
         Pair{"memory_banks.json", "stride", "BYTES=8,STRIDE=1", "BYTES=4,STRIDE=1",
              "wide shared accesses", ""},
+        // What won on an H200, by a grid for half of its multiprocessors.
+        Pair{"gemm.json", "register_tiled",
+             "BLOCKS=2,COLS=8,DEPTH=8,ROWS=4,SPLIT=1,STAGES=4,TILE_M=64,TILE_N=128",
+             "BLOCKS=1,COLS=8,DEPTH=8,ROWS=8,SPLIT=1,STAGES=3,TILE_M=128,TILE_N=128", "blocks",
+             "K=1024,M=1024,N=1024,T=float"},
         // Machine code does not tell these.
         Pair{"memory_banks.json", "stride", "BYTES=4,STRIDE=1", "BYTES=4,STRIDE=32", "", ""},
         Pair{"memory_banks.json", "padding", "PAD=1", "PAD=0", "", ""},

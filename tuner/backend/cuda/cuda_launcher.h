@@ -47,7 +47,7 @@ class CudaLauncher final : public Launcher {
   Outcome<RunReport> compare(KernelHandle handle, const RunRequest& request,
                              const std::vector<Edit>& edits) override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
-  Outcome<CounterReport> count(KernelHandle handle, WorkloadId workload) override;
+  Outcome<CounterReport> count(KernelHandle handle, WorkloadId id) override;
 
  private:
   PreparedWorkload& workload(WorkloadId id);
