@@ -233,11 +233,12 @@ std::string history_nvbench(const std::vector<WinnerHistory>& histories) {
   }
   Json benchmarks = Json::array();
   for (const auto& [space, found] : spaces) {
-    benchmarks.push_back({{"name", space},
-                          {"index", benchmarks.size()},
-                          {"devices", found.first},
-                          {"axes", Json::array()},
-                          {"states", found.second}});
+    benchmarks.push_back(
+        {{"name", space},
+         {"index", benchmarks.size()},
+         {"devices", found.first},
+         {"axes", Json::array({{{"name", "problem"}, {"type", "string"}, {"flags", ""}}})},
+         {"states", found.second}});
   }
   const Json version = {{"major", 1}, {"minor", 0}, {"patch", 0}, {"string", "1.0.0"}};
   return laid_out({{"meta", {{"version", {{"json", version}}}}},

@@ -77,6 +77,7 @@ TEST_F(WinnerHistories, WriteTheNewestForOtherTools) {
   const Json nvbench = Json::parse(history_nvbench(histories()));
   EXPECT_EQ(nvbench["meta"]["version"]["json"]["string"], "1.0.0");
   EXPECT_EQ(nvbench["devices"][0]["name"], "Planted");
+  EXPECT_EQ(nvbench["benchmarks"][0]["axes"][0]["name"], "problem");
   const Json& state = nvbench["benchmarks"][0]["states"][0];
   EXPECT_EQ(state["name"], "Device=0 problem=N=4096,T=float");
   EXPECT_EQ(state["summaries"][0]["tag"], "nv/cold/time/gpu/mean");

@@ -179,8 +179,8 @@ int run_command_line(int argc, char** argv) {
                 if (options.live) on_stop_signals(stop_cleanly);
                 return run_report(options, stop_asked);
               });
-  add_command(app, command, "why", "Say why the stored winners beat what they beat", add_why_options,
-              run_why);
+  add_command(app, command, "why", "Say why the stored winners beat what they beat",
+              add_why_options, run_why);
   add_command(app, command, "import", "Import results of other tuners and other people",
               add_import_options, run_import);
   add_command(app, command, "merge", "Merge databases of several machines", add_merge_options,
