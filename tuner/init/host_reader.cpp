@@ -1007,13 +1007,8 @@ HostPart read_host(const FlatSource& source) {
 }
 
 void add_host(const HostPart& host, KernelFile& file) {
-  file.launches = host.launches;
+  static_cast<HostPart&>(file) = host;
   file.function_macros.insert(host.functions.begin(), host.functions.end());
-  file.layouts = host.layouts;
-  file.enumerators = host.enumerators;
-  file.fills = host.fills;
-  file.enumerations = host.enumerations;
-  file.copied_to_constants = host.copied_to_constants;
   add_kernel_uses(file);
 }
 

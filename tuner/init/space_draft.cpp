@@ -257,27 +257,21 @@ std::string laid_out(const Json& value, std::size_t indent, std::size_t column) 
   return text + std::string(indent, ' ') + (value.is_object() ? "}" : "]");
 }
 
-}  // namespace
-
-std::vector<NamedNumber> tunable_numbers(const KernelFile& file) {
+std::vector<NamedNumber> numbers_of(const KernelFile& file, bool is_problem) {
   std::vector<NamedNumber> numbers;
   for (const NamedNumber& number : file.numbers) {
-    const Meaning meaning = meaning_in(file, number.name);
-    if (meaning == Meaning::problem || !reserved_meaning(number.name).empty()) continue;
-    if (is_of_the_hardware(number)) continue;
-    numbers.push_back(number);
-  }
-  return numbers;
-}
-
-std::vector<NamedNumber> problem_numbers(const KernelFile& file) {
-  std::vector<NamedNumber> numbers;
-  for (const NamedNumber& number : file.numbers) {
-    if (meaning_in(file, number.name) != Meaning::problem || is_of_the_hardware(number)) continue;
+    const bool is_wanted = (meaning_in(file, number.name) == Meaning::problem) == is_problem;
+    if (!is_wanted || is_of_the_hardware(number)) continue;
     if (reserved_meaning(number.name).empty()) numbers.push_back(number);
   }
   return numbers;
 }
+
+}  // namespace
+
+std::vector<NamedNumber> tunable_numbers(const KernelFile& file) { return numbers_of(file, false); }
+
+std::vector<NamedNumber> problem_numbers(const KernelFile& file) { return numbers_of(file, true); }
 
 std::vector<std::string> kernels_like(const KernelFile& file, const std::string& kernel) {
   constexpr std::size_t kMost = 16;

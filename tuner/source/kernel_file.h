@@ -52,7 +52,24 @@ struct LeftOut {
   bool is_hosts = false;
 };
 
-struct KernelFile {
+/// What init's read_host() finds in a source.
+struct HostPart {
+  std::vector<LaunchSite> launches;  ///< In its order, with what the host does on the way to each.
+  /// Functions that only return an expression: `int blocks(int n) { return (n + 255) / 256; }`.
+  FunctionMacros functions;
+  TypeLayouts layouts;                    ///< Layouts of types that the source defines.
+  std::vector<Enumeration> enumerations;  ///< Those with a name.
+  /// The numbers that the names in enumerations stand for.
+  std::map<std::string, std::string> enumerators;
+  /// Values that the host's loops store to the elements of an array, or to those of the array that it
+  /// copies there, by the array's name.
+  std::map<std::string, std::string> fills;
+  /// For constants, the names of what the host copies to it by cudaMemcpyToSymbol(), and of the
+  /// other places that it copies the same data to.
+  std::map<std::string, std::set<std::string>> copied_to_constants;
+};
+
+struct KernelFile : HostPart {
   std::vector<KernelFunction> kernels;
   std::vector<NamedNumber> numbers;  ///< Numbers that a kernel reaches and that have one value.
   std::vector<MissingName> missing;
@@ -60,18 +77,7 @@ struct KernelFile {
   std::map<std::string, std::set<std::int64_t>> compared;
   Meanings meanings;
   FunctionMacros function_macros;
-  TypeLayouts layouts;  ///< Layouts of types that the source defines; init's read_host() fills it.
-  std::vector<Enumeration> enumerations;  ///< Those with a name; likewise.
-  /// The numbers that the names in enumerations stand for, likewise.
-  std::map<std::string, std::string> enumerators;
-  /// Values that the host's loops store to the elements of an array, or to those of the array that it
-  /// copies there, by the array's name; likewise.
-  std::map<std::string, std::string> fills;
-  std::vector<LaunchSite> launches;    ///< Launches of the host part; init's read_host() fills it.
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
-  /// For each of these constants, the names of what the host copies to it by cudaMemcpyToSymbol(),
-  /// and of the other places that it copies the same data to; likewise.
-  std::map<std::string, std::set<std::string>> copied_to_constants;
   /// Names of texture references, `texture<float> t;`.
   std::vector<std::string> texture_references;
   std::vector<LeftOut> left_out;  ///< Lines that are the host's, in the text's order.
