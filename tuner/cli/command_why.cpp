@@ -12,7 +12,6 @@ void add_why_options(CLI::App& app, WhyOptions& options) {
   ReportOptions& selection = options.selection;
   add_database(app, selection.database);
   add_selection(app, selection.query);
-  selection.query.source = kOwnAndShared;
   add_layered_source(app, selection.query.source);
   add_shared(app, selection.no_shipped);
   app.add_flag("--json", options.json, "Print as JSON");
