@@ -95,7 +95,8 @@ void DeviceSession::handle(const WorkerEvent& event) {
   if (event.kind == WorkerEvent::Kind::compiled) return;
   if (preparing_ == event.ticket) {
     preparing_.reset();
-    busy_s_ += now_s() - asked_at_s_;
+    prepare_s_ = now_s() - asked_at_s_;
+    busy_s_ += prepare_s_;
     prepared(event);
   } else if (!pending_.empty() && pending_.front().ticket == event.ticket) {
     answered(event);

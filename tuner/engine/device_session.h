@@ -111,6 +111,8 @@ class DeviceSession {
 
   /// How long the device has been working on requests, preparing included.
   double busy_s() const { return busy_s_; }
+  /// How long it took to prepare the device; 0 where it was not.
+  double prepare_s() const { return prepare_s_; }
 
   /// Replaces the worker before the next request, because the one that answered has lost its
   /// context. If it has ended by itself, its successor, which may be preparing already, is left
@@ -152,6 +154,7 @@ class DeviceSession {
   bool wanted_ = false;
   double asked_at_s_ = 0;  ///< When the device could begin its current request.
   double busy_s_ = 0;
+  double prepare_s_ = 0;
   std::uint64_t prepared_generation_ = 0;  ///< 0 when never prepared.
   int failed_preparations_ = 0;            ///< Consecutive failures.
 };

@@ -8,6 +8,7 @@
 #include "tuner/engine/finals_device.h"
 #include "tuner/engine/race.h"
 #include "tuner/engine/too_fast.h"
+#include "tuner/engine/winners_elsewhere.h"
 
 #include <algorithm>
 #include <cmath>
@@ -234,7 +235,7 @@ class Finals {
 
   /// This problem's part of what is left of the budgets of time; 0: there is no limit.
   double seconds_left() const {
-    const Budget& budget = options().budget;
+    const Budget budget = budget_of_problems(tuning_.request);
     double left_s = HUGE_VAL;
     if (budget.max_seconds > 0) left_s = budget.max_seconds - tuning_.elapsed_s();
     if (budget.max_device_seconds > 0) {
@@ -404,7 +405,7 @@ class Finals {
     const auto kernel = std::ranges::find_if(state_.kernels, [&](const KernelOnProblems& one) {
       return one.kernel().name == best.kernel;
     });
-    const double most_s = options().budget.max_seconds;
+    const double most_s = budget_of_problems(tuning_.request).max_seconds;
     CpuCheck check = cpu_.check(
         *kernel, best, most_s > 0 ? (most_s - tuning_.elapsed_s()) / problems_left() : HUGE_VAL);
     std::optional<Failure> race;

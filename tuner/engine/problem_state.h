@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -39,6 +40,10 @@ struct Tuning {
   SignatureCheck* signatures = nullptr;  ///< Nothing is measured before it is done.
   std::vector<PriorTimings> prior_timings =
       {};  ///< From the problems that are done, and the request.
+  /// Of the problems that are done: how long it took to begin one and to prepare a device; infinite
+  /// where none was prepared.
+  std::vector<double> prepare_s = {};
+  std::map<std::string, std::string> hashes = {};  ///< Of the kernels searched, by name.
   std::chrono::steady_clock::time_point start =
       request.begun.value_or(std::chrono::steady_clock::now());
 

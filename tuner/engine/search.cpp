@@ -656,4 +656,10 @@ void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget) {
   Search(tuning, state, strategy_of(tuning, state), budget).run();
 }
 
+void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget,
+            const std::vector<KernelConfiguration>& only) {
+  state.progress.valid = only.size();
+  Search(tuning, state, std::make_unique<Listed>(state, only), budget).run();
+}
+
 }  // namespace smemtune

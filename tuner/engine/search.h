@@ -3,6 +3,7 @@
 #include "tuner/engine/problem_state.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace smemtune {
 
@@ -16,5 +17,9 @@ struct ProblemBudget {
 /// Searches until nothing is left, the budget is spent or a stop is requested. Without a device it
 /// only compiles and judges.
 void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget);
+
+/// Evaluates these configurations, in their order.
+void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget,
+            const std::vector<KernelConfiguration>& only);
 
 }  // namespace smemtune

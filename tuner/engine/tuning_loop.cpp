@@ -8,8 +8,10 @@
 #include "tuner/engine/problem_state.h"
 #include "tuner/engine/search.h"
 #include "tuner/engine/signature_check.h"
+#include "tuner/engine/winners_elsewhere.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace smemtune {
 
@@ -28,7 +30,7 @@ double search_until(double most, double spent, std::size_t problems_left, double
 
 /// Returns a problem's share of the budget: an equal part of what is left for the problems left.
 ProblemBudget budget_of(const Tuning& tuning, std::size_t problems_left) {
-  const Budget& budget = tuning.request.options.budget;
+  const Budget budget = budget_of_problems(tuning.request);
   ProblemBudget share;
   if (budget.max_evaluations != UINT64_MAX) {
     const std::uint64_t left =
@@ -78,9 +80,21 @@ void note_findings(Tuning& tuning, const ProblemState& state) {
   }
 }
 
+/// Notes what time_winners_elsewhere() needs to know of a problem, which took `begin_s` to begin.
+void note_costs(Tuning& tuning, const ProblemState& state, double begin_s) {
+  double prepare_s = 0;
+  for (const DeviceSession& device : state.devices) {
+    prepare_s = std::max(prepare_s, device.prepare_s());
+  }
+  tuning.prepare_s.push_back(prepare_s > 0 ? begin_s + prepare_s : HUGE_VAL);
+  for (const KernelOnProblems& one : state.kernels) tuning.hashes[one.kernel().name] = one.hash;
+}
+
 void tune_problem(Tuning& tuning, std::size_t i) {
   const TuningRequest& request = tuning.request;
+  const double begun_s = tuning.elapsed_s();
   ProblemState state = begin_problem(tuning, request.problems[i], i + 1);
+  const double begin_s = tuning.elapsed_s() - begun_s;
   const ProblemBudget budget = budget_of(tuning, request.problems.size() - i);
   search(tuning, state, budget);
   if (tuning.log == nullptr) {
@@ -94,6 +108,7 @@ void tune_problem(Tuning& tuning, std::size_t i) {
     if (!request.options.static_reject) state.summary.static_rejects = would_be_lost(state);
   }
   note_findings(tuning, state);
+  note_costs(tuning, state, begin_s);
   state.summary.derived = derived_tolerances(state);
   state.summary.without_effect = without_effect(state);
   if (tuning.log != nullptr) state.summary.default_in_doubt = default_in_doubt(state);
@@ -158,6 +173,7 @@ TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool
       summary.problems.emplace_back().problem = request.problems[i];
     }
   }
+  if (tuning.prepare_s.size() == summary.problems.size()) time_winners_elsewhere(tuning);
   // No device has waited for them if no configuration compiled.
   if (summary.evaluated > 0) await_signatures(tuning);
   summary.interrupted = stop;

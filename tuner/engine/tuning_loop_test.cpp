@@ -1288,6 +1288,64 @@ TEST(TuningLoop, SharesABudgetBetweenProblems) {
   EXPECT_EQ(summary.problems[1].evaluated, 4u);
 }
 
+/// Two problems whose winners are far from each other, in a space that is not searched as a whole.
+FakeSpace two_winners() {
+  FakeSpace fake;
+  fake.give_items(200);
+  fake.space.problems = {parse_key("N=1000"), parse_key("N=2000")};
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\ncomputes out[i] = in[i] + 1\n"
+      "time_ns 2000 + 100 * abs(TILE - 8) + 50 * abs(ITEMS - select(n > 1500, 190, 10))\n";
+  return fake;
+}
+
+bool has_result(const ProblemSummary& problem, const Result& of) {
+  return std::ranges::any_of(problem.results, [&](const Result& one) {
+    return one.kernel == of.kernel && one.configuration == of.configuration;
+  });
+}
+
+TEST(TuningLoop, MeasuresWinnersForTheOtherProblemsOfTheRun) {
+  const FakeSpace fake = two_winners();
+  FakeRun run(fake);
+  run.request.options.strategy = "auto";
+  run.request.options.budget.until_percent = 1;
+  run.request.options.cold = true;  // Else the second problem tries the first one's winner anyway.
+  run.request.begun = std::chrono::steady_clock::now() - std::chrono::hours(1);
+  const TuningSummary summary = run.run();
+  ASSERT_THAT(summary.problems, SizeIs(2));
+  const ProblemSummary& small = summary.problems[0];
+  const ProblemSummary& large = summary.problems[1];
+  EXPECT_LT(small.results.size(), 1001u) << "or nothing could be missing";
+  EXPECT_NE(best_key(small), best_key(large));
+  EXPECT_TRUE(has_result(small, *large.best()));
+  EXPECT_TRUE(has_result(large, *small.best()));
+  EXPECT_FALSE(summary.out_of_budget);
+  EXPECT_THAT(run.notes, Contains(HasSubstr("for other problems, for sizes that were not tuned")));
+}
+
+TEST(TuningLoop, MeasuresNoWinnersElsewhereThatItHasNoTimeFor) {
+  const FakeSpace fake = two_winners();
+  for (const double share : {0.0, 1.0}) {
+    FakeRun run(fake);
+    run.request.options.strategy = "auto";
+    run.request.options.cold = true;
+    run.request.begun = std::chrono::steady_clock::now() - std::chrono::hours(1);
+    Budget& budget = run.request.options.budget;
+    budget.until_percent = 1;
+    // Of 1001 configurations each problem may evaluate all, or nothing is left for winners.
+    budget.max_evaluations = share > 0 ? 4000 : 100;
+    const TuningSummary summary = run.run();
+    const auto is_said = Contains(HasSubstr("for other problems"));
+    if (share > 0) {
+      EXPECT_THAT(run.notes, is_said);
+    } else {
+      EXPECT_EQ(summary.evaluated, 100u);
+      EXPECT_THAT(run.notes, testing::Not(is_said));
+    }
+  }
+}
+
 TEST(TuningLoop, CompilesMacrosForEachProblemOfASet) {
   FakeSpace fake;
   KernelTemplate& tiled = fake.kernel("tiled");
