@@ -53,9 +53,8 @@ class Drafter {
   /// Drafts `entry`, `block` and `grid`, and the parameters that they take.
   Json draft_launch() {
     add_template_parameters(of_, chosen_);
-    const Json block = shape_.block();
-    shape_.keep_within_limits(block);
-    const Json grid = shape_.grid(block);
+    const Json block = draft_block(of_, chosen_);
+    const Json grid = draft_grid(of_, block, chosen_);
     describe();
     Json launch = {{"entry", entry()}, {"block", block}, {"grid", grid}};
     const bool waits =
@@ -84,7 +83,7 @@ class Drafter {
   }
 
   /// Returns the conditions on parameters that the kernel asserts, or the host before it launches.
-  Json constraints_of(const Json& block) const {
+  Json constraints_of(const Json& block) {
     Json constraints = Json::array();
     const auto add = [&](const std::optional<std::string>& ours) {
       const bool says = ours && std::ranges::any_of(identifiers(*ours), [&](std::string_view name) {
@@ -95,7 +94,7 @@ class Drafter {
     for (const std::string& text : of_.kernel.asserts) add(in_parameters(text));
     if (of_.site == nullptr) return constraints;
     for (const std::string& text : of_.site->asserted) {
-      add(shape_.in_our_names(of_.names.expanded(text, chosen_.values), block));
+      add(in_our_names(of_, of_.names.expanded(text, chosen_.values), block, chosen_));
     }
     return constraints;
   }
@@ -150,11 +149,11 @@ class Drafter {
   }
 
   /// The array may belong to a function that the kernel calls, so the launch decides.
-  void add_dynamic_shared(Json& json) const {
+  void add_dynamic_shared(Json& json) {
     const bool said =
         of_.site != nullptr && !of_.site->shared_bytes.empty() && of_.site->shared_bytes != "0";
     if (said) {
-      if (const auto ours = shape_.in_our_names(of_.site->shared_bytes, json["block"])) {
+      if (const auto ours = in_our_names(of_, of_.site->shared_bytes, json["block"], chosen_)) {
         json["dynamic_shared_bytes"] = as_value(*ours);
         return;
       }
@@ -184,9 +183,9 @@ class Drafter {
   }
 
   /// Returns the repetition of a loop: `i < N / TILE`.
-  std::string repeat_of(const SequenceLoop& loop, const Json& block) const {
+  std::string repeat_of(const SequenceLoop& loop, const Json& block) {
     if (!loop.times.empty()) {
-      if (const auto times = shape_.in_our_names(loop.times, block)) {
+      if (const auto times = in_our_names(of_, loop.times, block, chosen_)) {
         return loop.counter + " < " + *times;
       }
     }
@@ -234,7 +233,6 @@ class Drafter {
   LaunchedKernel of_;
   const DraftRequest& request_;
   DraftedParameters chosen_;
-  LaunchShapeDraft shape_{of_, chosen_};
 };
 
 }  // namespace

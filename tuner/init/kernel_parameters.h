@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smemtune {
@@ -28,6 +29,8 @@ struct DraftedParameters {
   std::vector<std::string> guessed;                 ///< Parameters whose default is a guess.
   std::map<std::string, std::int64_t> own_extents;  ///< Parameters for the block alone.
   std::map<std::string, std::string> made_of;       ///< These parameters, by the host's text.
+  /// A variable that the host tries several values for, and the parameter for it.
+  std::vector<std::pair<std::string, std::string>> tried;
 };
 
 /// Adds a parameter for each named number of the kernel and for each name that nothing defines.

@@ -455,7 +455,6 @@ class SequenceReader {
         sequence_.launch.template_arguments.push_back(
             number < site.template_arguments.size() ? site.template_arguments[number] : "");
       }
-      whole.names.insert(kernel.names.begin(), kernel.names.end());
       whole.reached.insert(kernel.reached.begin(), kernel.reached.end());
       whole.shared.insert(whole.shared.end(), kernel.shared.begin(), kernel.shared.end());
       whole.needs_positive_numbers = whole.needs_positive_numbers || kernel.needs_positive_numbers;

@@ -51,7 +51,6 @@ class ParsedSource {
 
   /// Returns the tokens of a cursor; empty if it has none of its own.
   TokenRange range(CXCursor cursor) const;
-  std::string text(CXCursor cursor) const { return joined(tokens_, range(cursor)); }
   std::size_t line(CXCursor cursor) const;
 
  private:

@@ -163,7 +163,6 @@ class FileReader {
 
   static void add_version(KernelFunction& kernel, KernelFunction version) {
     kernel.other_lines.push_back(version.line);
-    kernel.names.merge(version.names);
     kernel.reached.merge(version.reached);
     kernel.block_dimensions = std::max(kernel.block_dimensions, version.block_dimensions);
     kernel.grid_dimensions = std::max(kernel.grid_dimensions, version.grid_dimensions);

@@ -260,7 +260,6 @@ KernelFunction kernel_of(const CppTokens& tokens, const SourceItem& item) {
   KernelFunction kernel;
   kernel.name = item.name_space + item.declares.front();
   kernel.line = tokens[item.name].line;
-  kernel.names.insert(item.uses.begin(), item.uses.end());
   kernel.template_parameters = template_parameters(tokens, item);
   const std::size_t close = std::min(closing(tokens, item.list), item.end);
   const CppTokens list = first_branches(tokens, item.list + 1, close);

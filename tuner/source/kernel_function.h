@@ -74,8 +74,7 @@ struct KernelFunction {
   std::vector<KernelParameter> parameters;
   std::vector<std::string> launch_bounds;  ///< Texts as written; empty if there are none.
   std::vector<SharedArray> shared;         ///< Variables of its body.
-  std::set<std::string> names;             ///< Every identifier of its body...
-  std::set<std::string> reached;           ///< ... and of everything that it uses.
+  std::set<std::string> reached;  ///< Every identifier of its body and of everything that it uses.
   /// Dimensions of threadIdx or blockDim that the kernel or a function that it reaches uses: 1 to
   /// 3.
   int block_dimensions = 1;
