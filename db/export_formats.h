@@ -35,7 +35,7 @@ struct ExportFormat {
   const char* name;
   const char* help;  ///< Empty if the name says it all.
   Takes takes;
-  bool selects = false;  ///< Whether candidates are of use to it.
+  bool selects;  ///< Whether candidates are of use to it.
   std::string (*write)(const ExportInput& input);
 };
 
