@@ -305,8 +305,8 @@ class Definition::Evaluation {
     std::vector<std::size_t> order(batch.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     if (output_shape_.empty()) return order;
-    std::ranges::stable_sort(
-        order, {}, [&](std::size_t i) { return batch[i] % output_shape_.back(); });
+    std::ranges::stable_sort(order, {},
+                             [&](std::size_t i) { return batch[i] % output_shape_.back(); });
     return order;
   }
 
