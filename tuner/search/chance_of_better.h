@@ -29,7 +29,7 @@ struct SearchedSoFar {
 /// beats a given time. The odds grow with the power 0.407 of the number S of configurations that a
 /// model expects to be better, where more than ten count as ten and less than a tenth as
 /// that because models are that far off, and fall with the number t of evaluations and the number n
-/// of those since the last gain: exp(7.585) * S^0.407 / t^0.901 / (n + 64)^0.978. Where the kernel's
+/// of those since the last gain: exp(7.95) * S^0.407 / t^0.901 / (n + 64)^0.978. Where the kernel's
 /// best takes at least 1.2 times as long as what is to be beaten, q times, they are at most
 /// exp(4.83) / t^1.52 / q^5.46 + 0.03 / t. The probability is that times the share that is untried.
 /// The numbers are logistic regressions on replays of measured spaces; bench/RESULTS.md says of
