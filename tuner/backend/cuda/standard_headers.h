@@ -5,8 +5,8 @@
 namespace smemtune::cuda {
 
 struct StandardHeader {
-  const char* name;
-  const char* text;
+  const char* name = nullptr;
+  const char* text = nullptr;
   /// True if the header is for the kernel's source, not for the toolkit's headers.
   bool only_where_named = false;
 };
