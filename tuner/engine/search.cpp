@@ -218,6 +218,8 @@ class Search {
         if (index) add_if_known(prepared({.kernel = i, .configuration = *index}));
       }
     }
+    // Before the strategy is asked, which might ask for them itself.
+    for (; !in_flight_.empty(); in_flight_.pop_front()) tell(in_flight_.front());
   }
 
   void ask() {

@@ -117,6 +117,17 @@ TEST(TuningLoop, BeginsWithAllThatEarlierRunsHaveFound) {
   EXPECT_LE(again.evaluated, 1u);
 }
 
+TEST(TuningLoop, CountsAFewThatAreKnownOnce) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  run.request.options.strategy = "auto";
+  const ProblemSummary first = run.run().problems.front();
+  const ProblemSummary again = run.run().problems.front();
+  EXPECT_EQ(again.evaluated, 0u);
+  EXPECT_EQ(again.known, first.evaluated);
+  EXPECT_EQ(again.results.size(), first.results.size());
+}
+
 TEST(TuningLoop, EvaluatesAllWhenAskedToOrWhenNothingWorks) {
   FakeSpace fake = large_space();
   {
