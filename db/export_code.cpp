@@ -25,7 +25,7 @@ namespace {
 
 struct SpaceEntries {
   std::vector<const StoredResult*> best;
-  std::vector<const StoredResult*> candidates;  ///< What else was measured of these.
+  std::vector<const StoredResult*> candidates;  ///< Other measured configurations of these.
   std::vector<KernelDefaults> defaults;
 };
 

@@ -18,7 +18,7 @@ struct ExportInput {
       {};                  ///< The kernels' defaults, unless it takes all results.
   std::string notes = {};  ///< Lines for human readers on the portfolios.
   nlohmann::ordered_json portfolios = nullptr;  ///< An array of their costs, or null.
-  /// What else was measured of these (ResultReader::candidates()), for the formats that select.
+  /// Other measured configurations of these (ResultReader::candidates()), for the formats that select.
   std::vector<StoredResult> candidates = {};
   std::vector<BundledKernel> compiled = {};  ///< Empty unless the format takes them.
 };

@@ -18,7 +18,7 @@ namespace {
 
 std::string indented(std::size_t spaces) { return std::string(spaces, ' '); }
 
-/// How a language writes a tree.
+/// The syntax in which a language writes a tree.
 class Language {
  public:
   virtual ~Language() = default;

@@ -12,7 +12,7 @@ namespace smemtune::db {
 struct DeviceRules {
   std::string space;
   std::string device;
-  std::vector<KernelConfiguration> variants;  ///< What the rules' variants are.
+  std::vector<KernelConfiguration> variants;  ///< The configurations that the rules choose among.
   SizeRules rules;
   std::string notes;  ///< Lines for human readers: what the rules lose.
 };

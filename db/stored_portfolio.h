@@ -16,7 +16,7 @@ namespace smemtune::db {
 struct StoredPortfolio {
   std::vector<StoredResult> bests;            ///< The best result of each problem. Not empty.
   std::vector<KernelConfiguration> variants;  ///< The configurations of `times`.
-  SizedTimes times;                           ///< What was measured of them.
+  SizedTimes times;                           ///< The times that were measured of them.
   /// The same, or if no set of that size is known to run all problems: of the problems' bests and
   /// the default values, with predictions for the times that are not known.
   TimeTable table;
@@ -39,7 +39,7 @@ struct PortfolioSize {
 /// Returns the results for 1, 2, ... 8 configurations, and for every problem having its own best.
 std::vector<PortfolioSize> portfolio_sizes(const StoredPortfolio& stored);
 
-/// What a way to choose loses for sizes that it knows nothing of.
+/// The losses of a way to choose at sizes that it knows nothing of.
 struct SizeLoss {
   /// `select()`, `--rules`, `the best of the nearest size` or `the default values`.
   std::string way;

@@ -20,7 +20,7 @@ namespace {
 using db::Json;
 using db::StoredResult;
 
-/// What else a time depends on, and its word.
+/// Another thing that a time depends on, and its word.
 struct Circumstance {
   const char* word;
   std::string (*of)(const StoredResult& stored);
@@ -107,7 +107,7 @@ WinnerHistory history_of(const db::ResultReader& store, const db::Query& query,
   its.device = winner.device.name;
   its.problem = key(winner.result.problem);
   its.status = "correct";
-  its.kernel_hash.clear();  // Of all versions of the kernel.
+  its.kernel_hash.clear();  // All versions of the kernel count.
   history.points = store.results(its);
   std::erase_if(history.points,
                 [&](const StoredResult& other) { return !is_point_of(winner, other); });

@@ -9,7 +9,7 @@
 
 namespace smemtune {
 
-/// What the winner of a problem took on a device model whenever it was in finals.
+/// The times of a problem's winner on a device model whenever it was in finals.
 struct WinnerHistory {
   db::StoredResult winner;
   std::vector<db::StoredResult> points;  ///< Its results, the oldest first.

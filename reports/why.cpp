@@ -22,7 +22,7 @@ using db::StoredResult;
 
 // From these ratios on a figure counts as better.
 constexpr double kMuch = 1.5;
-constexpr double kFewer = 1.25;  // Of instructions.
+constexpr double kFewer = 1.25;  // The least ratio of instructions that counts.
 
 // Above this occupancy more warps seldom hide more.
 constexpr double kEnoughOccupancy_percent = 50;
@@ -34,7 +34,7 @@ double fact(const Facts& facts, const std::string& name) {
   return found == facts.end() ? 0 : found->second;
 }
 
-/// What is known of a launch, and figures that follow from it.
+/// The known facts of a launch, and figures that follow from them.
 class Figures {
  public:
   explicit Figures(const LaunchResult& launch)
@@ -50,7 +50,7 @@ class Figures {
 
   struct Moves {
     double count = 0;
-    double bytes = 0;  ///< Of a thread, each executed once.
+    double bytes = 0;  ///< Bytes of a thread that executes each once.
     double mean() const { return count > 0 ? bytes / count : 0; }
   };
   /// `kind`: `shared_load`.
@@ -74,7 +74,7 @@ class Figures {
   }
   double math() const { return count("fp32_fma") + count("fp64"); }
   double tensor() const { return fact(launch_.facts, "code.tensor"); }
-  /// What a hardware counter told; nullopt if it was not read.
+  /// The value of a hardware counter; nullopt if it was not read.
   std::optional<double> counter(const std::string& name) const {
     const auto found = launch_.facts.find(kCounterFacts + name);
     return found == launch_.facts.end() ? std::nullopt : std::optional(found->second);

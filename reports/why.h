@@ -16,7 +16,7 @@ struct Why {
   /// out.
   std::string cause;
   std::string sentence;  ///< The cause with its figures; empty like it.
-  /// What is different, the first configuration's figure first: `16-byte shared loads 4, there 0`.
+  /// The differences, the first configuration's figure first: `16-byte shared loads 4, there 0`.
   std::vector<std::string> differences;
 };
 
@@ -28,7 +28,7 @@ Why why_faster(const Result& faster, const Result& slower, int sm_count);
 struct WhyBeats {
   std::string other;  ///< `its default`, `the runner-up`.
   const db::StoredResult* slower = nullptr;
-  double factor = 1;  ///< How many times as fast the best is.
+  double factor = 1;  ///< The best is this many times as fast.
   Why why;
 };
 

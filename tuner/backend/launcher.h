@@ -170,7 +170,7 @@ struct LookReport {
   bool operator==(const LookReport&) const = default;
 };
 
-/// What hardware counters say of a kernel's launches.
+/// The values of hardware counters for a kernel's launches.
 struct CounterReport {
   std::vector<Facts> launches;  ///< One for each launch that load() was given.
   std::string refused;          ///< Why nothing was counted; empty if something was.

@@ -5,7 +5,7 @@
 namespace smemtune::cli {
 
 struct WhyOptions {
-  ReportOptions selection;  ///< What is stored of one space.
+  ReportOptions selection;  ///< Selects the stored results of one space.
   bool json = false;
 };
 

@@ -143,7 +143,7 @@ TEST_F(ComparingCommands, ImportsAnswerByThemselvesAndBelowWhatWasMeasuredHere) 
   EXPECT_EQ(exported["best"][0]["device"]["compute_capability"], "8.0");
   EXPECT_THAT(smemtune("export --format header").out, HasSubstr("{\"A100-SXM4-40GB\", 80, "));
 
-  // What was measured here of the same is the answer.
+  // Results that were measured here take precedence over others of the same.
   db::ResultStore store(database());
   const smemtune::Run own = db::planted_run(planted_device("A100-SXM4-40GB"), "own", "tiled");
   Result result = planted(tile(8), 9);

@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
         Pair{"memory_bandwidth.json", "read", "PLACE=shared", "PLACE=global", "shared memory", ""},
         Pair{"memory_banks.json", "stride", "BYTES=8,STRIDE=1", "BYTES=4,STRIDE=1",
              "wide shared accesses", ""},
-        // What won on an H200, by a grid for half of its multiprocessors.
+        // The winner on an H200 beside a grid for half of its multiprocessors.
         Pair{"gemm.json", "register_tiled",
              "BLOCKS=2,COLS=8,DEPTH=8,ROWS=4,SPLIT=1,STAGES=4,TILE_M=64,TILE_N=128",
              "BLOCKS=1,COLS=8,DEPTH=8,ROWS=8,SPLIT=1,STAGES=3,TILE_M=128,TILE_N=128", "blocks",

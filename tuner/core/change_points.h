@@ -11,7 +11,7 @@ struct ChangePoint {
   std::size_t first = 0;  ///< Index of the first number that is after it.
   double before = 0;      ///< Geometric mean from the change before it, or the beginning.
   double after = 0;       ///< ... and to the next one, or the end.
-  double p = 0;           ///< How often chance alone would make such a step, or a larger one.
+  double p = 0;           ///< Probability of such a step, or a larger one, by chance alone.
 
   double percent() const { return 100 * (after / before - 1); }
 };

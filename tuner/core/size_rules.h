@@ -22,7 +22,7 @@ struct SizeRules {
     Value limit = {};                     ///< Yes: a size is at most this, a word equals it.
     std::size_t yes = 0;                  ///< Index in `nodes`.
     std::size_t no = 0;                   ///< Index in `nodes`.
-    std::size_t variant = 0;              ///< Of a leaf.
+    std::size_t variant = 0;              ///< The leaf's variant.
     std::vector<std::size_t> cases = {};  ///< Those that end at a leaf.
   };
   std::vector<Node> nodes;   ///< The first is the root.

@@ -145,7 +145,7 @@ std::optional<HeldBack> held_back(const SizedTimes& times, double doublings,
     }
     const std::optional<std::size_t> chosen = choose(out, known);
     if (!chosen || std::isnan(times.table.ms[out][*chosen])) continue;
-    // What does not run counts as the slowest that selection.h tells apart.
+    // A variant that does not run counts as the slowest that selection.h tells apart.
     const double loss = std::min(times.table.loss(out, *chosen), std::log(kMostToDefault));
     const double default_loss = times.defaults.empty()
                                     ? std::numeric_limits<double>::infinity()

@@ -43,7 +43,7 @@ struct Tuning {
   /// Of the problems that are done: how long it took to begin one and to prepare a device; infinite
   /// where none was prepared.
   std::vector<double> prepare_s = {};
-  std::map<std::string, std::string> hashes = {};  ///< Of the kernels searched, by name.
+  std::map<std::string, std::string> hashes = {};  ///< Hashes of the kernels searched, by name.
   std::chrono::steady_clock::time_point start =
       request.begun.value_or(std::chrono::steady_clock::now());
 

@@ -218,7 +218,7 @@ class Search {
         if (index) add_if_known(prepared({.kernel = i, .configuration = *index}));
       }
     }
-    // Before the strategy is asked, which might ask for them itself.
+    // The strategy is told before it is asked, or it might ask for them itself.
     for (; !in_flight_.empty(); in_flight_.pop_front()) tell(in_flight_.front());
   }
 

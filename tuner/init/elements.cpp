@@ -130,7 +130,7 @@ std::vector<Enumeration> enumerations(const ParsedSource& source) {
   for_each_declaration(source.root(), [&](CXCursor declaration) {
     const std::string name = ParsedSource::name(declaration);
     if (ParsedSource::kind(declaration) != CXCursor_EnumDecl || name.empty()) return;
-    const std::string type = ParsedSource::type(declaration);  // With its namespaces.
+    const std::string type = ParsedSource::type(declaration);  // The type has its namespaces.
     const bool is_scoped = clang().EnumDecl_isScoped(declaration) != 0;
     const std::string space = is_scoped ? type + "::" : type.substr(0, type.size() - name.size());
     found.push_back({.name = type, .words = {}});

@@ -988,8 +988,8 @@ class HostReader {
   std::map<std::string, std::string> allocated_elsewhere_;
   std::map<std::string, std::string> copied_;
   std::map<std::string, std::string> of_host_;
-  std::map<std::string, std::string> filled_;       ///< Values stored in loops, by array.
-  std::map<std::string, std::string> constants_;    ///< What is copied to constant memory.
+  std::map<std::string, std::string> filled_;     ///< Values stored in loops, by array.
+  std::map<std::string, std::string> constants_;  ///< Variables that are copied to constant memory.
   std::map<std::string, std::string> copied_from_;  ///< Where a pointer's data come from.
 };
 

@@ -107,7 +107,7 @@ TEST(KernelUses, GoesOnWhereConstantsTypesAndFunctionsAreMissing) {
   EXPECT_EQ(kernel.parameters[2].access, Access::read);
 }
 
-// What is read may be anything.
+// Any value may be read.
 TEST(KernelUses, ComesToAnEndWithAnyText) {
   std::string calls = "__global__ void k(float* p) { f0(p); }";
   for (int i = 0; i < 3000; ++i) {

@@ -30,13 +30,14 @@ struct Syntax {
     literal,
     other  ///< Anything else, with its expressions as parts.
   };
-  static constexpr std::size_t kBeginning = 0, kCondition = 1, kStep = 2, kBody = 3;  // Of a loop.
+  static constexpr std::size_t kBeginning = 0, kCondition = 1, kStep = 2,
+                               kBody = 3;  // A loop's parts.
 
   Kind kind = Kind::other;
   std::string text = {};
   std::vector<Syntax> parts = {};
   TokenRange range = {};  ///< Without parentheses around all of it.
-  TokenRange whole = {};  ///< With parentheses and casts.
+  TokenRange whole = {};  ///< The range includes parentheses and casts.
   CXCursor cursor = {};
 
   bool is(Kind other, std::string_view its_text) const { return kind == other && text == its_text; }

@@ -13,6 +13,7 @@ constexpr double kLogOdds = 7.95;
 constexpr double kExpectedPower = 0.407;
 constexpr double kEvaluationsPower = 0.901;
 constexpr double kSinceGainPower = 0.978;
+constexpr double kSinceGainOffset = 64;
 constexpr double kLeastExpected = 0.1;  // A model that is surer than this is not believed.
 constexpr double kMostExpected = 10;
 
@@ -20,7 +21,7 @@ constexpr double kBehind = 1.2;
 constexpr double kLogOddsBehind = 4.83;
 constexpr double kEvaluationsPowerBehind = 1.52;
 constexpr double kBehindPower = 5.46;
-constexpr double kHidden = 0.03;  // For a best that nothing known leads to.
+constexpr double kHidden = 0.03;  // Allows for a best that nothing known leads to.
 
 }  // namespace
 
@@ -33,7 +34,7 @@ double chance_of_better(const SearchedSoFar& searched) {
       std::clamp(searched.expected.value_or(kMostExpected), kLeastExpected, kMostExpected);
   double odds = std::exp(kLogOdds + kExpectedPower * std::log(expected) -
                          kEvaluationsPower * std::log(evaluated) -
-                         kSinceGainPower * std::log(since_gain + 64));
+                         kSinceGainPower * std::log(since_gain + kSinceGainOffset));
   if (searched.behind >= kBehind) {
     odds = std::min(odds, std::exp(kLogOddsBehind - kEvaluationsPowerBehind * std::log(evaluated) -
                                    kBehindPower * std::log(searched.behind)) +

@@ -52,7 +52,7 @@ struct LeftOut {
   bool is_hosts = false;
 };
 
-/// What init's read_host() finds in a source.
+/// The findings of init's read_host() in a source.
 struct HostPart {
   std::vector<LaunchSite> launches;  ///< In its order, with what the host does on the way to each.
   /// Functions that only return an expression: `int blocks(int n) { return (n + 255) / 256; }`.

@@ -12,7 +12,7 @@
 
 namespace smemtune {
 
-/// How a kernel's body uses the memory that a pointer leads to. `added`: only atomicAdd() and its
+/// The uses that a kernel's body makes of the memory that a pointer leads to. `added`: only atomicAdd() and its
 /// like write there.
 enum class Access { unknown, read, written, added, both };
 
@@ -21,7 +21,7 @@ struct KernelParameter {
   std::string type;  ///< Without const, & and *: `float`, `T`, `unsigned int`.
   int pointers = 0;  ///< Number of * (or arrays) between the type and the name.
   bool is_const = false;
-  // What init's add_kernel_uses() fills in for a pointer:
+  // Members that init's add_kernel_uses() fills in for a pointer:
   Access access = Access::unknown;
   /// True if some elements are left unchanged where others are written: each store stands behind a
   /// condition on more than an upper bound, or goes where other data say.

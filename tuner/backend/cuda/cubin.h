@@ -21,7 +21,7 @@ struct CubinFacts {
   /// module (global variables, printf, textures), because equal bytes may then mean different
   /// things.
   std::map<std::string, std::string, std::less<>> code_sha256;
-  /// What machine_code_facts() counts, by lowered name.
+  /// The counts of machine_code_facts(), by lowered name.
   std::map<std::string, Facts, std::less<>> code;
 };
 

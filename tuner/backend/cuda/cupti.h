@@ -12,7 +12,7 @@
 
 namespace smemtune::cuda {
 
-/// What the library's functions take. `size` is the bytes up to the end of the last member, by
+/// The parameters of the library's functions. `size` is the bytes up to the end of the last member, by
 /// which the library knows which members there are; `reserved` stays null.
 namespace cupti {
 
@@ -24,7 +24,7 @@ struct Plain {
 struct ChipName {
   std::size_t size = sizeof(ChipName);
   void* reserved = nullptr;
-  std::size_t device = 0;  ///< As the CUDA runtime numbers it.
+  std::size_t device = 0;  ///< Number of the device in the CUDA runtime.
   const char* name = nullptr;
 };
 

@@ -11,7 +11,7 @@
 namespace smemtune::cuda {
 namespace {
 
-// Where an instruction says how many bytes each thread moves.
+// The place where an instruction says how many bytes each thread moves.
 enum class Width { none, size, matrices };
 
 struct Operation {
