@@ -372,6 +372,20 @@ TEST(TuningLoop, KeepsNoDeviceWaitingForWhatIsLongInCompiling) {
       << "told in the order asked";
 }
 
+TEST(TuningLoop, MeasuresAllThatAreAskedInTheFinals) {
+  FakeSpace fake;
+  fake.add("tiled", "time_ns select(TILE == 8, 2000, 2000000)");
+  FakeRun run(fake);
+  for (const char* configuration : {"TILE=8,ITEMS=2", "TILE=8,ITEMS=1", "TILE=4,ITEMS=2"}) {
+    run.request.only.push_back({.kernel = "tiled", .configuration = parse_key(configuration)});
+  }
+  const ProblemSummary problem = run.run().problems.front();
+  ASSERT_THAT(problem.results, SizeIs(3));
+  for (const Result& result : problem.results) {
+    EXPECT_EQ(result.stage, Stage::final) << key(result.configuration);
+  }
+}
+
 TEST(TuningLoop, CompilesTheFurtherAheadTheMoreCompilersThereAre) {
   const FakeFolder folder;
   FakeSpace fake;
