@@ -148,7 +148,9 @@ T from_double(double value) {
 template <typename Range>
 void on_all_cores(std::uint64_t count, const Range& convert) {
   constexpr std::uint64_t kWorthAThread = 1 << 16;  // Elements: about a millisecond.
-  const std::uint64_t parts = std::clamp<std::uint64_t>(count / kWorthAThread, 1, usable_cores());
+  const std::uint64_t most = count / kWorthAThread;
+  // Files say how many cores there are, so that is not asked for an element or two.
+  const std::uint64_t parts = most <= 1 ? 1 : std::min<std::uint64_t>(most, usable_cores());
   std::vector<std::jthread> others;
   for (std::uint64_t part = 1; part < parts; ++part) {
     others.emplace_back(convert, count * part / parts, count * (part + 1) / parts);
