@@ -78,9 +78,11 @@ std::vector<std::vector<HostEvent>> take_from(const std::vector<WorkerHost*>& ho
 }
 
 LocalHost::~LocalHost() {
-  // Device workers give their memory back in order; compile workers may be killed at any time.
+  // Device workers give their memory back in order; compile workers may be killed at any time, and
+  // so may device workers that have not greeted yet: they hold no data, and would end only after
+  // they have created their context.
   const auto ends_in_order = [](const Worker& worker) {
-    return worker.ends_in_order && !worker.is_busy;
+    return worker.ends_in_order && !worker.is_busy && !worker.deadline;
   };
   for (auto& [number, worker] : workers_) {
     if (ends_in_order(worker)) worker.process->hang_up();

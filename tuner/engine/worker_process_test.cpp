@@ -1,12 +1,15 @@
 #include "tuner/engine/worker_process.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/temporary_folder.h"
 #include "tuner/engine/engine_test_support.h"
+#include "tuner/engine/worker_host.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <sys/resource.h>
 
 namespace smemtune::test {
@@ -54,6 +57,18 @@ TEST(WorkerProcess, KillsItsWholeGroup) {
   EXPECT_TRUE(is_alive(child));
   worker.end(0);
   EXPECT_TRUE(eventually([&] { return !is_alive(child); }));
+}
+
+// A device worker notices only when its context is there that nobody needs it.
+TEST(LocalHost, KillsAWorkerThatHasNotGreeted) {
+  const TemporaryFolder folder;
+  const std::string noticed = folder.path() / "noticed";
+  {
+    LocalHost host;
+    host.start(
+        0, {.words = {"/bin/sh", "-c", "cat <&3; touch '" + noticed + "'"}, .ends_in_order = true});
+  }
+  EXPECT_FALSE(std::filesystem::exists(noticed));
 }
 
 TEST(WorkerProcess, EndsWithItsOwner) {
