@@ -136,10 +136,10 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
   }
 #if SMEMTUNE_CUDA_BUILD
   if (backend == kCuda) {
-    cuda::NvrtcCompiler compiler(arguments.size() > 3 ? cuda::open_nvrtc_at(arguments[3])
-                                                      : cuda::open_nvrtc());
+    const auto nvrtc = std::span(arguments).subspan(3);
+    const auto compiler = make_nvrtc_compiler(nvrtc.first(std::min<std::size_t>(nvrtc.size(), 1)));
     return std::make_unique<cuda::CudaLauncher>(
-        cuda::select_device(cuda::cuda_devices(), arguments.at(2)), compiler);
+        cuda::select_device(cuda::cuda_devices(), arguments.at(2)), *compiler);
   }
 #endif
   throw UnavailableError(kNoCudaBuild);
