@@ -350,7 +350,7 @@ class DeviceWorker {
   std::optional<Failure> screen_further(const EvaluateRequest& request, const Check& timed,
                                         EvaluateReply& reply) {
     constexpr double kAtLeast_ms = 1e-9;  // 0 would mean as many as there are.
-    const std::vector<double> taken = reply.time.samples_ms;
+    const std::vector<double>& taken = reply.time.samples_ms;
     TimeRequest screening = {
         .samples = std::max(1, request.screen_samples - static_cast<int>(taken.size())),
         .stop_above_ms = request.stop_above_ms,
@@ -363,10 +363,7 @@ class DeviceWorker {
           reply.time.launches_per_sample * std::accumulate(taken.begin(), taken.end(), 0.0);
       screening.enough_ms = std::max(screening.enough_ms - taken_ms, kAtLeast_ms);
     }
-    auto failure = sample(timed, screening, reply);
-    std::vector<double>& all = reply.time.samples_ms;
-    if (!failure) all.insert(all.begin(), taken.begin(), taken.end());
-    return failure;
+    return sample(timed, screening, reply);
   }
 
   /// Verifies the timed workload again after timing, twice on the same data: a kernel that keeps
@@ -438,13 +435,12 @@ class DeviceWorker {
     if (!fastest_ms) return std::nullopt;
     reply.fastest_ms = *fastest_ms;
     const auto is_beyond = [&](double times) {
-      return times > 0 && reply.time.samples_ms.front() > times * *fastest_ms;
+      return times > 0 && reply.time.samples_ms.back() > times * *fastest_ms;
     };
     reply.lost = is_beyond(request.loss.lost_above);
     if (reply.lost || !is_beyond(request.loss.doubtful_above)) return std::nullopt;
     if (auto failure = sample(timed, once, reply)) return failure;
     reply.lost = is_beyond(request.loss.doubtful_above);
-    reply.time.samples_ms.insert(reply.time.samples_ms.begin(), reply.first_launch_ms);
     return std::nullopt;
   }
 
@@ -485,12 +481,18 @@ class DeviceWorker {
     fastest.time.add(reply.first_launch_ms);
   }
 
+  /// Adds samples to those of the reply, and what was found with them. Only the last ones say how
+  /// many launches there were in a sample.
   std::optional<Failure> sample(const Check& timed, const TimeRequest& request,
                                 EvaluateReply& reply) {
     channel_.tell_phase("sample");
-    const Outcome<TimeReport> time = screen(launcher_, timed, request);
+    Outcome<TimeReport> time = screen(launcher_, timed, request);
     if (!time) return time.failure();
-    reply.time = *time;
+    const TimeReport before = std::exchange(reply.time, std::move(*time));
+    std::vector<double>& all_ms = reply.time.samples_ms;
+    all_ms.insert(all_ms.begin(), before.samples_ms.begin(), before.samples_ms.end());
+    reply.time.discarded += before.discarded;
+    reply.time.throttled = reply.time.throttled || before.throttled;
     return std::nullopt;
   }
 

@@ -692,6 +692,20 @@ TEST(TuningLoop, DiscardsSamplesAtALowClock) {
   EXPECT_DOUBLE_EQ(best.measurement.max_ms, 2e-3) << "none at 1000 MHz";
 }
 
+TEST(TuningLoop, CountsWhatEverySeriesOfAScreeningDiscarded) {
+  FakeSpace fake;
+  fake.add("tiled", "clock_mhz select(DISCARDED < 2, 1000, 1500)");
+  FakeRun run(fake);
+  run.request.only = {{"tiled", parse_key("TILE=8,ITEMS=2")}};
+  std::vector<int> discarded;
+  run.observer.result = [&](const Result& result, bool) {
+    if (result.stage != Stage::final) discarded.push_back(result.measurement.discarded);
+  };
+  run.run();
+  EXPECT_THAT(discarded, testing::ElementsAre(4))
+      << "two of the first sample and of those after it";
+}
+
 TEST(TuningLoop, SaysWhatWasMeasuredWhileTheDeviceWasThrottled) {
   FakeSpace fake;
   fake.add("tiled", "clock_mhz select(TILE == 8, 1400, 1500)");
