@@ -57,6 +57,8 @@ class LaunchShape(ctypes.Structure):
         ("cluster", c_int64 * 3),
         ("dynamic_shared_bytes", c_int64),
         ("cooperative", c_int),
+        ("shared_carveout", c_int64),
+        ("programmatic", c_int),
         ("argument_count", c_size_t),
         ("arguments", POINTER(LaunchArgument)),
     ]

@@ -44,6 +44,8 @@ class Launch:
     cluster: Tuple[int, int, int]  #: In blocks; (1, 1, 1) without clusters.
     dynamic_shared_bytes: int
     cooperative: bool
+    shared_carveout: int  #: Preferred share of shared memory in percent; -1: the driver's own.
+    programmatic: bool  #: Launched with programmatic stream serialization.
     arguments: Tuple[str, ...]  #: Names, in the entry's order.
 
 
@@ -301,5 +303,7 @@ def _launch(c, arguments) -> Launch:
         cluster=(c.cluster[0], c.cluster[1], c.cluster[2]),
         dynamic_shared_bytes=c.dynamic_shared_bytes,
         cooperative=bool(c.cooperative),
+        shared_carveout=c.shared_carveout,
+        programmatic=bool(c.programmatic),
         arguments=tuple(arguments[c.arguments[i].index].name for i in range(c.argument_count)),
     )

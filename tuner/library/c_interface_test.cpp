@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -97,6 +98,25 @@ TEST_F(CInterface, FallsBackToTheSpacesDefaults) {
   EXPECT_STREQ(selection_->measured_problem, "");
 }
 
+TEST_F(CInterface, PlansWhatALaunchAsksOfTheDriver) {
+  const fs::path examples = fs::path(SMEMTUNE_SOURCE_DIR) / "examples";
+  std::ifstream file(examples / "scale.json");
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string block = R"("block": ["THREADS"],)";
+  text.insert(text.find(block), R"("shared_carveout": "THREADS / 4", "programmatic": 1, )");
+  std::ofstream(folder_.path() / "scale.json") << text;
+  fs::copy(examples / "scale.cu", folder_.path());
+  smemtune_close_space(space_);
+  ASSERT_EQ(
+      smemtune_open_space((folder_.path() / "scale.json").c_str(), SMEMTUNE_SOURCE_DIR, &space_),
+      SMEMTUNE_OK)
+      << smemtune_error();
+  ASSERT_EQ(select(kH200), SMEMTUNE_OK) << smemtune_error();
+  ASSERT_EQ(plan(), SMEMTUNE_OK) << smemtune_error();
+  EXPECT_EQ(plan_->launches[0].shared_carveout, 32);
+  EXPECT_EQ(plan_->launches[0].programmatic, 1);
+}
+
 TEST_F(CInterface, NamesLaterFilesThatItSelectsFrom) {
   const fs::path folder = folder_.path() / "shared";
   fs::create_directory(folder);
@@ -121,6 +141,8 @@ TEST_F(CInterface, PlansLaunchesAndArguments) {
   EXPECT_EQ(launch.cluster[0], 1);
   EXPECT_EQ(launch.dynamic_shared_bytes, 0);
   EXPECT_EQ(launch.cooperative, 0);
+  EXPECT_EQ(launch.shared_carveout, -1);
+  EXPECT_EQ(launch.programmatic, 0);
   EXPECT_EQ(plan_->edited, 1) << "its hash is not that of the source";
   ASSERT_EQ(launch.argument_count, 4u);
   ASSERT_EQ(plan_->argument_count, 4u);

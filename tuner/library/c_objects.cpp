@@ -156,6 +156,8 @@ void PlanObject::add(const Turn& turn) {
   std::ranges::copy(shape.cluster, launch.cluster);
   launch.dynamic_shared_bytes = turn.as.dynamic_shared_bytes;
   launch.cooperative = shape.cooperative ? 1 : 0;
+  launch.shared_carveout = shape.shared_carveout.value_or(-1);
+  launch.programmatic = static_cast<int>(shape.programmatic.value_or(0));
 }
 
 ModuleObject::ModuleObject(const PlanObject& plan, CompiledKernel compiled_kernel, bool is_ptx)

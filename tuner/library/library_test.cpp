@@ -168,6 +168,8 @@ TEST_F(Library, PlansForTheProblemThatWasAskedFor) {
   EXPECT_EQ(plan.launches[0].entry, "scale<float, 64, 2>");
   EXPECT_EQ(plan.launches[0].grid[0], 8);
   EXPECT_EQ(plan.launches[0].block[0], 64);
+  EXPECT_EQ(plan.launches[0].shared_carveout, -1);
+  EXPECT_FALSE(plan.launches[0].programmatic);
   EXPECT_TRUE(plan.edited) << "its hash is not that of the source";
   ASSERT_EQ(plan.buffers.size(), 2u);
   EXPECT_EQ(plan.buffers[0].bytes, 4000);

@@ -34,13 +34,16 @@ KernelPlan make_plan(const KernelInstance& instance) {
   KernelPlan plan;
   for (const Turn& turn : turns_of(instance.launches)) {
     KernelLaunch& launch = plan.launches.emplace_back();
-    launch.entry = instance.launches[turn.launch].name_expression;
+    const LaunchShape& shape = instance.launches[turn.launch];
+    launch.entry = shape.name_expression;
     std::ranges::copy(turn.as.grid, launch.grid);
     std::ranges::copy(turn.as.block, launch.block);
-    std::ranges::copy(instance.launches[turn.launch].cluster, launch.cluster);
+    std::ranges::copy(shape.cluster, launch.cluster);
     launch.dynamic_shared_bytes = turn.as.dynamic_shared_bytes;
     launch.arguments = turn.as.arguments;
-    launch.cooperative = instance.launches[turn.launch].cooperative;
+    launch.cooperative = shape.cooperative;
+    launch.shared_carveout = shape.shared_carveout.value_or(-1);
+    launch.programmatic = shape.programmatic.value_or(0) != 0;
     for (const Argument& scalar : turn.as.scalars) {
       launch.scalars[scalar.name] =
           is_floating(scalar.type) ? static_cast<std::int64_t>(scalar.number) : scalar.integer;

@@ -120,6 +120,10 @@ struct KernelLaunch {
   std::int64_t dynamic_shared_bytes = 0;
   std::vector<std::string> arguments;  ///< Names, in the entry's order.
   bool cooperative = false;            ///< Launch it with cuLaunchCooperativeKernel.
+  /// CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT in percent; -1: the driver's own.
+  std::int64_t shared_carveout = -1;
+  /// Launch it with CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION.
+  bool programmatic = false;
   /// Values of the scalars that differ between repeated launches.
   std::map<std::string, std::int64_t> scalars;
 };

@@ -147,6 +147,9 @@ typedef struct smemtune_launch_shape {
   int64_t cluster[3]; /* In blocks; no clusters if all are 1. */
   int64_t dynamic_shared_bytes;
   int cooperative; /* 1 if it is launched with cuLaunchCooperativeKernel. */
+  /* CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT in percent; -1: the driver's own. */
+  int64_t shared_carveout;
+  int programmatic; /* 1 if it is launched with programmatic stream serialization. */
   size_t argument_count;
   const smemtune_launch_argument* arguments; /* In the entry's order. */
 } smemtune_launch_shape;
