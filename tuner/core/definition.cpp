@@ -6,6 +6,7 @@
 #include "tuner/core/value.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <exception>
@@ -105,6 +106,8 @@ Whole calculated(DefinitionOperation operation, Whole left, Whole right) {
   }
 }
 
+// Turns of a loop that are evaluated at once.
+constexpr std::size_t kColumn = 64;
 // Elements that a thread evaluates at once.
 constexpr std::uint64_t kBlock = 256;
 // So few operations take less time than starting threads.
@@ -156,6 +159,7 @@ class Definition::Evaluation {
     output_shape_ = output.shape;
     output_type_ = output.type;
     if (!is_floating(output_type_)) find_whole(program_.root);
+    find_columns(program_.root);
   }
 
   HostArray output(std::uint64_t operations, unsigned threads) {
@@ -430,6 +434,36 @@ class Definition::Evaluation {
     node.is_whole = is_comparison(node.operation) || are_whole(is_choice ? 1 : 0);
   }
 
+  /// Finds the loops that can be evaluated by columns.
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
+  static void find_columns(Node& node) {
+    for (Node& operand : node.operands) find_columns(operand);
+    if (node.operation < Operation::sum) return;
+    const std::optional<std::uint64_t> body = operations_of_column(node.operands.front());
+    node.operations_per_turn = body ? 1 + *body : 0;
+  }
+
+  /// Returns the operations that value() spends on a node without loops and choices; nullopt for
+  /// others, and for what may fail for a reason other than an index.
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
+  static std::optional<std::uint64_t> operations_of_column(const Node& node) {
+    const Operation operation = node.operation;
+    const bool is_leaf = operation <= Operation::element;
+    const bool may_divide_by_0 =
+        node.is_whole && (operation == Operation::divide || operation == Operation::remainder);
+    if (!node.gathered.empty() || operation == Operation::logical_not || is_comparison(operation) ||
+        operation >= Operation::logical_and || may_divide_by_0) {
+      return std::nullopt;
+    }
+    std::uint64_t sum = is_leaf ? 0 : 1;
+    for (const Node& operand : node.operands) {
+      const std::optional<std::uint64_t> its = operations_of_column(operand);
+      if (!its) return std::nullopt;
+      sum += *its;
+    }
+    return sum;
+  }
+
   const HostArray& checked(const std::map<std::string, HostArray>& arrays, const std::string& name,
                            std::size_t dimensions) const {
     const auto found = arrays.find(name);
@@ -469,18 +503,26 @@ class Definition::Evaluation {
   }
 
   void spend(std::size_t column) {
-    if (operations_left_ == 0) take_operations(column);
-    --operations_left_;
+    if (!spend_if_left(1)) fail_too_many(column);
   }
 
-  /// Takes operations from those that all threads share.
-  void take_operations(std::size_t column) {
+  /// Spends all of the operations or none of them; returns whether there were so many.
+  bool spend_if_left(std::uint64_t operations) {
+    while (operations_left_ < operations) {
+      if (!take_operations()) return false;
+    }
+    operations_left_ -= operations;
+    return true;
+  }
+
+  /// Takes operations from those that all threads share; returns whether there were any.
+  bool take_operations() {
     constexpr std::uint64_t kTaken = 4096;
     std::uint64_t left = pool_->load();
     while (!pool_->compare_exchange_weak(left, left - std::min(left, kTaken))) {
     }
-    operations_left_ = std::min(left, kTaken);
-    if (operations_left_ == 0) fail_too_many(column);
+    operations_left_ += std::min(left, kTaken);
+    return left > 0;
   }
 
   // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
@@ -558,15 +600,26 @@ class Definition::Evaluation {
   Number element(const Node& node) {
     gather(node);
     const HostArray& array = *arrays_[node.slot];
+    const std::optional<std::size_t> place = place_of(node, array);
+    if (!place) fail_outside(node, array);
+    return element_of<Number>(array, *place);
+  }
+
+  /// Returns where the element lies that the indices select; nullopt if that is outside.
+  std::optional<std::size_t> place_of(const Node& node, const HostArray& array) const {
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < node.indices.size(); ++d) {
       const std::size_t slot = node.index_slots[d];
       const std::int64_t index =
           slot != Node::kNoSlot ? slots_[slot] : node.indices[d].evaluate(slots_);
-      if (index < 0 || index >= array.shape[d]) fail_outside(node, array);
+      if (index < 0 || index >= array.shape[d]) return std::nullopt;
       offset = offset * array.shape[d] + index;
     }
-    const auto place = static_cast<std::size_t>(offset);
+    return static_cast<std::size_t>(offset);
+  }
+
+  template <typename Number>
+  static Number element_of(const HostArray& array, std::size_t place) {
     if constexpr (std::is_same_v<Number, Whole>) {
       if (!array.bits.empty()) return whole_of(array.bits[place], array.type);
     }
@@ -589,18 +642,110 @@ class Definition::Evaluation {
                             std::to_string(bound));
     }
     Number result = 0;
-    for (std::int64_t i = 0; i < bound; ++i) {
-      spend(node.column);
-      slots_[node.slot] = i;
-      const Number x = value<Number>(node.operands.front());
+    const auto add = [&](std::int64_t i, Number x) {
       if (node.operation == Operation::sum) {
         result = calculated(Operation::add, result, x);
       } else if (i == 0 || is_nan(x) ||
                  (node.operation == Operation::largest ? x > result : x < result)) {
         result = x;
       }
+    };
+    std::int64_t i = 0;
+    std::array<Number, kColumn> several;
+    while (node.operations_per_turn > 0 && i < bound) {
+      const auto turns = std::min<std::size_t>(kColumn, static_cast<std::size_t>(bound - i));
+      const std::span<Number> column = std::span(several).first(turns);
+      // What fails is found again, one turn after the other.
+      if (!find_column(node.operands.front(), node.slot, i, column)) break;
+      if (!spend_if_left(turns * node.operations_per_turn)) break;
+      for (const Number x : column) add(i++, x);
+    }
+    for (; i < bound; ++i) {
+      spend(node.column);
+      slots_[node.slot] = i;
+      add(i, value<Number>(node.operands.front()));
     }
     return result;
+  }
+
+  /// Finds the values of the body of a loop for its turns from `begin`. `slot`: that of the loop's
+  /// index. Returns false if an element lies outside.
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
+  template <typename Number>
+  bool find_column(const Node& node, std::size_t slot, std::int64_t begin,
+                   std::span<Number> values) {
+    switch (node.operation) {
+      case Operation::element:
+        return find_elements(node, slot, begin, values);
+      case Operation::index:
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          values[i] = static_cast<Number>(node.slot == slot ? begin + static_cast<std::int64_t>(i)
+                                                            : slots_[node.slot]);
+        }
+        return true;
+      case Operation::number:
+      case Operation::scalar:
+        std::ranges::fill(values, value<Number>(node));
+        return true;
+      default:
+        break;
+    }
+    std::array<Number, kColumn> others = {};
+    const std::span<Number> right = std::span(others).first(values.size());
+    if (!find_column(node.operands[0], slot, begin, values)) return false;
+    if (node.operands.size() > 1 && !find_column(node.operands[1], slot, begin, right)) {
+      return false;
+    }
+    const auto calculate = [&](auto operation) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = calculated(operation, values[i], right[i]);
+      }
+    };
+    // With the frequent operations known to the compiler.
+    switch (node.operation) {
+      case Operation::add:
+        calculate(std::integral_constant<Operation, Operation::add>());
+        break;
+      case Operation::subtract:
+        calculate(std::integral_constant<Operation, Operation::subtract>());
+        break;
+      case Operation::multiply:
+        calculate(std::integral_constant<Operation, Operation::multiply>());
+        break;
+      default:
+        calculate(node.operation);
+    }
+    return true;
+  }
+
+  /// Finds the elements that are read in the turns of a loop from `begin`.
+  template <typename Number>
+  bool find_elements(const Node& node, std::size_t slot, std::int64_t begin,
+                     std::span<Number> values) {
+    const HostArray& array = *arrays_[node.slot];
+    const auto place_at = [&](std::size_t turn) {
+      slots_[slot] = begin + static_cast<std::int64_t>(turn);
+      return place_of(node, array);
+    };
+    const bool is_even =
+        std::ranges::find(node.index_slots, Node::kNoSlot) == node.index_slots.end();
+    if (!is_even) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::optional<std::size_t> place = place_at(i);
+        if (!place) return false;
+        values[i] = element_of<Number>(array, *place);
+      }
+      return true;
+    }
+    // Every index stays or grows by 1, so all lie inside if the first and the last do.
+    const std::optional<std::size_t> first = place_at(0);
+    const std::optional<std::size_t> last = place_at(values.size() - 1);
+    if (!first || !last) return false;
+    const std::size_t stride = values.size() == 1 ? 0 : (*last - *first) / (values.size() - 1);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = element_of<Number>(array, *first + i * stride);
+    }
+    return true;
   }
 
   static bool is_nan(double x) { return std::isnan(x); }

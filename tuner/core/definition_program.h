@@ -78,6 +78,9 @@ struct Definition::Node {
   /// which they expect them.
   std::vector<Node> gathered;
   std::vector<std::size_t> gathered_slots;
+  /// Operations of each turn of a loop whose body has neither loops nor choices, so that it can be
+  /// evaluated for several turns at once; otherwise 0. Set before evaluation.
+  std::uint64_t operations_per_turn = 0;
 };
 
 struct Definition::Program {

@@ -36,6 +36,13 @@ HostArray vector_of(std::vector<double> elements) {
   return {.shape = {size}, .elements = std::move(elements)};
 }
 
+HostArray wide(std::vector<std::uint64_t> bits, ScalarType type) {
+  HostArray array = {.shape = {std::ssize(bits)}, .elements = {}, .type = type};
+  for (const std::uint64_t one : bits) array.elements.push_back(static_cast<double>(one));
+  array.bits = std::move(bits);
+  return array;
+}
+
 // Evaluates `out[i] = value` over in = {1, -2, 4, 8} for an output of four elements.
 std::vector<double> out(const std::string& value) {
   const Arrays arrays = {{"in", vector_of({1, -2, 4, 8})}, {"out", {.shape = {4}, .elements = {}}}};
@@ -237,6 +244,44 @@ TEST(Definition, RefusesContentsThatDoNotFit) {
   EXPECT_THROW(scaled.evaluate({{"out", {.shape = {4}, .elements = {}}}}, {}), ExpressionError);
 }
 
+// A choice is evaluated turn by turn, other bodies for several turns at once.
+TEST(Definition, GivesTheSameForSeveralTurnsAtOnceAsForOneAfterTheOther) {
+  std::vector<double> numbers;
+  std::vector<std::uint64_t> bits;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    numbers.push_back(std::sin(static_cast<double>(i)));
+    bits.push_back((i << 55) + i);
+  }
+  numbers[130] = NAN;
+  std::vector<double> square;
+  for (int i = 0; i < 200 * 200; ++i) square.push_back(i % 199);
+  const HostArray floats = vector_of(numbers);
+  const HostArray integers = wide(bits, ScalarType::uint64);
+  for (const HostArray& in : {floats, integers}) {
+    const Arrays arrays = {{"in", in},
+                           {"A", {.shape = {200, 200}, .elements = square}},
+                           {"out", {.shape = {200}, .elements = {}, .type = in.type}}};
+    for (const char* const loop : {"sum", "max", "min"}) {
+      for (const char* const body : {"in[r] * in[i] - r", "in[(r * r) % 7 + i - i] + in[r] * in[r]",
+                                     "-abs(in[r]) + i", "A[r, i] * A[i, r] * 3"}) {
+        const std::string begin = "out[i] = " + std::string(loop) + "(r < i + 1, ";
+        const HostArray several = evaluate(begin + body + ")", arrays);
+        const HostArray one = evaluate(begin + "i >= 0 ? " + body + " : 0)", arrays);
+        EXPECT_THAT(several.elements,
+                    testing::Pointwise(testing::NanSensitiveDoubleEq(), one.elements))
+            << begin << body;
+        EXPECT_EQ(several.bits, one.bits) << begin << body;
+      }
+    }
+  }
+  EXPECT_THAT(message_of("out[i] = sum(r < 130, in[r + 0] * in[r])",
+                         {{"in", floats}, {"out", {.shape = {1}, .elements = {}}}}),
+              "no error");
+  EXPECT_THAT(message_of("out[i] = sum(r < 201, in[r] * in[0])",
+                         {{"in", floats}, {"out", {.shape = {1}, .elements = {}}}}),
+              HasSubstr("in[200] lies outside, the shape is [200]"));
+}
+
 TEST(Definition, StopsWhenItTakesTooLong) {
   const Definition sum = compile("out[i] = sum(k < 100, 2 * k)");
   const Arrays arrays = {{"out", {.shape = {10}, .elements = {}}}};
@@ -320,13 +365,6 @@ TEST(DefinedElements, IsOneThatIsDearOrNone) {
 TEST(DefinedElements, AreNotBegunWhereLoopsAreKnownToTakeForever) {
   EXPECT_THROW(some_of(1000, {}, "sum(a < 1000000, sum(b < 1000000, sum(c < 1000000, a)))"),
                TooManyOperations);
-}
-
-HostArray wide(std::vector<std::uint64_t> bits, ScalarType type) {
-  HostArray array = {.shape = {std::ssize(bits)}, .elements = {}, .type = type};
-  for (const std::uint64_t one : bits) array.elements.push_back(static_cast<double>(one));
-  array.bits = std::move(bits);
-  return array;
 }
 
 HostArray whole_out(const std::string& value, ScalarType type) {
