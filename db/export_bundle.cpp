@@ -265,7 +265,7 @@ class KernelWriter {
     const Result& result = stored.result;
     return "  {" + string_literal(device.name) + ", " + string_literal(key(result.problem)) + ", " +
            string_literal(result.kernel) + ",\n   " + string_literal(key(result.configuration)) +
-           ",\n   " + std::to_string(10 * device.compute_major + device.compute_minor) + ", " +
+           ",\n   " + std::to_string(device.compute_capability()) + ", " +
            significant(result.measurement.median_ms, 6) + ", " + cubin + ", " +
            std::to_string(kernel_.parameters.size()) + ", " +
            std::to_string(kernel_.launches.size()) + ", " + name("arguments") + ", " +

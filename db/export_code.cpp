@@ -197,7 +197,7 @@ class SpaceWriter {
         is_best ? *entries_.best[row.of] : *entries_.candidates[row.of - entries_.best.size()];
     const Device& device = stored.device;
     const bool gpu = device.kind == DeviceKind::gpu;
-    const int capability = gpu ? 10 * device.compute_major + device.compute_minor : 0;
+    const int capability = gpu ? device.compute_capability() : 0;
     return "    {" + string_literal(device.name) + ", " + std::to_string(capability) + ", " +
            problem_.value(stored.result.problem) +
            ", Kernel::" + kernels_.of(stored.result.kernel) + ", " +

@@ -159,7 +159,7 @@ std::vector<db::BundledKernel> compile_bundle(const std::vector<db::StoredResult
   std::map<std::int64_t, std::vector<std::size_t>> by_model;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Device& device = results[i].device;
-    by_model[10 * device.compute_major + device.compute_minor].push_back(i);
+    by_model[device.compute_capability()].push_back(i);
   }
   std::vector<db::BundledKernel> kernels(results.size());
   for (const auto& [capability, numbers] : by_model) {

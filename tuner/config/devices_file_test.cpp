@@ -64,7 +64,7 @@ TEST(DevicesFile, GivesDevicesOfKnownNamesTheirCapability) {
     Device device;
     device.name = name;
     fill_capability(known, device);
-    return 10 * device.compute_major + device.compute_minor;
+    return device.compute_capability();
   };
   EXPECT_EQ(capability("NVIDIA A100-PCIE-40GB"), 80);
   EXPECT_EQ(capability("NVIDIA A100-SXM4-80GB"), 80);

@@ -28,7 +28,7 @@ std::string capability_text(const Device& device) {
 Bindings device_names(const Device& device) {
   const auto integer = [](std::int64_t value) { return Value(value); };
   return {
-      {"compute_capability", integer(10 * device.compute_major + device.compute_minor)},
+      {"compute_capability", integer(device.compute_capability())},
       {"sm_count", integer(device.sm_count)},
       {"warp_size", integer(device.warp_size)},
       {"max_threads_per_block", integer(device.max_threads_per_block)},

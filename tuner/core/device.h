@@ -30,6 +30,8 @@ struct Device {
   std::string architecture;
   int compute_major = 0;
   int compute_minor = 0;
+  /// Returns 90 for a device of compute capability 9.0.
+  int compute_capability() const { return 10 * compute_major + compute_minor; }
 
   int sm_count = 0;
   int warp_size = 32;

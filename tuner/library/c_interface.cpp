@@ -134,7 +134,7 @@ smemtune_status smemtune_find_gpu(int index, smemtune_target* target) {
     }
     const smemtune::Device& device = devices[static_cast<std::size_t>(index)];
     *target = {.device = device.name.c_str(),
-               .compute_capability = 10 * device.compute_major + device.compute_minor,
+               .compute_capability = device.compute_capability(),
                .gpu = index};
 #else
     (void)index;

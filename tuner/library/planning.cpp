@@ -72,7 +72,7 @@ Device assumed_device(const Target& target, const std::filesystem::path& share) 
   const std::filesystem::path published = share / "configs" / "devices.json";
   if (std::filesystem::exists(published)) {
     for (const Device& device : load_devices(published)) {
-      const int capability = 10 * device.compute_major + device.compute_minor;
+      const int capability = device.compute_capability();
       if (device.name == target.device && capability == target.compute_capability) return device;
     }
   }

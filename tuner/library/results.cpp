@@ -224,7 +224,7 @@ void read_database(const std::filesystem::path& file, std::vector<Record>& measu
     record.kernel = stored.result.kernel;
     record.device = stored.device.name;
     if (stored.device.kind == DeviceKind::gpu) {
-      record.compute_capability = 10 * stored.device.compute_major + stored.device.compute_minor;
+      record.compute_capability = stored.device.compute_capability();
     }
     record.problem = stored.result.problem;
     record.parameters = stored.result.configuration;

@@ -40,7 +40,7 @@ std::vector<Gpu> gpus() {
   for (const Device& device : gpu_devices()) {
     gpus.push_back({.index = static_cast<int>(gpus.size()),
                     .name = device.name,
-                    .compute_capability = 10 * device.compute_major + device.compute_minor});
+                    .compute_capability = device.compute_capability()});
   }
   return gpus;
 }
