@@ -1150,6 +1150,14 @@ TEST_F(CommandLine, SaysWhyThereAreNoCountersOfADeviceWithoutThem) {
   EXPECT_THAT(tuned.out + tuned.err, HasSubstr("no counters: "));
 }
 
+TEST_F(CommandLine, SaysWhyThereIsNoEnergyOfADeviceThatDoesNotTellIt) {
+  const std::string file = space(kTwice);
+  const Ended tuned = run({"--space", file, "--device", "cpu", "--energy"});
+  EXPECT_EQ(tuned.status, 0) << tuned.err;
+  EXPECT_THAT(tuned.out + tuned.err, HasSubstr("no energy: "));
+  EXPECT_EQ(run({"--space", file, "--device", "cpu", "--energy", "--dry-run"}).status, 2);
+}
+
 TEST_F(CommandLine, RunsOneConfigurationAndKeepsWhatTheCompilerMade) {
   const std::string file = space(kTwice);
   const std::string kept = (folder_ / "kept").string();

@@ -222,6 +222,9 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag("--counters", options.tuning.counters,
                "Also read hardware counters of the finalists, after all times (needs CUPTI of CUDA "
                "12.6 and the right to)");
+  app.add_flag("--energy", options.tuning.energy,
+               "Also repeat each finalist for 2 seconds, after all times, and read the energy that "
+               "the GPU takes (NVML)");
   add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
              "Finalists that differ by less than this, in percent, are tied [0.5]");
   add_count(app, "--jobs", options.device.compile_workers, 1, 1024,
@@ -261,6 +264,8 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   check_host_options(options);
   if (!options.device.devices.empty() && options.dry_run)
     throw InputError("--devices is for measuring; with --dry-run use --device");
+  if (options.tuning.energy && options.dry_run)
+    throw InputError("--energy is for measuring; --dry-run measures nothing");
   if (!options.export_file.empty() && options.dry_run)
     throw InputError("--export writes what was measured; --dry-run measures nothing");
 

@@ -177,7 +177,7 @@ PowerReading PowerMeter::read(std::size_t launches) const {
 
 std::vector<PowerReading> PowerMeter::watch(double least_s, std::size_t enough,
                                             const std::function<std::size_t()>& step) const {
-  std::vector<PowerReading> readings = {read()};
+  std::vector<PowerReading> readings = {read(step())};
   while (readings.back().at_s - readings.front().at_s < least_s ||
          readings.back().launches < enough) {
     const std::size_t launches = step();

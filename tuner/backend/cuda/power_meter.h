@@ -61,8 +61,8 @@ class PowerMeter {
   /// Returns the power that the GPU may take; nullopt if it is not known.
   std::optional<double> limit_watts() const;
 
-  /// Returns readings from before the first and after each `step`, which tells how many launches
-  /// have ended so far. Takes steps for at least `least_s`, and until `enough` launches have ended.
+  /// Returns a reading after each `step`, which tells how many launches have ended so far. Takes
+  /// steps for at least `least_s`, and until `enough` launches have ended.
   std::vector<PowerReading> watch(double least_s, std::size_t enough,
                                   const std::function<std::size_t()>& step) const;
 
