@@ -235,6 +235,24 @@ TEST(WhyText, NamesTheUnitThatCountersShowAtWork) {
               HasSubstr("1.5 KB pass through DRAM, 1.50x the bytes"));
 }
 
+TEST(WhyText, RanksTheFinalistsOfTheRunWhoseEnergyWasMeasured) {
+  const auto takes = [](double joules) {
+    return [joules](LaunchResult& one) { one.facts["energy.joules_per_launch"] = joules; };
+  };
+  StoredResult of_another_run = finalist(8, 1.1, takes(0.001));
+  of_another_run.run_id = "second";
+  const ReportSource source =
+      source_of({finalist(16, 1, takes(0.5)), finalist(32, 2, takes(0.3)), of_another_run});
+  EXPECT_THAT(why_text(source), HasSubstr("energy per launch of 2 finalists"));
+  EXPECT_THAT(why_text(source, Objective::energy),
+              HasSubstr("by energy tiled TILE=32 is the best of these: 2.00x the time and 0.60x"));
+  const auto json = nlohmann::json::parse(why_document(source, Objective::energy));
+  EXPECT_EQ(json["problems"][0]["energy"]["finalists"][0]["time_ms"], 2);
+  EXPECT_TRUE(nlohmann::json::parse(
+                  why_document(source_of({finalist(16, 1, as_it_is)})))["problems"][0]["energy"]
+                  .is_null());
+}
+
 TEST(WhyText, ComparesWhatIsAskedForWithWhatIsDeclaredWhereNothingLoops) {
   StoredResult best = finalist(16, 1, [](LaunchResult& one) {
     one.facts = {{"code.instructions", 12},

@@ -1156,6 +1156,11 @@ TEST_F(CommandLine, SaysWhyThereIsNoEnergyOfADeviceThatDoesNotTellIt) {
   EXPECT_EQ(tuned.status, 0) << tuned.err;
   EXPECT_THAT(tuned.out + tuned.err, HasSubstr("no energy: "));
   EXPECT_EQ(run({"--space", file, "--device", "cpu", "--energy", "--dry-run"}).status, 2);
+  const Ended by_energy = run({"--space", file, "--device", "cpu", "--objective", "edp"});
+  EXPECT_EQ(by_energy.status, 0) << by_energy.err;
+  EXPECT_THAT(by_energy.out + by_energy.err, HasSubstr("no energy: ")) << "it is asked for";
+  EXPECT_EQ(run({"--space", file, "--device", "cpu", "--objective", "watts"}).status, 2);
+  EXPECT_EQ(run({"why", "--objective", "energy"}).status, 0);
 }
 
 TEST_F(CommandLine, RunsOneConfigurationAndKeepsWhatTheCompilerMade) {
