@@ -1,5 +1,6 @@
 #include "tuner/engine/finals.h"
 
+#include "tuner/core/objective.h"
 #include "tuner/core/ranking.h"
 #include "tuner/core/text.h"
 #include "tuner/engine/contender.h"
@@ -175,8 +176,13 @@ class Finals {
   }
 
   /// Whether an earlier run has held the finals over the same results: then none that was only
-  /// screened looks better than what came out of them.
+  /// screened looks better than what came out of them. False if they are to tell energy, of which
+  /// nothing is known.
   bool nothing_new() {
+    const auto has_energy = [this](const Contender& contender) {
+      return energy_fact(result(contender), "joules_per_launch").has_value();
+    };
+    if (options().energy && std::ranges::none_of(contenders_, has_energy)) return false;
     double final_ms = HUGE_VAL;
     double screened_ms = HUGE_VAL;
     for (const Contender& contender : contenders_) {

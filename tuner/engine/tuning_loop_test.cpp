@@ -680,6 +680,22 @@ TEST(TuningLoop, ReadsTheEnergyOfFinalistsWhenAskedTo) {
   }
 }
 
+TEST(TuningLoop, HoldsFinalsAgainForTheEnergyOfWhatIsKnown) {
+  const FakeSpace fake;
+  FakeRun first(fake);
+  first.run();
+  for (const bool again : {false, true}) {
+    FakeRun run(fake);
+    run.log = first.log;
+    run.request.options.energy = true;
+    const TuningSummary summary = run.run();
+    EXPECT_EQ(summary.evaluated, 0u) << again;
+    EXPECT_TRUE(summary.problems.front().best()->launches.front().facts.contains(
+        "energy.joules_per_launch"))
+        << again;
+  }
+}
+
 TEST(TuningLoop, SaysOnceWhyThereIsNoEnergyAndGoesOn) {
   for (const char* fault : {"fault refused in energy", "fault crash in energy"}) {
     FakeSpace fake;
