@@ -116,4 +116,36 @@ nlohmann::ordered_json energy_json(std::span<const Result* const> results, Objec
           {"finalists", std::move(finalists)}};
 }
 
+std::vector<const Result*> of_best_run(const db::ProblemResults& section) {
+  std::vector<const Result*> results;
+  for (const db::StoredResult& one : section.results) {
+    const bool is_of_it = !section.best.empty() && one.run_id == section.best.front().run_id;
+    if (is_of_it) results.push_back(&one.result);
+  }
+  return results;
+}
+
+std::string stored_energy_text(const ReportSource& source, Objective objective) {
+  std::string text;
+  for (const db::ProblemResults& section : source.sections) {
+    const std::string energy = energy_text(of_best_run(section), objective);
+    if (energy.empty()) continue;
+    text += printable(source.space + "  " + key(section.problem) + "  on " +
+                      device_label(section.device)) +
+            energy;
+  }
+  return text;
+}
+
+std::string stored_energy_document(const ReportSource& source, Objective objective) {
+  db::Json problems = db::Json::array();
+  for (const db::ProblemResults& section : source.sections) {
+    problems.push_back({{"problem", db::bindings_json(section.problem)},
+                        {"device", section.device.name},
+                        {"energy", energy_json(of_best_run(section), objective)}});
+  }
+  return db::document_text("smemtune-energy", 1,
+                           {{"space", source.space}, {"problems", std::move(problems)}});
+}
+
 }  // namespace smemtune

@@ -1,11 +1,13 @@
 #pragma once
 
+#include "reports/report_source.h"
 #include "tuner/core/objective.h"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace smemtune {
 
@@ -16,5 +18,14 @@ std::string energy_text(std::span<const Result* const> results, Objective object
 
 /// The same as JSON, in the same order; null if no energy was measured.
 nlohmann::ordered_json energy_json(std::span<const Result* const> results, Objective objective);
+
+/// Returns the results of the run that the best is from; none if nothing was timed.
+std::vector<const Result*> of_best_run(const db::ProblemResults& section);
+
+/// Returns energy_text() of each problem's of_best_run(); empty if no energy was measured.
+std::string stored_energy_text(const ReportSource& source, Objective objective);
+
+/// Returns the same as a JSON document, `"format": "smemtune-energy", "version": 1`.
+std::string stored_energy_document(const ReportSource& source, Objective objective);
 
 }  // namespace smemtune

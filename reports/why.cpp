@@ -457,16 +457,6 @@ std::string silence(const db::ProblemResults& section) {
   return "";
 }
 
-/// The results of the run that the best is from; none if nothing was timed.
-std::vector<const Result*> of_the_run(const db::ProblemResults& section) {
-  std::vector<const Result*> results;
-  for (const StoredResult& one : section.results) {
-    const bool is_of_it = !section.best.empty() && one.run_id == section.best.front().run_id;
-    if (is_of_it) results.push_back(&one.result);
-  }
-  return results;
-}
-
 std::string beats_text(const WhyBeats& beats) {
   std::string text = "    " + times(beats.factor) + " over " + beats.other + ", " +
                      beats.slower->result.kernel + " " + key(beats.slower->result.configuration) +
@@ -542,7 +532,7 @@ std::string why_text(const ReportSource& source, Objective objective) {
               "\n";
     }
     for (const WhyBeats& one : beaten) text += beats_text(one);
-    all += wrapped(text) + energy_text(of_the_run(section), objective);
+    all += wrapped(text) + energy_text(of_best_run(section), objective);
   }
   return all;
 }
@@ -571,7 +561,7 @@ std::string why_document(const ReportSource& source, Objective objective) {
     db::Json launches = db::Json::array();
     for (const LaunchResult& launch : best.launches) launches.push_back(db::launch_json(launch));
     problems.back()["bound"] = bound_text(best);
-    problems.back()["energy"] = energy_json(of_the_run(section), objective);
+    problems.back()["energy"] = energy_json(of_best_run(section), objective);
     problems.back()["best"] = {{"kernel", best.kernel},
                                {"configuration", db::bindings_json(best.configuration)},
                                {"launches", std::move(launches)}};

@@ -1161,6 +1161,11 @@ TEST_F(CommandLine, SaysWhyThereIsNoEnergyOfADeviceThatDoesNotTellIt) {
   EXPECT_THAT(by_energy.out + by_energy.err, HasSubstr("no energy: ")) << "it is asked for";
   EXPECT_EQ(run({"--space", file, "--device", "cpu", "--objective", "watts"}).status, 2);
   EXPECT_EQ(run({"why", "--objective", "energy"}).status, 0);
+  const Ended best = run({"best", "--objective", "energy"});
+  EXPECT_EQ(best.status, 2);
+  EXPECT_THAT(best.err, HasSubstr("the energy of no finalist of 'mine' was measured"));
+  EXPECT_EQ(run({"best", "--objective", "time"}).status, 0);
+  EXPECT_EQ(run({"best", "--objective", "energy", "--one"}).status, 2);
 }
 
 TEST_F(CommandLine, RunsOneConfigurationAndKeepsWhatTheCompilerMade) {
