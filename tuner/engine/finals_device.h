@@ -41,7 +41,8 @@ class FinalsDevice {
   /// must end.
   FactsReport energy(Contender& contender, double seconds);
 
-  /// Replaces the worker before the next request, so that nothing of counting is left in it.
+  /// Replaces the worker before the next request, so that nothing of counting or
+  /// repeating is left in it.
   void renew() { session().context_is_lost(); }
 
  private:
