@@ -1,5 +1,6 @@
 #include "reports/run_summary.h"
 
+#include "reports/energy.h"
 #include "reports/expectations.h"
 #include "reports/failure_lines.h"
 #include "reports/kernel_table.h"
@@ -88,7 +89,7 @@ std::string without_effect_lines(const ProblemSummary& problem) {
 }
 
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device,
-                         std::size_t columns) {
+                         std::size_t columns, Objective objective) {
   std::string text;
   if (summary.evaluated_on.size() > 1) {
     text += "\nevaluated on " + std::to_string(summary.evaluated_on.size()) +
@@ -103,6 +104,7 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
     if (problem.best()) {
       text += "\n" + kernel_table_text(space, problem, device) + "\n" +
               why_best(space, problem, device) + value_bars_text(problem, columns);
+      text += energy_text(timed_results(problem), objective);
       text += expectations_text(space, problem, device);
     } else {
       text += "  no configuration was timed\n";

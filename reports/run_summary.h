@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/device.h"
+#include "tuner/core/objective.h"
 #include "tuner/core/space.h"
 #include "tuner/core/summary.h"
 
@@ -11,9 +12,10 @@ namespace smemtune {
 
 /// Tells people what a run found: per problem each kernel's best and default side by side, which
 /// configuration won, why, what it is tied with, and what was rejected for which reason; where
-/// `columns` of a terminal are enough, with bars for the values of parameters.
+/// `columns` of a terminal are enough, with bars for the values of parameters. Finalists whose energy
+/// was measured are ranked by the objective; what is called the best is so by time.
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device,
-                         std::size_t columns = 0);
+                         std::size_t columns = 0, Objective objective = Objective::time);
 
 /// Where a best was compared with nothing but itself, as loud as what is said of the CPU device;
 /// else empty.

@@ -3,11 +3,13 @@
 #include "reports/expectations.h"
 #include "reports/how_sure.h"
 #include "reports/kernel_table.h"
+#include "reports/summary_json.h"
 #include "reports/text_layout.h"
 #include "reports/why_best.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <sstream>
@@ -299,6 +301,65 @@ TEST(Summary, CallsANeighborTiedWhereTheFinalsDid) {
   tied.bests.tied = {timed("tiled", 8, 1)};
   EXPECT_THAT(why_best(space(), tied, gpu()),
               HasSubstr("    one parameter changed: TILE=8 tied\n"));
+}
+
+ProblemSummary problem_with_energy() {
+  ProblemSummary measured = problem();
+  const auto tell = [&](std::size_t i, double joules, double power_percent) {
+    Result& result = measured.results[i];
+    result.stage = Stage::final;
+    result.launches.front().facts = {{"energy.joules_per_launch", joules},
+                                     {"energy.mean_watts", 312},
+                                     {"energy.idle_watts", 82},
+                                     {"energy.power_limit_watts", 700},
+                                     {"energy.power_limited_percent", power_percent},
+                                     {"energy.other_processes", 2}};
+  };
+  tell(1, 0.0015, 0);
+  tell(2, 0.0016, 0);
+  tell(3, 0.004, 98);
+  return measured;
+}
+
+TEST(Summary, HasATableOfWhatFinalistsTakeInTimeAndEnergy) {
+  TuningSummary summary;
+  summary.problems = {problem_with_energy()};
+  const std::string text = summary_text(space(), summary, gpu());
+  EXPECT_THAT(text, HasSubstr("energy per launch of 3 finalists, and of nothing else (82 W idle, "
+                              "power limit 700 W, 2 other processes on the GPU, whose energy "
+                              "counts as well)"));
+  const std::string fastest = line_with(text, "4 mJ");
+  EXPECT_THAT(fastest, HasSubstr("312 W"));
+  EXPECT_THAT(fastest, HasSubstr(" *  "));
+  EXPECT_THAT(fastest, HasSubstr("power 98 %"));
+  EXPECT_LT(text.find("4 mJ"), text.find("1.6 mJ")) << "the fastest is first";
+  EXPECT_THAT(text, Not(HasSubstr("is the best of these")));
+  summary.problems = {problem()};
+  EXPECT_THAT(summary_text(space(), summary, gpu()), Not(HasSubstr("energy")));
+}
+
+TEST(Summary, NamesTheBestByAnObjectiveAndWhatItCostsInTime) {
+  TuningSummary summary;
+  summary.problems = {problem_with_energy()};
+  const std::string text = summary_text(space(), summary, gpu(), 0, Objective::energy);
+  EXPECT_LT(text.find("1.5 mJ"), text.find("1.6 mJ"));
+  EXPECT_THAT(text, HasSubstr("by energy naive TILE=16 is the best of these: 4.00x the time and "
+                              "0.38x the energy of the fastest"));
+  EXPECT_THAT(summary_text(space(), summary, gpu(), 0, Objective::edp),
+              HasSubstr("by edp tiled TILE=8 is the best of these: 2.00x the time"));
+  const auto json = nlohmann::json::parse(
+      summary_json(space(), summary, gpu(), {}, Objective::energy))["problems"][0];
+  EXPECT_EQ(json["best"]["configuration"]["TILE"], 32) << "the best is so by time";
+  const auto& energy = json["energy"];
+  EXPECT_EQ(energy["objective"], "energy");
+  EXPECT_EQ(energy["measured"], 3);
+  EXPECT_EQ(energy["finalists"][0]["configuration"]["TILE"], 16);
+  EXPECT_EQ(energy["finalists"][0]["joules_per_launch"], 0.0015);
+  EXPECT_EQ(energy["finalists"][0]["on_pareto_front"], true);
+  summary.problems = {problem()};
+  EXPECT_FALSE(
+      nlohmann::json::parse(summary_json(space(), summary, gpu(), {}))["problems"][0].contains(
+          "energy"));
 }
 
 TEST(Curves, HoldEachConfigurationAgainstWhatIsPredicted) {

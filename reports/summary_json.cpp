@@ -1,9 +1,11 @@
 #include "reports/summary_json.h"
 
 #include "db/json_forms.h"
+#include "reports/energy.h"
 #include "reports/expectations.h"
 #include "reports/how_sure.h"
 #include "reports/one_for_all.h"
+#include "reports/result_texts.h"
 #include "tuner/core/derived_tolerance.h"
 
 #include <nlohmann/json.hpp>
@@ -28,7 +30,8 @@ Json derived_json(const DerivedTolerance& derived) {
           {"data_sets", derived.data_sets}};
 }
 
-Json problem_json(const Space& space, const ProblemSummary& problem, const Device& device) {
+Json problem_json(const Space& space, const ProblemSummary& problem, const Device& device,
+                  Objective objective) {
   Json entry = {{"problem", db::bindings_json(problem.problem)},
                 {"cartesian", problem.cartesian},
                 {"valid", problem.valid ? Json(*problem.valid) : Json(nullptr)},
@@ -74,6 +77,9 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
       if (facts.is_object() && !facts[fact].empty()) entry[fact] = facts[fact];
     }
   }
+  if (Json energy = energy_json(timed_results(problem), objective); !energy.is_null()) {
+    entry["energy"] = std::move(energy);
+  }
   for (const Result& best : problem.bests.kernels) {
     entry["kernel_bests"].push_back(db::result_json(best));
   }
@@ -88,7 +94,7 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
 }  // namespace
 
 std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
-                         const std::vector<AlsoFits>& also_fits) {
+                         const std::vector<AlsoFits>& also_fits, Objective objective) {
   Json document = {{"space", space.name},
                    {"device", db::device_json(device)},
                    {"interrupted", summary.interrupted},
@@ -100,7 +106,7 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
                    {"evaluated_on", summary.evaluated_on},
                    {"problems", Json::array()}};
   for (const ProblemSummary& problem : summary.problems) {
-    document["problems"].push_back(problem_json(space, problem, device));
+    document["problems"].push_back(problem_json(space, problem, device, objective));
   }
   if (const auto one = one_for_all(summary)) document["one_for_all"] = one_for_all_json(*one);
   if (!also_fits.empty()) document["also_fits"] = also_fits_json(also_fits);

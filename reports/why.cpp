@@ -1,6 +1,7 @@
 #include "reports/why.h"
 
 #include "db/json_forms.h"
+#include "reports/energy.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
 #include "reports/text_layout.h"
@@ -509,10 +510,10 @@ std::vector<WhyBeats> why_best_beats(const ReportSource& source,
   return beaten;
 }
 
-std::string why_text(const ReportSource& source) {
-  std::string text;
+std::string why_text(const ReportSource& source, Objective objective) {
+  std::string all;
   for (const db::ProblemResults& section : source.sections) {
-    text +=
+    std::string text =
         source.space + "  " + key(section.problem) + "  on " + device_label(section.device) + "\n";
     if (!section.best.empty()) {
       const Result& best = section.best.front().result;
@@ -531,11 +532,12 @@ std::string why_text(const ReportSource& source) {
               "\n";
     }
     for (const WhyBeats& one : beaten) text += beats_text(one);
+    all += wrapped(text) + energy_text(of_best_run(section), objective);
   }
-  return wrapped(text);
+  return all;
 }
 
-std::string why_document(const ReportSource& source) {
+std::string why_document(const ReportSource& source, Objective objective) {
   db::Json problems = db::Json::array();
   for (const db::ProblemResults& section : source.sections) {
     db::Json beaten = db::Json::array();
@@ -559,6 +561,7 @@ std::string why_document(const ReportSource& source) {
     db::Json launches = db::Json::array();
     for (const LaunchResult& launch : best.launches) launches.push_back(db::launch_json(launch));
     problems.back()["bound"] = bound_text(best);
+    problems.back()["energy"] = energy_json(of_best_run(section), objective);
     problems.back()["best"] = {{"kernel", best.kernel},
                                {"configuration", db::bindings_json(best.configuration)},
                                {"launches", std::move(launches)}};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "reports/report_source.h"
+#include "tuner/core/objective.h"
 #include "tuner/core/result.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -36,10 +37,11 @@ struct WhyBeats {
 /// with it, as far as they were in its finals.
 std::vector<WhyBeats> why_best_beats(const ReportSource& source, const db::ProblemResults& section);
 
-/// Returns text for people, a paragraph for each problem.
-std::string why_text(const ReportSource& source);
+/// Returns text for people, a paragraph for each problem. Finalists whose energy was measured in the
+/// run that the best is from are ranked by the objective.
+std::string why_text(const ReportSource& source, Objective objective = Objective::time);
 
 /// Returns a JSON document, `"format": "smemtune-why", "version": 1`.
-std::string why_document(const ReportSource& source);
+std::string why_document(const ReportSource& source, Objective objective = Objective::time);
 
 }  // namespace smemtune

@@ -170,12 +170,12 @@ struct LookReport {
   bool operator==(const LookReport&) const = default;
 };
 
-/// The values of hardware counters for a kernel's launches.
-struct CounterReport {
+/// What a device tells of a kernel's launches beside their times.
+struct FactsReport {
   std::vector<Facts> launches;  ///< One for each launch that load() was given.
-  std::string refused;          ///< Why nothing was counted; empty if something was.
+  std::string refused;          ///< Why nothing is told; empty if something is.
 
-  bool operator==(const CounterReport&) const = default;
+  bool operator==(const FactsReport&) const = default;
 };
 
 /// Runs kernels on one device. Lives in a device worker, which may be killed or die.
@@ -245,8 +245,16 @@ class Launcher {
 
   /// Launches the kernel as often as the device's counters need, each time on the workload's own
   /// data with a cold L2 cache, and compares nothing.
-  virtual Outcome<CounterReport> count(KernelHandle /*handle*/, WorkloadId /*workload*/) {
-    return CounterReport{.launches = {}, .refused = device().name + " has no counters"};
+  virtual Outcome<FactsReport> count(KernelHandle /*handle*/, WorkloadId /*workload*/) {
+    return FactsReport{.launches = {}, .refused = device().name + " has no counters"};
+  }
+
+  /// Repeats the kernel for at least `seconds` and reads the energy that the device takes
+  /// (kEnergyFacts), which is told with the first launch. Buffers are filled once, so a launch may
+  /// find what an earlier one has left; nothing is compared. Reads clocks and limits, and sets none.
+  virtual Outcome<FactsReport> energy(KernelHandle /*handle*/, WorkloadId /*workload*/,
+                                      double /*seconds*/) {
+    return FactsReport{.launches = {}, .refused = device().name + " does not tell its energy"};
   }
 };
 

@@ -1150,6 +1150,24 @@ TEST_F(CommandLine, SaysWhyThereAreNoCountersOfADeviceWithoutThem) {
   EXPECT_THAT(tuned.out + tuned.err, HasSubstr("no counters: "));
 }
 
+TEST_F(CommandLine, SaysWhyThereIsNoEnergyOfADeviceThatDoesNotTellIt) {
+  const std::string file = space(kTwice);
+  const Ended tuned = run({"--space", file, "--device", "cpu", "--energy"});
+  EXPECT_EQ(tuned.status, 0) << tuned.err;
+  EXPECT_THAT(tuned.out + tuned.err, HasSubstr("no energy: "));
+  EXPECT_EQ(run({"--space", file, "--device", "cpu", "--energy", "--dry-run"}).status, 2);
+  const Ended by_energy = run({"--space", file, "--device", "cpu", "--objective", "edp"});
+  EXPECT_EQ(by_energy.status, 0) << by_energy.err;
+  EXPECT_THAT(by_energy.out + by_energy.err, HasSubstr("no energy: ")) << "it is asked for";
+  EXPECT_EQ(run({"--space", file, "--device", "cpu", "--objective", "watts"}).status, 2);
+  EXPECT_EQ(run({"why", "--objective", "energy"}).status, 0);
+  const Ended best = run({"best", "--objective", "energy"});
+  EXPECT_EQ(best.status, 2);
+  EXPECT_THAT(best.err, HasSubstr("the energy of no finalist of 'mine' was measured"));
+  EXPECT_EQ(run({"best", "--objective", "time"}).status, 0);
+  EXPECT_EQ(run({"best", "--objective", "energy", "--one"}).status, 2);
+}
+
 TEST_F(CommandLine, RunsOneConfigurationAndKeepsWhatTheCompilerMade) {
   const std::string file = space(kTwice);
   const std::string kept = (folder_ / "kept").string();

@@ -6,12 +6,14 @@
 #include "db/json_forms.h"
 #include "reports/comparison.h"
 #include "reports/device_names.h"
+#include "reports/energy.h"
 #include "reports/failure_lines.h"
 #include "reports/one_for_all.h"
 #include "reports/portfolio_report.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/cli/bundled_kernels.h"
+#include "tuner/cli/command_report.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/space_now.h"
@@ -274,6 +276,28 @@ std::string export_formats_help() {
   return text;
 }
 
+int show_best_by_objective(const ResultsOptions& options) {
+  if (options.one || options.per_kernel) {
+    throw InputError("--objective ranks all finalists of a problem: leave out --one, --per-kernel");
+  }
+  ReportOptions asked;
+  asked.database = options.database;
+  asked.query = options.query;
+  asked.no_shipped = options.no_shipped;
+  const ReportSource source = stored_of_one_space(asked);
+  const std::string text = stored_energy_text(source, options.objective);
+  if (text.empty()) {
+    throw InputError(options.database.string() + ": the energy of no finalist of " +
+                     quote(source.space) + " was measured (smemtune --space FILE --energy)");
+  }
+  if (options.json) {
+    write_document(stored_energy_document(source, options.objective));
+  } else {
+    write_out(text);
+  }
+  return 0;
+}
+
 int show_one(const ResultsOptions& options, const db::ResultReader& store) {
   std::string text;
   Json json = Json::array();
@@ -438,8 +462,12 @@ void add_best_options(CLI::App& app, ResultsOptions& options) {
   app.add_flag("--per-kernel", options.per_kernel, "Show the best of every kernel");
   app.add_flag("--one", options.one,
                "Show the one configuration that loses least over all problems of a space");
-  app.add_flag("--json", options.json,
-               "Print as JSON, as `export` does; with --one in a format of its own");
+  add_objective(app, options.objective,
+                "Rank the finalists whose energy was measured by energy or edp (energy x time) "
+                "instead [time]");
+  app.add_flag(
+      "--json", options.json,
+      "Print as JSON, as `export` does; with --one and --objective in a format of its own");
 }
 
 void add_list_options(CLI::App& app, ResultsOptions& options) {
@@ -491,6 +519,7 @@ void add_compare_options(CLI::App& app, ResultsOptions& options) {
 }
 
 int run_best(const ResultsOptions& options) {
+  if (options.objective != Objective::time) return show_best_by_objective(options);
   const db::LayeredStore store = open(options);
   if (options.one) return show_one(options, store);
   const std::vector<db::StoredResult> best = best_or_throw(options, store, options.per_kernel);

@@ -222,6 +222,13 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag("--counters", options.tuning.counters,
                "Also read hardware counters of the finalists, after all times (needs CUPTI of CUDA "
                "12.6 and the right to)");
+  app.add_flag("--energy", options.tuning.energy,
+               "Also repeat each finalist for 2 seconds, after all times, and read the energy that "
+               "the GPU takes (NVML)");
+  add_objective(
+      app, options.objective,
+      "Rank the finalists at the end by time, energy or edp (energy x time); the last two "
+      "include --energy [time]");
   add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
              "Finalists that differ by less than this, in percent, are tied [0.5]");
   add_count(app, "--jobs", options.device.compile_workers, 1, 1024,
@@ -261,6 +268,9 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   check_host_options(options);
   if (!options.device.devices.empty() && options.dry_run)
     throw InputError("--devices is for measuring; with --dry-run use --device");
+  const bool measures_energy = options.tuning.energy || options.objective != Objective::time;
+  if (measures_energy && options.dry_run)
+    throw InputError("--energy and --objective are for measuring; --dry-run measures nothing");
   if (!options.export_file.empty() && options.dry_run)
     throw InputError("--export writes what was measured; --dry-run measures nothing");
 
@@ -280,6 +290,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   request.reference_in_double = loaded.reference_in_double;
   request.options = options.tuning;
   request.options.resume = !options.fresh;
+  request.options.energy = measures_energy;
   make_strategy(request.options.strategy, {}, 1);  // Throws for an unknown name before work begins.
   if (options.dry_run) {
     request.begun = options.begun;

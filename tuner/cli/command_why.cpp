@@ -14,15 +14,19 @@ void add_why_options(CLI::App& app, WhyOptions& options) {
   add_selection(app, selection.query);
   add_layered_source(app, selection.query.source);
   add_shared(app, selection.no_shipped);
+  add_objective(
+      app, options.objective,
+      "Rank the finalists whose energy was measured by time, energy or edp (energy x time) "
+      "[time]");
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
 int run_why(const WhyOptions& options) {
   const ReportSource source = stored_of_one_space(options.selection);
   if (options.json) {
-    write_document(why_document(source));
+    write_document(why_document(source, options.objective));
   } else {
-    write_out(why_text(source));
+    write_out(why_text(source, options.objective));
   }
   return 0;
 }

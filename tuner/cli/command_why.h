@@ -1,11 +1,13 @@
 #pragma once
 
 #include "tuner/cli/command_report.h"
+#include "tuner/core/objective.h"
 
 namespace smemtune::cli {
 
 struct WhyOptions {
   ReportOptions selection;  ///< Selects the stored results of one space.
+  Objective objective = Objective::time;
   bool json = false;
 };
 

@@ -119,6 +119,13 @@ void add_no_wait(CLI::App& app, bool& no_wait) {
                "Exit with status 5 instead of waiting while another smemtune uses the device");
 }
 
+void add_objective(CLI::App& app, Objective& objective, const std::string& help) {
+  app.add_option_function<std::string>(
+         "--objective",
+         [&objective](const std::string& word) { objective = parse_objective(word); }, help)
+      ->type_name("WORD");
+}
+
 std::filesystem::path share_folder() {
   if (const char* share = environment("SMEMTUNE_SHARE")) {
     if (holds_share(share)) return share;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tuner/core/objective.h"
+
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
@@ -60,6 +62,8 @@ void add_database(CLI::App& app, std::filesystem::path& database);
 
 /// Adds --no-wait, for commands that lock a device.
 void add_no_wait(CLI::App& app, bool& no_wait);
+
+void add_objective(CLI::App& app, Objective& objective, const std::string& help);
 
 /// Returns the folder that holds kernel_templates/ and configs/: `$SMEMTUNE_SHARE`, otherwise the
 /// one beside the executable in an installation (`../share/smemtune`), otherwise the source tree of

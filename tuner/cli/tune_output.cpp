@@ -58,12 +58,12 @@ void follow(Observer& observer, OverrunTimer& late) {
 int finish(const TuneOptions& options, const Space& space, const TuningSummary& summary,
            const Device& device, const std::vector<AlsoFits>& also_fits) {
   if (options.json) {
-    write_document(summary_json(space, summary, device, also_fits));
+    write_document(summary_json(space, summary, device, also_fits, options.objective));
   } else if (!options.quiet) {
-    write_out(options.dry_run
-                  ? dry_run_text(space, summary, device)
-                  : summary_text(space, summary, device, terminal_columns(STDOUT_FILENO)) +
-                        also_fits_text(also_fits));
+    write_out(options.dry_run ? dry_run_text(space, summary, device)
+                              : summary_text(space, summary, device,
+                                             terminal_columns(STDOUT_FILENO), options.objective) +
+                                    also_fits_text(also_fits));
   }
   say_unless_quiet(options, unverified_warning(space, summary));
   const int status = exit_status(summary);

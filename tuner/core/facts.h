@@ -18,4 +18,8 @@ constexpr const char* kMainLoopFacts = "main_loop.";
 /// Facts that hardware counters told, of one evaluation.
 constexpr const char* kCounterFacts = "counter.";
 
+/// Facts of the energy that a finalist takes when it is repeated. They are of a launch of the whole
+/// kernel, and stand with the first of its launches.
+constexpr const char* kEnergyFacts = "energy.";
+
 }  // namespace smemtune

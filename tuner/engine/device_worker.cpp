@@ -322,7 +322,7 @@ class DeviceWorker {
                                  EvaluateReply& reply) {
     const Check& timed = checks.front();
     if (request.look_s > 0) return look(timed, request.look_s, reply);
-    if (request.count) return count(timed, reply);
+    if (request.count || request.energy_s > 0) return read_facts(request, timed, reply);
     std::size_t verified = 0;
     if (request.rivals >= 0) {
       // A device that watches accesses does so in a checked run, which is to be the first.
@@ -406,11 +406,14 @@ class DeviceWorker {
     return std::nullopt;
   }
 
-  std::optional<Failure> count(const Check& check, EvaluateReply& reply) {
-    channel_.tell_phase("count");
-    Outcome<CounterReport> report = launcher_.count(check.handle, check.workload);
+  std::optional<Failure> read_facts(const EvaluateRequest& request, const Check& check,
+                                    EvaluateReply& reply) {
+    channel_.tell_phase(request.count ? "count" : "energy");
+    Outcome<FactsReport> report =
+        request.count ? launcher_.count(check.handle, check.workload)
+                      : launcher_.energy(check.handle, check.workload, request.energy_s);
     if (!report) return report.failure();
-    reply.counters = std::move(*report);
+    reply.facts = std::move(*report);
     return std::nullopt;
   }
 

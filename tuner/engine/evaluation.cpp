@@ -63,7 +63,7 @@ void take_launch_times(const EvaluateReply& reply, Result& result) {
   }
 }
 
-void take_counters(const CounterReport& report, Result& result) {
+void take_facts(const FactsReport& report, Result& result) {
   for (std::size_t i = 0; i < report.launches.size() && i < result.launches.size(); ++i) {
     for (const auto& [name, value] : report.launches[i]) result.launches[i].facts[name] = value;
   }

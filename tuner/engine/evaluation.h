@@ -20,8 +20,8 @@ void refuse_unlike_itself(const KernelOnProblems& kernel, const Result& result);
 /// Records the time of each launch by itself, where that was measured.
 void take_launch_times(const EvaluateReply& reply, Result& result);
 
-/// Adds to the result's launches what hardware counters said of them.
-void take_counters(const CounterReport& report, Result& result);
+/// Adds to the result's launches what the device told of them.
+void take_facts(const FactsReport& report, Result& result);
 
 /// Turns the reply to a screening into the configuration's result.
 void take_screening(const EvaluateReply& reply, const EvaluateRequest& asked, Result& result);

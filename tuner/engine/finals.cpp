@@ -1,5 +1,6 @@
 #include "tuner/engine/finals.h"
 
+#include "tuner/core/objective.h"
 #include "tuner/core/ranking.h"
 #include "tuner/core/text.h"
 #include "tuner/engine/contender.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -40,6 +42,13 @@ constexpr std::size_t kLeastCutRounds = 6;
 
 // So many finalists are looked at on the CPU device where each of them has a race.
 constexpr std::size_t kMostRaces = 4;
+
+// The energy of a finalist is read for so long.
+constexpr double kEnergy_s = 2;
+
+// Launches that follow one another may be faster than those that are timed, which begin with a cold
+// L2 cache, but not by more than this unless they no longer do their work.
+constexpr double kLeastRepeated = 0.25;
 
 std::string others_with_race(std::size_t others) {
   if (others == 0) return "and no other was looked at";
@@ -167,8 +176,13 @@ class Finals {
   }
 
   /// Whether an earlier run has held the finals over the same results: then none that was only
-  /// screened looks better than what came out of them.
+  /// screened looks better than what came out of them. False if they are to tell energy, of which
+  /// nothing is known.
   bool nothing_new() {
+    const auto has_energy = [this](const Contender& contender) {
+      return energy_fact(result(contender), "joules_per_launch").has_value();
+    };
+    if (options().energy && std::ranges::none_of(contenders_, has_energy)) return false;
     double final_ms = HUGE_VAL;
     double screened_ms = HUGE_VAL;
     for (const Contender& contender : contenders_) {
@@ -312,7 +326,12 @@ class Finals {
     }
     leave_out_races(race);
     std::erase_if(measured, [](const Contender* contender) { return contender->failed; });
-    if (options().counters) count_finalists(race);
+    if (options().counters) {
+      ask_facts(race, "no counters", [this](Contender& one) { return device_.count(one); });
+    }
+    if (options().energy) {
+      ask_facts(race, "no energy", [this](Contender& one) { return energy_of(one); });
+    }
     const std::vector<Race::Standing> finalists = finalists_of(race);
     const std::vector<const Result*> equals = equals_of(finalists);
     const Result* const best = equals.empty() ? nullptr : &preferred(equals, options().tie_percent);
@@ -331,22 +350,34 @@ class Finals {
     read_bests();
   }
 
-  /// Reads hardware counters of the finalists, when all times are taken. Says once why that is
-  /// refused.
-  void count_finalists(const Race& race) {
+  /// Asks the device for facts of each finalist, when all times are taken. Says once why there are
+  /// `none`: "no counters".
+  void ask_facts(const Race& race, const std::string& none,
+                 const std::function<FactsReport(Contender&)>& ask) {
     std::set<std::string> refusals;
     for (const Race::Standing& standing : finalists_of(race)) {
       Contender& contender = contenders_[standing.variant];
       if (contender.failed) continue;
       if (tuning_.must_end()) break;
-      CounterReport report = device_.count(contender);
+      const FactsReport report = ask(contender);
       if (!report.refused.empty() && refusals.insert(report.refused).second) {
-        tuning_.observer.note("no counters: " + report.refused);
+        tuning_.observer.note(none + ": " + report.refused);
       }
-      take_counters(report, result(contender));
+      take_facts(report, result(contender));
       share_with_twins(state_, contender);
     }
     device_.renew();
+  }
+
+  FactsReport energy_of(Contender& contender) {
+    FactsReport report = device_.energy(contender, kEnergy_s);
+    if (report.launches.empty()) return report;
+    const double repeated_ms = report.launches.front().at("energy.launch_ms");
+    const double alone_ms = result(contender).measurement.median_ms;
+    if (repeated_ms >= kLeastRepeated * alone_ms) return report;
+    return {
+        .launches = {},
+        .refused = result(contender).kernel + " does less when it is repeated on the same data"};
   }
 
   static std::vector<Race::Standing> finalists_of(const Race& race) {

@@ -19,6 +19,11 @@ constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSlowRound = 20;
 constexpr double kEntryOverhead_s = 0.5;
 
+// Reading a finalist's energy takes so much longer than the time that it is read for: it waits for
+// the GPU to become idle and to become warm, and for some batches of launches to end.
+constexpr double kEnergyOverhead_s = 10;
+constexpr double kEnergyLaunches = 10;
+
 // Samples of each single launch of a finalist.
 constexpr int kLaunchSamples = 9;
 
@@ -147,26 +152,40 @@ double FinalsDevice::deadline(const Contender& contender) const {
                     state_.slowest_s);
 }
 
-CounterReport FinalsDevice::count(Contender& contender) {
+FactsReport FinalsDevice::count(Contender& contender) {
+  return facts(contender, {.job = make_job(*contender.variant, contender.modules), .count = true},
+               0);
+}
+
+FactsReport FinalsDevice::energy(Contender& contender, double seconds) {
+  const double launches_s =
+      kEnergyLaunches * 1e-3 * result_of(state_, contender).measurement.median_ms;
+  return facts(contender,
+               {.job = make_job(*contender.variant, contender.modules), .energy_s = seconds},
+               seconds + kEnergyOverhead_s + launches_s);
+}
+
+FactsReport FinalsDevice::facts(Contender& contender, EvaluateRequest request, double more_s) {
+  request.verify = false;
   std::uint64_t generation = 0;
-  const std::optional<EvaluateReply> reply = reply_to(
-      contender,
-      {.job = make_job(*contender.variant, contender.modules), .verify = false, .count = true},
-      generation);
+  const std::optional<EvaluateReply> reply =
+      reply_to(contender, std::move(request), generation, more_s);
   if (!reply) return {};
   if (reply->failure) return {.launches = {}, .refused = reply->failure->detail};
-  return reply->counters;
+  return reply->facts;
 }
 
 /// Returns the reply and what generation of the worker gave it; nullopt when the run must end.
+/// `more_s` is added to the contender's deadline.
 std::optional<EvaluateReply> FinalsDevice::reply_to(Contender& contender, EvaluateRequest request,
-                                                    std::uint64_t& generation) {
+                                                    std::uint64_t& generation, double more_s) {
   const std::vector<std::uint8_t> payload = pack(request);
   request.job.modules.clear();
   std::optional<DeviceAnswer> answer;
   do {
     if (!wait_until_ready()) return std::nullopt;
-    answer = ask(MessageType::evaluate, payload, contender.modules, deadline(contender), true);
+    answer =
+        ask(MessageType::evaluate, payload, contender.modules, deadline(contender) + more_s, true);
     if (!answer) return std::nullopt;
   } while (answer->not_asked || (answer->host_lost && ++contender.lost < kMaxLostHosts));
   generation = answer->generation;

@@ -35,9 +35,14 @@ class FinalsDevice {
   bool verify(Contender& contender, bool screen = false);
 
   /// Reads the hardware counters of a contender that was verified. Empty when the run must end.
-  CounterReport count(Contender& contender);
+  FactsReport count(Contender& contender);
 
-  /// Replaces the worker before the next request, so that nothing of counting is left in it.
+  /// Repeats a contender that was verified for so long, and reads its energy. Empty when the run
+  /// must end.
+  FactsReport energy(Contender& contender, double seconds);
+
+  /// Replaces the worker before the next request, so that nothing of counting or
+  /// repeating is left in it.
   void renew() { session().context_is_lost(); }
 
  private:
@@ -48,8 +53,9 @@ class FinalsDevice {
   bool take_modules(Contender& contender);
   void keep(Contender& contender, std::size_t slot);
   double deadline(const Contender& contender) const;
+  FactsReport facts(Contender& contender, EvaluateRequest request, double more_s);
   std::optional<EvaluateReply> reply_to(Contender& contender, EvaluateRequest request,
-                                        std::uint64_t& generation);
+                                        std::uint64_t& generation, double more_s = 0);
   bool evaluate(Contender& contender, EvaluateRequest request);
   std::vector<double> sample(const std::vector<std::size_t>& round);
   bool wait_until_ready();

@@ -144,12 +144,13 @@ void check(const EvaluateReply& reply, const EvaluateRequest& request) {
   require(request.look_s == 0 ||
               (reply.look.blocks > 0 && reply.look.blocks <= reply.look.blocks_total),
           "an impossible number of blocks that were looked at");
-  const std::vector<Facts>& counted = reply.counters.launches;
-  require(counted.empty() || (request.count && counted.size() == reply.loaded.launches.size()),
-          "counters that were not asked for");
-  for (const Facts& facts : counted) {
+  const std::vector<Facts>& told = reply.facts.launches;
+  const bool are_wanted = request.count || request.energy_s > 0;
+  require(told.empty() || (are_wanted && told.size() == reply.loaded.launches.size()),
+          "facts that were not asked for");
+  for (const Facts& facts : told) {
     for (const auto& [name, value] : facts) {
-      require(std::isfinite(value), "a counter that is not a number");
+      require(std::isfinite(value), "a fact that is not a number");
     }
   }
   if (request.screen_samples == 0) return;

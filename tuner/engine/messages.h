@@ -216,7 +216,9 @@ struct EvaluateRequest {
   bool classify = false;
   /// If not 0, only watch its accesses for this long (Launcher::look).
   double look_s = 0;
-  bool count = false;         ///< Only read hardware counters (Launcher::count).
+  bool count = false;  ///< Only read hardware counters (Launcher::count).
+  /// If not 0, only repeat it for this long and read its energy (Launcher::energy).
+  double energy_s = 0;
   std::int32_t keep_as = -1;  ///< Slot under which rounds find it; negative: unload it.
 
   bool operator==(const EvaluateRequest&) const = default;
@@ -234,7 +236,7 @@ struct EvaluateReply {
   std::int32_t output_class = -1;  ///< Result of OutputClasses::classify.
   TimeReport time;
   LookReport look;
-  CounterReport counters;
+  FactsReport facts;  ///< Of counters or of energy.
 
   bool operator==(const EvaluateReply&) const = default;
 };
@@ -404,13 +406,13 @@ void fields(auto& archive, Is<PrepareReply> auto& v) {
 void fields(auto& archive, Is<LossLimits> auto& v) { archive(v.lost_above, v.doubtful_above); }
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
   archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.launch_samples,
-          v.rivals, v.loss, v.classify, v.look_s, v.count, v.keep_as);
+          v.rivals, v.loss, v.classify, v.look_s, v.count, v.energy_s, v.keep_as);
 }
-void fields(auto& archive, Is<CounterReport> auto& v) { archive(v.launches, v.refused); }
+void fields(auto& archive, Is<FactsReport> auto& v) { archive(v.launches, v.refused); }
 void fields(auto& archive, Is<LookReport> auto& v) { archive(v.blocks, v.blocks_total); }
 void fields(auto& archive, Is<EvaluateReply> auto& v) {
   archive(v.failure, v.loaded, v.max_absolute_error, v.max_relative_error, v.verify_ms,
-          v.first_launch_ms, v.fastest_ms, v.lost, v.output_class, v.time, v.look, v.counters);
+          v.first_launch_ms, v.fastest_ms, v.lost, v.output_class, v.time, v.look, v.facts);
 }
 void fields(auto& archive, Is<RoundEntry> auto& v) { archive(v.slot, v.launches_per_sample); }
 void fields(auto& archive, Is<SampleRoundRequest> auto& v) { archive(v.entries); }

@@ -122,8 +122,8 @@ class One {
     EvaluateRequest asked = {.job = std::move(job), .verify = false, .count = true};
     const std::optional<EvaluateReply> reply = reply_to(asked, modules);
     if (!reply) return;
-    one_.no_counters = reply->failure ? reply->failure->detail : reply->counters.refused;
-    take_counters(reply->counters, one_.result);
+    one_.no_counters = reply->failure ? reply->failure->detail : reply->facts.refused;
+    take_facts(reply->facts, one_.result);
   }
 
   /// Returns nullopt when stop was asked for. `asked` has no modules afterwards.

@@ -660,6 +660,71 @@ TEST(TuningLoop, SaysOnceWhyThereAreNoCountersAndGoesOn) {
   }
 }
 
+TEST(TuningLoop, ReadsTheEnergyOfFinalistsWhenAskedTo) {
+  const FakeSpace fake;
+  FakeRun plain(fake);
+  const std::string best = best_key(plain.run().problems.front());
+  FakeRun run(fake);
+  run.request.options.energy = true;
+  const ProblemSummary summary = run.run().problems.front();
+  EXPECT_EQ(best_key(summary), best);
+  EXPECT_THAT(run.notes, testing::Not(Contains(HasSubstr("energy"))));
+  for (const Result& result : summary.results) {
+    for (const LaunchResult& launch : result.launches) {
+      const bool is_told = result.stage == Stage::final && &launch == &result.launches.front();
+      EXPECT_EQ(launch.facts.contains("energy.joules_per_launch"), is_told);
+    }
+    if (result.stage != Stage::final) continue;
+    EXPECT_GE(result.launches.front().facts.at("energy.measured_s"), 2);
+    EXPECT_TRUE(result.launches.front().facts.contains("code.instructions")) << "both are kept";
+  }
+}
+
+TEST(TuningLoop, HoldsFinalsAgainForTheEnergyOfWhatIsKnown) {
+  const FakeSpace fake;
+  FakeRun first(fake);
+  first.run();
+  for (const bool again : {false, true}) {
+    FakeRun run(fake);
+    run.log = first.log;
+    run.request.options.energy = true;
+    const TuningSummary summary = run.run();
+    EXPECT_EQ(summary.evaluated, 0u) << again;
+    EXPECT_TRUE(summary.problems.front().best()->launches.front().facts.contains(
+        "energy.joules_per_launch"))
+        << again;
+  }
+}
+
+TEST(TuningLoop, SaysOnceWhyThereIsNoEnergyAndGoesOn) {
+  for (const char* fault : {"fault refused in energy", "fault crash in energy"}) {
+    FakeSpace fake;
+    fake.add("tiled", fault);
+    fake.add("naive", fault);
+    FakeRun run(fake);
+    run.request.options.energy = true;
+    const ProblemSummary summary = run.run().problems.front();
+    EXPECT_EQ(best_key(summary), "tiled ITEMS=2,TILE=8") << fault;
+    EXPECT_EQ(summary.best()->stage, Stage::final) << fault;
+    EXPECT_EQ(
+        std::ranges::count_if(
+            run.notes, [](const std::string& note) { return note.starts_with("no energy: "); }),
+        1)
+        << fault << ": " << testing::PrintToString(run.notes);
+  }
+}
+
+TEST(TuningLoop, TakesNoEnergyOfWhatDoesLessWhenItIsRepeated) {
+  FakeSpace fake;
+  fake.add("tiled", "fault idle in energy");
+  FakeRun run(fake);
+  run.request.options.energy = true;
+  const ProblemSummary summary = run.run().problems.front();
+  EXPECT_FALSE(summary.best()->launches.front().facts.contains("energy.joules_per_launch"));
+  EXPECT_THAT(run.notes,
+              Contains("no energy: tiled does less when it is repeated on the same data"));
+}
+
 TEST(TuningLoop, ABudgetThatIsJustEnoughIsNotExceeded) {
   const FakeSpace fake;
   FakeRun run(fake);

@@ -47,6 +47,7 @@ struct TuningOptions {
   bool retry_quarantined = false;  ///< Retry configurations that took the machine down twice.
   bool with_transfers = false;     ///< Measure the copies between host and device, too.
   bool counters = false;           ///< Read hardware counters of finalists.
+  bool energy = false;             ///< Read the energy of finalists.
   bool resume = true;              ///< Use results from the log; false: measure all again.
   /// How many configurations may be asked for and not yet told, which is how far compiling runs
   /// ahead. 0: when the strategy learns, one for each compile worker and two for each device; else

@@ -385,6 +385,41 @@ TEST_F(CudaGpu, CountsWhatEachLaunchDoes) {
   EXPECT_FALSE(run(handle).mismatch);
 }
 
+TEST_F(CudaGpu, TellsTheEnergyOfABusyKernel) {
+  constexpr const char* kBusy = R"(
+    template <int ROUNDS>
+    __global__ void busy(float* out, const float* in) {
+      const int i = blockIdx.x * blockDim.x + threadIdx.x;
+      float x = in[i];
+      for (int round = 0; round < ROUNDS; ++round) x = x * 1.0001f + 0.5f;
+      out[i] = x;
+    })";
+  constexpr std::int64_t kFloats = 1 << 22;
+  const std::vector<Argument> arguments = {buffer("out", Role::output, kFloats),
+                                           buffer("in", Role::input, kFloats)};
+  prepare(arguments);
+  const auto facts = [&](const char* entry) {
+    const KernelHandle handle =
+        load(kBusy, {shape(entry, kFloats / 256, 256, {"out", "in"})}, arguments);
+    const auto report = launcher_->energy(handle, 0, 2);
+    EXPECT_TRUE(report) << report.failure().detail;
+    if (!report || !report->refused.empty()) return Facts();
+    EXPECT_EQ(report->launches.size(), 1u);
+    EXPECT_FALSE(run(handle, true).mismatch) << "energy leaves nothing behind";
+    EXPECT_FALSE(run(handle).mismatch);
+    return report->launches.front();
+  };
+  const Facts once = facts("busy<5000>");
+  if (once.empty()) GTEST_SKIP() << "no energy is told";
+  const Facts twice = facts("busy<10000>");
+  EXPECT_GT(once.at("energy.joules_per_launch"), 0);
+  EXPECT_GE(once.at("energy.measured_s"), 1.9);
+  EXPECT_GT(once.at("energy.mean_watts"), once.at("energy.idle_watts"));
+  EXPECT_NEAR(once.at("energy.joules_per_launch"),
+              1e-3 * once.at("energy.launch_ms") * once.at("energy.mean_watts"), 1e-6);
+  EXPECT_NEAR(twice.at("energy.joules_per_launch") / once.at("energy.joules_per_launch"), 2, 0.3);
+}
+
 TEST_F(CudaGpu, ComparesTheSumOfPartialSums) {
   const std::string source = R"(
     __global__ void add(float* sums, const float* in, int n) {

@@ -2,7 +2,10 @@
 
 #include "tuner/backend/cuda/devices.h"
 #include "tuner/backend/cuda/faults.h"
+#include "tuner/backend/cuda/gpu_use.h"
 #include "tuner/backend/cuda/kept_outputs.h"
+#include "tuner/backend/cuda/power_meter.h"
+#include "tuner/backend/cuda/repeated_launches.h"
 #include "tuner/backend/element_codec.h"
 #include "tuner/backend/fresh_data.h"
 #include "tuner/core/error.h"
@@ -10,7 +13,10 @@
 #include "tuner/core/whole.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace smemtune::cuda {
@@ -29,6 +35,36 @@ auto with_faults_as_data(const Function& function) -> decltype(function()) {
 
 // Most launches of a kernel, with repetitions, whose counters are read.
 constexpr std::size_t kMostCounted = 256;
+
+// Energy is read once the kernel has run for so long: boards average their power over up to a
+// second, and it takes about that long until clocks are settled.
+constexpr double kWarmUp_s = 1;
+// The time that a GPU gets to become idle, and that its idle power is read.
+constexpr double kIdle_s = 1;
+// The energy counter moves at least this often.
+constexpr double kCounterStep_s = 0.25;
+// A batch of launches takes about so long, and has no more launches than a stream can queue twice.
+constexpr double kBatch_ms = 20;
+constexpr double kMostBatch = 256;
+// Launches go around so many bytes of copies, in L2 caches, and as many copies at most.
+constexpr std::int64_t kCachesOfCopies = 2;
+constexpr std::int64_t kMostCopies = 64;
+constexpr std::int64_t kMostCopyBytes = std::int64_t{2} << 30;
+
+/// Returns the power of a GPU that does nothing; nullopt if NVML does not tell it.
+std::optional<double> idle_watts(const PowerMeter& meter) {
+  const auto wait = [](double seconds) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    return std::size_t{0};
+  };
+  wait(kIdle_s);
+  try {
+    const auto readings = meter.watch(kIdle_s + kCounterStep_s, 0, [&] { return wait(0.01); });
+    return energy_use(readings).mean_watts;
+  } catch (const UnavailableError&) {
+    return std::nullopt;
+  }
+}
 
 // Most data sets of a workload. Another one is drawn only if this many times its memory is free.
 constexpr std::size_t kMostDataSets = 4;
@@ -237,23 +273,23 @@ Outcome<RunReport> CudaLauncher::compare(KernelHandle handle, const RunRequest& 
   });
 }
 
-Outcome<CounterReport> CudaLauncher::count(KernelHandle handle, WorkloadId id) {
-  return with_faults_as_data([&]() -> Outcome<CounterReport> {
+Outcome<FactsReport> CudaLauncher::count(KernelHandle handle, WorkloadId id) {
+  return with_faults_as_data([&]() -> Outcome<FactsReport> {
     PreparedWorkload& prepared = workload(id);
     const auto bound = BoundKernel::bind(kernel(handle), prepared, scratch_, stream_.get());
     if (!bound) return bound.failure();
     if (bound->turns().size() > kMostCounted) {
-      return CounterReport{.launches = {},
-                           .refused = "it has " + std::to_string(bound->turns().size()) +
-                                      " launches, of which " + std::to_string(kMostCounted) +
-                                      " are counted at most"};
+      return FactsReport{.launches = {},
+                         .refused = "it has " + std::to_string(bound->turns().size()) +
+                                    " launches, of which " + std::to_string(kMostCounted) +
+                                    " are counted at most"};
     }
     try {
-      return CounterReport{.launches = count_launches(*bound, prepared), .refused = {}};
+      return FactsReport{.launches = count_launches(*bound, prepared), .refused = {}};
     } catch (const CudaError&) {
       throw;
     } catch (const UnavailableError& error) {
-      return CounterReport{.launches = {}, .refused = error.what()};
+      return FactsReport{.launches = {}, .refused = error.what()};
     }
   });
 }
@@ -288,6 +324,63 @@ std::vector<Facts> CudaLauncher::count_launches(const BoundKernel& bound,
   for (const Turn& turn : bound.turns()) launch_of.push_back(turn.launch);
   const auto rows = counters_->read(context, launch_of.size(), prepare, pass);
   return facts_of(counters_->metrics(), rows, launch_of, bound.launches());
+}
+
+Outcome<FactsReport> CudaLauncher::energy(KernelHandle handle, WorkloadId id, double seconds) {
+  return with_faults_as_data([&]() -> Outcome<FactsReport> {
+    PreparedWorkload& prepared = workload(id);
+    CudaKernel& repeated = kernel(handle);
+    auto bound = BoundKernel::bind(repeated, prepared, scratch_, stream_.get());
+    if (!bound) return bound.failure();
+    try {
+      FactsReport report;
+      report.launches.resize(bound->launches());
+      report.launches.front() = energy_of(repeated, *bound, prepared, seconds);
+      return report;
+    } catch (const CudaError&) {
+      throw;
+    } catch (const UnavailableError& error) {
+      return FactsReport{.launches = {}, .refused = error.what()};
+    }
+  });
+}
+
+Facts CudaLauncher::energy_of(CudaKernel& kernel, BoundKernel& bound,
+                              const PreparedWorkload& prepared, double seconds) {
+  const PowerMeter meter(device_.uuid);
+  if (!idle_watts_) idle_watts_ = idle_watts(meter);
+  prepare_buffers(*refiller_, prepared, bound);
+  RunReport once;
+  if (const auto failure = launch(kernel, bound, once)) throw UnavailableError(failure->detail);
+  const std::int64_t bytes = std::max<std::int64_t>(bound.bytes(), 1);
+  const std::int64_t wanted = std::min(
+      {kCachesOfCopies * device_.l2_bytes / bytes + 1, kMostCopyBytes / bytes, kMostCopies});
+  const std::size_t copies = bound.provide_copies(
+      static_cast<std::size_t>(std::max<std::int64_t>(wanted, 1)), stream_.get());
+  for (std::size_t copy = 0; copy < copies; ++copy) {
+    for (const DeviceBuffer* buffer : bound.buffers()) refiller_->add(*buffer, copy, 0);
+    for (const BoundKernel::Scratch& scratch : bound.scratch()) refiller_->add(scratch, copy);
+  }
+  refiller_->run();
+  const double most = std::max(1.0, kMostBatch / static_cast<double>(bound.turns().size()));
+  const auto batch = static_cast<std::size_t>(
+      std::clamp(std::floor(kBatch_ms / std::max(once.elapsed_ms, 1e-3)), 1.0, most));
+  RepeatedLaunches launches(driver_, bound, copies, batch, stream_.get());
+  const auto step = [&launches] { return launches.step(); };
+  const std::size_t before = meter.watch(kWarmUp_s, 0, step).back().launches;
+  const auto readings = meter.watch(seconds + kCounterStep_s, before + 3 * batch, step);
+  const std::optional<DeviceUse> use = gpu_use(device_.uuid);
+  synchronize(stream_.get());
+
+  Facts facts = energy_facts(readings);
+  const std::string prefix = kEnergyFacts;
+  if (idle_watts_) facts[prefix + "idle_watts"] = *idle_watts_;
+  if (const auto watts = meter.limit_watts()) facts[prefix + "power_limit_watts"] = *watts;
+  // One of them is this one, whatever its id is called outside of a container.
+  if (use && !use->processes.empty()) {
+    facts[prefix + "other_processes"] = static_cast<double>(use->processes.size() - 1);
+  }
+  return facts;
 }
 
 std::optional<Failure> CudaLauncher::launch(CudaKernel& kernel, const BoundKernel& bound,

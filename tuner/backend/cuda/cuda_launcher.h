@@ -47,12 +47,15 @@ class CudaLauncher final : public Launcher {
   Outcome<RunReport> compare(KernelHandle handle, const RunRequest& request,
                              const std::vector<Edit>& edits) override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
-  Outcome<CounterReport> count(KernelHandle handle, WorkloadId id) override;
+  Outcome<FactsReport> count(KernelHandle handle, WorkloadId id) override;
+  Outcome<FactsReport> energy(KernelHandle handle, WorkloadId id, double seconds) override;
 
  private:
   PreparedWorkload& workload(WorkloadId id);
   CudaKernel& kernel(KernelHandle handle);
   bool make_room(PreparedWorkload& workload, const std::vector<DeviceBuffer*>& buffers);
+  Facts energy_of(CudaKernel& kernel, BoundKernel& bound, const PreparedWorkload& prepared,
+                  double seconds);
   std::vector<Facts> count_launches(const BoundKernel& bound, const PreparedWorkload& prepared);
   std::optional<Failure> launch(CudaKernel& kernel, const BoundKernel& bound, RunReport& report);
 
@@ -68,6 +71,7 @@ class CudaLauncher final : public Launcher {
   ScratchPool scratch_;
   std::uint64_t workloads_so_far_ = 0;
   std::unique_ptr<const Counters> counters_;  ///< Opened when it is first asked for.
+  std::optional<double> idle_watts_;          ///< Measured before energy is, once.
 };
 
 }  // namespace smemtune::cuda

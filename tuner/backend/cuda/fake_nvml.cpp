@@ -1,5 +1,6 @@
 // A library with NVML's functions, for the tests: the GPU `GPU-crowded` has 20 processes,
-// `GPU-busy` one whose memory is hidden, `GPU-idle` none.
+// `GPU-busy` one whose memory is hidden, `GPU-idle` none. Of `GPU-crowded` energy and power are not
+// known; `GPU-busy` has no energy counter; the one of `GPU-idle` moves with every second reading.
 
 #include <cstring>
 
@@ -18,9 +19,17 @@ struct Gpu {
   const char* uuid;
   unsigned int processes;
   unsigned int busy_percent;
+  bool has_power;
+  bool has_energy;
 };
 
-const Gpu kGpus[] = {{"GPU-crowded", 20, 100}, {"GPU-busy", 1, 87}, {"GPU-idle", 0, 0}};
+const Gpu kGpus[] = {{"GPU-crowded", 20, 100, false, false},
+                     {"GPU-busy", 1, 87, true, false},
+                     {"GPU-idle", 0, 0, true, true}};
+
+constexpr int kNotSupported = 3;  // NVML_ERROR_NOT_SUPPORTED
+
+unsigned long long readings = 0;
 
 }  // namespace
 
@@ -61,6 +70,35 @@ int nvmlDeviceGetComputeRunningProcesses_v3(const Gpu* device, unsigned int* cou
 int nvmlDeviceGetUtilizationRates(const Gpu* device, unsigned int* percent) {
   percent[0] = device->busy_percent;
   percent[1] = 0;
+  return 0;
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(const Gpu* device, unsigned long long* millijoules) {
+  if (!device->has_energy) return kNotSupported;
+  *millijoules = 1000000 + 500 * (++readings / 2);
+  return 0;
+}
+
+int nvmlDeviceGetPowerUsage(const Gpu* device, unsigned int* milliwatts) {
+  if (!device->has_power) return kNotSupported;
+  *milliwatts = 250000;
+  return 0;
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(const Gpu* device, unsigned int* milliwatts) {
+  if (!device->has_power) return kNotSupported;
+  *milliwatts = 700000;
+  return 0;
+}
+
+int nvmlDeviceGetClockInfo(const Gpu* /*device*/, unsigned int clock, unsigned int* mhz) {
+  if (clock != 1) return kNotSupported;  // NVML_CLOCK_SM
+  *mhz = 1500;
+  return 0;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(const Gpu* device, unsigned long long* reasons) {
+  *reasons = device->processes > 0 ? 0x4 : 0;  // nvmlClocksThrottleReasonSwPowerCap
   return 0;
 }
 

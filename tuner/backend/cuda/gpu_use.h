@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/backend/cuda/nvml.h"
 #include "tuner/backend/device_use.h"
 
 #include <optional>
@@ -11,6 +12,6 @@ namespace smemtune::cuda {
 /// nullopt if the library is missing or does not know the GPU. The library, whose name or path is
 /// `library`, is opened for the call, creates no CUDA context, and disturbs nobody.
 std::optional<DeviceUse> gpu_use(const std::string& uuid,
-                                 const std::string& library = "libnvidia-ml.so.1");
+                                 const std::string& library = kNvmlLibrary);
 
 }  // namespace smemtune::cuda

@@ -169,16 +169,37 @@ Outcome<RunReport> FakeLauncher::run(KernelHandle handle, const RunRequest& requ
   return report;
 }
 
-Outcome<CounterReport> FakeLauncher::count(KernelHandle handle, WorkloadId id) {
+Outcome<FactsReport> FakeLauncher::count(KernelHandle handle, WorkloadId id) {
   const Loaded& kernel = loaded_kernel(handle);
   const Bindings bindings = bindings_for(kernel, workload(id));
-  CounterReport report;
+  FactsReport report;
   if (const auto fault = fault_at(kernel.script, "count", bindings)) {
-    if (*fault == "refused") return CounterReport{.launches = {}, .refused = "not allowed"};
+    if (*fault == "refused") return FactsReport{.launches = {}, .refused = "not allowed"};
     if (auto struck = strike(*fault)) return *struck;
   }
   const auto time_ns = static_cast<double>(evaluate(kernel.script.time_ns, bindings));
   report.launches.assign(kernel.launches.size(), {{"counter.duration_ns", time_ns}});
+  return report;
+}
+
+Outcome<FactsReport> FakeLauncher::energy(KernelHandle handle, WorkloadId id, double seconds) {
+  const Loaded& kernel = loaded_kernel(handle);
+  const Bindings bindings = bindings_for(kernel, workload(id));
+  double launch_ms = 1e-6 * static_cast<double>(evaluate(kernel.script.time_ns, bindings));
+  if (const auto fault = fault_at(kernel.script, "energy", bindings)) {
+    if (*fault == "refused") return FactsReport{.launches = {}, .refused = "not allowed"};
+    if (*fault == "idle") {
+      launch_ms /= 10;
+    } else if (auto struck = strike(*fault)) {
+      return *struck;
+    }
+  }
+  FactsReport report;
+  report.launches.resize(kernel.launches.size());
+  report.launches.front() = {{"energy.joules_per_launch", 0.2 * launch_ms},
+                             {"energy.mean_watts", 200},
+                             {"energy.launch_ms", launch_ms},
+                             {"energy.measured_s", seconds}};
   return report;
 }
 

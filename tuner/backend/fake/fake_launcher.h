@@ -36,7 +36,8 @@ class FakeLauncher final : public Launcher {
                              const std::vector<Argument>& arguments) override;
   Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) override;
   Outcome<LookReport> look(KernelHandle handle, WorkloadId id, double seconds) override;
-  Outcome<CounterReport> count(KernelHandle handle, WorkloadId id) override;
+  Outcome<FactsReport> count(KernelHandle handle, WorkloadId id) override;
+  Outcome<FactsReport> energy(KernelHandle handle, WorkloadId id, double seconds) override;
   Outcome<bool> draw_data(KernelHandle reference, WorkloadId id) override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
 
