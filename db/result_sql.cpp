@@ -144,6 +144,8 @@ std::optional<std::string> versions_json(const Query& query) {
 
 const std::string& stale_sql() { return kStale; }
 
+const std::string& asked_models_sql() { return kModels; }
+
 std::optional<std::string> problem_ids(const Connection& connection, const std::string& query) {
   if (query.empty()) return std::nullopt;
   const Problem wanted = parse_key(query);

@@ -43,6 +43,9 @@ std::optional<std::string> versions_json(const Query& query);
 /// Binding: :versions.
 const std::string& stale_sql();
 
+/// Returns the set of the ids of the device models that a query asks for. Bindings: :device, :source.
+const std::string& asked_models_sql();
+
 /// Returns the ids of the problems that match Query::problem, as a JSON array; nullopt: all.
 std::optional<std::string> problem_ids(const Connection& connection, const std::string& query);
 

@@ -65,6 +65,16 @@ TEST_F(Sections, TakeTheNewestOfEachConfigurationAndNoFailureThatMayPass) {
   EXPECT_EQ(key(section.best[0].result.configuration), "TILE=32");
 }
 
+TEST_F(Sections, OfOneDeviceAreReadWithoutThoseOfOthers) {
+  std::vector<Result> results;
+  for (std::int64_t i = 1; i <= 100; ++i) results.push_back(planted(tile(i), 1));
+  run("first", results);
+  run("second", results, "one", "H100");
+  const auto sections = store.sections({.device = "H200"}, 100);
+  ASSERT_EQ(sections.size(), 1u);
+  EXPECT_EQ(sections[0].results.size(), 100u);
+}
+
 TEST_F(Sections, CountAFailureThatMayPassWhereThereIsNothingElse) {
   run("first", {lost(32)});
   EXPECT_EQ(store.sections({}, kAll)[0].failures.size(), 1u);
