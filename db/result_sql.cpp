@@ -282,6 +282,11 @@ std::string run_results_sql() {
          " WHERE result.run_id = :run ORDER BY result.number";
 }
 
+std::string run_origins_sql() {
+  return std::string("SELECT run.id AS run_id, run.uid") + kOrigin +
+         " FROM run LEFT JOIN origin ON origin.id = run.origin_id ORDER BY run.id";
+}
+
 std::string prune_sql(const Query& query) {
   return R"sql(
     INSERT INTO temp.gone (id, run_id, model_id, kernel_id, problem_id)

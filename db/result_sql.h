@@ -61,6 +61,9 @@ std::string find_sql();
 /// Returns the query for all results of the run with the id :run, in their order.
 std::string run_results_sql();
 
+/// Returns the query for the ids of all runs with the columns of their origins.
+std::string run_origins_sql();
+
 /// Returns the query for a run with the columns of its device, environment and origin. Binding:
 /// :uid.
 std::string run_sql();
