@@ -101,6 +101,9 @@ std::string is_asked(const std::string& table) {
 )sql";
 }
 
+/// False for results that are correct and not timed, of which nothing follows.
+const std::string kCounts = "NOT (result.status = 'correct' AND result.stage = 'none')";
+
 const std::string kRanked = R"sql(
   result.id, result.model_id, result.problem_id, result.kernel_id, result.configuration_id,
   result.run_id, result.status, result.reason, result.stage, result.chosen, result.median_ms,
@@ -210,6 +213,26 @@ std::string ranked_sql(const Query& query) {
 std::string ids_sql(const Query& query) {
   return "SELECT result.id FROM " + asked_results(query) + " WHERE " + is_asked("result") +
          " ORDER BY result.id DESC LIMIT :limit";
+}
+
+std::string one_of_each_kernel_sql() {
+  return R"sql(
+    SELECT (SELECT result.id FROM result
+            WHERE result.model_id = device_model.id AND result.kernel_id = kernel.id
+              AND result.problem_id = problem.id AND )sql" +
+         kCounts + " AND " + is_asked("result") + R"sql( LIMIT 1) AS id
+    FROM device_model CROSS JOIN kernel
+    JOIN problem ON problem.space_id = kernel.space_id
+    WHERE device_model.id IN )sql" +
+         kModels + " AND kernel.id IN " + kKernels + R"sql(
+      AND (:problems IS NULL OR problem.id IN (SELECT value FROM json_each(:problems))))sql";
+}
+
+std::string newest_sql(const Query& query) {
+  return "SELECT result.id, result.configuration_id, result.model_id IN "
+         "(SELECT id FROM device_model WHERE imported) AS imported FROM " +
+         asked_results(query) + kKernelJoins + " WHERE " + kCounts + " AND NOT (" + kStale +
+         ") AND " + is_asked("result");
 }
 
 std::string result_sql() {

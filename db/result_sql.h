@@ -20,6 +20,14 @@ std::string ranked_sql(const Query& query);
 /// Returns the query for the ids of these results. Bindings as above, and :limit (-1: all).
 std::string ids_sql(const Query& query);
 
+/// Returns the query for the id of one result of each model, kernel and problem, stale or not,
+/// without those that are correct and not timed; NULL where there is none. Bindings as above.
+std::string one_of_each_kernel_sql();
+
+/// Returns the query for `id`, `configuration_id` and `imported` of the results of kernels as they
+/// are now, without those that are correct and not timed. Bindings as above, and :versions.
+std::string newest_sql(const Query& query);
+
 /// Returns the query for one result. Bindings: :id, :versions.
 std::string result_sql();
 
