@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <utility>
+#include <string_view>
 
 namespace smemtune::db {
 
@@ -41,26 +41,40 @@ std::string export_json(const std::vector<StoredResult>& best,
 std::string export_json(const std::vector<StoredResult>& best,
                         const std::vector<KernelDefaults>& defaults,
                         const std::vector<StoredResult>& candidates, const Json& portfolios) {
-  Json entries = Json::array();
-  for (const StoredResult* stored : in_export_order(best)) {
-    entries.push_back(stored_json(*stored));
+  // Each entry becomes text by itself: a tree of all takes ten times as much memory as the text.
+  std::string text;
+  const auto add_list = [&text](const char* name, const auto& entries, const auto& json_of) {
+    constexpr std::string_view kEnd = "\n}\n";
+    ListDocument list;
+    std::string begin = list.begin("smemtune-best", 1, name);
+    if (!text.empty()) {
+      text.resize(text.size() - kEnd.size());
+      begin = "," + begin.substr(begin.rfind('\n'));
+    }
+    text += begin;
+    for (const auto& entry : entries) text += list.next(json_of(entry));
+    text += list.end();
+  };
+  add_list("best", in_export_order(best), [](const StoredResult* stored) {
+    Json entry = stored_json(*stored);
     // Another tuner does not say what it was verified against.
-    const bool is_told = is_of_another_tuner(*stored);
-    add_former_names(entries.back(), is_told ? Json(nullptr) : Json(true));
+    add_former_names(entry, is_of_another_tuner(*stored) ? Json(nullptr) : Json(true));
+    return entry;
+  });
+  add_list("defaults", in_export_order(defaults), [](const KernelDefaults& one) {
+    return Json{{"space", one.space},
+                {"kernel", one.kernel},
+                {"configuration", bindings_json(one.configuration)},
+                {"parameters", bindings_json(one.configuration)}};
+  });
+  const auto others = in_export_order(candidates, Failures::included);
+  if (!others.empty()) {
+    add_list("candidates", others, [](const StoredResult* one) { return candidate_json(*one); });
   }
-  Json default_entries = Json::array();
-  for (const KernelDefaults& one : in_export_order(defaults)) {
-    default_entries.push_back({{"space", one.space},
-                               {"kernel", one.kernel},
-                               {"configuration", bindings_json(one.configuration)},
-                               {"parameters", bindings_json(one.configuration)}});
+  if (!portfolios.empty()) {
+    add_list("portfolios", portfolios, [](const Json& one) -> const Json& { return one; });
   }
-  Json members = {{"best", std::move(entries)}, {"defaults", std::move(default_entries)}};
-  for (const StoredResult* stored : in_export_order(candidates, Failures::included)) {
-    members["candidates"].push_back(candidate_json(*stored));
-  }
-  if (!portfolios.empty()) members["portfolios"] = portfolios;
-  return document_text("smemtune-best", 1, members);
+  return text;
 }
 
 }  // namespace smemtune::db
