@@ -15,7 +15,7 @@ const std::vector<ExportFormat>& export_formats() {
   static const std::vector<ExportFormat> kFormats = {
       {"json", "", bests, true,
        [](const ExportInput& of, const TextSink& out) {
-         out(export_json(of.results, of.defaults, of.candidates, of.portfolios));
+         export_json(of.results, of.defaults, of.candidates, of.portfolios, out);
        }},
       {"csv", "", bests, false,
        [](const ExportInput& of, const TextSink& out) { out(export_csv(of.results)); }},

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <string_view>
+#include <utility>
 
 namespace smemtune::db {
 
@@ -35,25 +36,25 @@ Json candidate_json(const StoredResult& stored) {
 std::string export_json(const std::vector<StoredResult>& best,
                         const std::vector<KernelDefaults>& defaults,
                         const std::vector<StoredResult>& candidates) {
-  return export_json(best, defaults, candidates, Json::array());
+  std::string text;
+  export_json(best, defaults, candidates, Json::array(),
+              [&text](std::string_view part) { text += part; });
+  return text;
 }
 
-std::string export_json(const std::vector<StoredResult>& best,
-                        const std::vector<KernelDefaults>& defaults,
-                        const std::vector<StoredResult>& candidates, const Json& portfolios) {
+void export_json(const std::vector<StoredResult>& best, const std::vector<KernelDefaults>& defaults,
+                 const std::vector<StoredResult>& candidates, const Json& portfolios,
+                 const TextSink& out) {
   // Each entry becomes text by itself: a tree of all takes ten times as much memory as the text.
-  std::string text;
-  const auto add_list = [&text](const char* name, const auto& entries, const auto& json_of) {
-    constexpr std::string_view kEnd = "\n}\n";
+  constexpr std::string_view kEnd = "\n}\n";
+  bool is_first = true;
+  const auto add_list = [&](const char* name, const auto& entries, const auto& json_of) {
     ListDocument list;
-    std::string begin = list.begin("smemtune-best", 1, name);
-    if (!text.empty()) {
-      text.resize(text.size() - kEnd.size());
-      begin = "," + begin.substr(begin.rfind('\n'));
-    }
-    text += begin;
-    for (const auto& entry : entries) text += list.next(json_of(entry));
-    text += list.end();
+    const std::string begin = list.begin("smemtune-best", 1, name);
+    out(std::exchange(is_first, false) ? begin : "," + begin.substr(begin.rfind('\n')));
+    for (const auto& entry : entries) out(list.next(json_of(entry)));
+    const std::string end = list.end();
+    out(std::string_view(end).substr(0, end.size() - kEnd.size()));
   };
   add_list("best", in_export_order(best), [](const StoredResult* stored) {
     Json entry = stored_json(*stored);
@@ -74,7 +75,7 @@ std::string export_json(const std::vector<StoredResult>& best,
   if (!portfolios.empty()) {
     add_list("portfolios", portfolios, [](const Json& one) -> const Json& { return one; });
   }
-  return text;
+  out(kEnd);
 }
 
 }  // namespace smemtune::db
