@@ -5,7 +5,6 @@
 #include "db/export_csv.h"
 #include "db/export_json.h"
 #include "db/export_policies.h"
-#include "db/export_tuners.h"
 
 #include <algorithm>
 
@@ -15,26 +14,31 @@ const std::vector<ExportFormat>& export_formats() {
   using enum ExportFormat::Takes;
   static const std::vector<ExportFormat> kFormats = {
       {"json", "", bests, true,
-       [](const ExportInput& of) {
-         return export_json(of.results, of.defaults, of.candidates, of.portfolios);
+       [](const ExportInput& of, const TextSink& out) {
+         export_json(of.results, of.defaults, of.candidates, of.portfolios, out);
        }},
-      {"csv", "", bests, false, [](const ExportInput& of) { return export_csv(of.results); }},
+      {"csv", "", bests, false,
+       [](const ExportInput& of, const TextSink& out) { out(export_csv(of.results)); }},
       {"header", "a C++17 header with tables and select()", bests, true,
-       [](const ExportInput& of) {
-         return export_header(of.results, of.defaults, of.notes, of.candidates);
+       [](const ExportInput& of, const TextSink& out) {
+         out(export_header(of.results, of.defaults, of.notes, of.candidates));
        }},
       {"defines", "the #defines of one configuration", one_configuration, false,
-       [](const ExportInput& of) { return export_defines(of.results.front()); }},
+       [](const ExportInput& of, const TextSink& out) { out(export_defines(of.results.front())); }},
       {"vllm", "JSON by one size, as vLLM reads it", bests, false,
-       [](const ExportInput& of) { return export_vllm(of.results); }},
+       [](const ExportInput& of, const TextSink& out) { out(export_vllm(of.results)); }},
       {"cub", "a C++ header with a policy hub for CUB", bests, false,
-       [](const ExportInput& of) { return export_cub(of.results); }},
+       [](const ExportInput& of, const TextSink& out) { out(export_cub(of.results)); }},
       {"cubins", "compiled kernels with a launcher, as a C header", compiled, false,
-       [](const ExportInput& of) { return export_bundle(of.results, of.compiled); }},
+       [](const ExportInput& of, const TextSink& out) {
+         out(export_bundle(of.results, of.compiled));
+       }},
       {"kernel-tuner", "all results of one kernel, for other tuners", all_results, false,
-       [](const ExportInput& of) { return export_kernel_tuner(of.results); }},
+       [](const ExportInput& of, const TextSink& out) {
+         export_kernel_tuner(of.all_results, out);
+       }},
       {"t4", "all results of one kernel, for other tuners", all_results, false,
-       [](const ExportInput& of) { return export_t4(of.results); }},
+       [](const ExportInput& of, const TextSink& out) { export_t4(of.all_results, out); }},
   };
   return kFormats;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "db/export_bundle.h"
+#include "db/export_tuners.h"
 #include "db/rows.h"
 
 #include <nlohmann/json.hpp>
@@ -13,7 +14,8 @@ namespace smemtune::db {
 
 /// The content of an export.
 struct ExportInput {
-  std::vector<StoredResult> results;  ///< The results that ExportFormat::Takes names.
+  std::vector<StoredResult> results;  ///< The results that ExportFormat::Takes names, unless all.
+  EachResult all_results = {};        ///< These, for formats that take them.
   std::vector<KernelDefaults> defaults =
       {};                  ///< The kernels' defaults, unless it takes all results.
   std::string notes = {};  ///< Lines for human readers on the portfolios.
@@ -29,14 +31,14 @@ struct ExportFormat {
     bests,              ///< The best of each kernel, or the members of a portfolio.
     one_configuration,  ///< A single result: the best of all kernels.
     compiled,           ///< The best of all kernels for each problem, with what to launch for it.
-    all_results,        ///< All results of kernels as they are now, failures too.
+    all_results,        ///< The newest of each configuration of one kernel, failures too.
   };
 
   const char* name;
   const char* help;  ///< Empty if the name says it all.
   Takes takes;
   bool selects;  ///< Whether candidates are of use to it.
-  std::string (*write)(const ExportInput& input);
+  void (*write)(const ExportInput& input, const TextSink& out);
 };
 
 /// Returns all formats, in the order in which the help lists them.

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <string_view>
 #include <utility>
 
 namespace smemtune::db {
@@ -35,32 +36,46 @@ Json candidate_json(const StoredResult& stored) {
 std::string export_json(const std::vector<StoredResult>& best,
                         const std::vector<KernelDefaults>& defaults,
                         const std::vector<StoredResult>& candidates) {
-  return export_json(best, defaults, candidates, Json::array());
+  std::string text;
+  export_json(best, defaults, candidates, Json::array(),
+              [&text](std::string_view part) { text += part; });
+  return text;
 }
 
-std::string export_json(const std::vector<StoredResult>& best,
-                        const std::vector<KernelDefaults>& defaults,
-                        const std::vector<StoredResult>& candidates, const Json& portfolios) {
-  Json entries = Json::array();
-  for (const StoredResult* stored : in_export_order(best)) {
-    entries.push_back(stored_json(*stored));
+void export_json(const std::vector<StoredResult>& best, const std::vector<KernelDefaults>& defaults,
+                 const std::vector<StoredResult>& candidates, const Json& portfolios,
+                 const TextSink& out) {
+  // Each entry becomes text by itself: a tree of all takes ten times as much memory as the text.
+  constexpr std::string_view kEnd = "\n}\n";
+  bool is_first = true;
+  const auto add_list = [&](const char* name, const auto& entries, const auto& json_of) {
+    ListDocument list;
+    const std::string begin = list.begin("smemtune-best", 1, name);
+    out(std::exchange(is_first, false) ? begin : "," + begin.substr(begin.rfind('\n')));
+    for (const auto& entry : entries) out(list.next(json_of(entry)));
+    const std::string end = list.end();
+    out(std::string_view(end).substr(0, end.size() - kEnd.size()));
+  };
+  add_list("best", in_export_order(best), [](const StoredResult* stored) {
+    Json entry = stored_json(*stored);
     // Another tuner does not say what it was verified against.
-    const bool is_told = is_of_another_tuner(*stored);
-    add_former_names(entries.back(), is_told ? Json(nullptr) : Json(true));
+    add_former_names(entry, is_of_another_tuner(*stored) ? Json(nullptr) : Json(true));
+    return entry;
+  });
+  add_list("defaults", in_export_order(defaults), [](const KernelDefaults& one) {
+    return Json{{"space", one.space},
+                {"kernel", one.kernel},
+                {"configuration", bindings_json(one.configuration)},
+                {"parameters", bindings_json(one.configuration)}};
+  });
+  const auto others = in_export_order(candidates, Failures::included);
+  if (!others.empty()) {
+    add_list("candidates", others, [](const StoredResult* one) { return candidate_json(*one); });
   }
-  Json default_entries = Json::array();
-  for (const KernelDefaults& one : in_export_order(defaults)) {
-    default_entries.push_back({{"space", one.space},
-                               {"kernel", one.kernel},
-                               {"configuration", bindings_json(one.configuration)},
-                               {"parameters", bindings_json(one.configuration)}});
+  if (!portfolios.empty()) {
+    add_list("portfolios", portfolios, [](const Json& one) -> const Json& { return one; });
   }
-  Json members = {{"best", std::move(entries)}, {"defaults", std::move(default_entries)}};
-  for (const StoredResult* stored : in_export_order(candidates, Failures::included)) {
-    members["candidates"].push_back(candidate_json(*stored));
-  }
-  if (!portfolios.empty()) members["portfolios"] = portfolios;
-  return document_text("smemtune-best", 1, members);
+  out(kEnd);
 }
 
 }  // namespace smemtune::db

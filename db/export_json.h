@@ -1,6 +1,7 @@
 #pragma once
 
 #include "db/rows.h"
+#include "tuner/core/whole_file.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -20,11 +21,10 @@ std::string export_json(const std::vector<StoredResult>& best,
                         const std::vector<KernelDefaults>& defaults,
                         const std::vector<StoredResult>& candidates = {});
 
-/// Adds a member `portfolios`, an array of what it costs to choose the same configuration for
-/// several problems, unless it is empty.
-std::string export_json(const std::vector<StoredResult>& best,
-                        const std::vector<KernelDefaults>& defaults,
-                        const std::vector<StoredResult>& candidates,
-                        const nlohmann::ordered_json& portfolios);
+/// Writes the same in parts, with a member `portfolios`, an array of what it costs to choose the same
+/// configuration for several problems, unless it is empty.
+void export_json(const std::vector<StoredResult>& best, const std::vector<KernelDefaults>& defaults,
+                 const std::vector<StoredResult>& candidates,
+                 const nlohmann::ordered_json& portfolios, const TextSink& out);
 
 }  // namespace smemtune::db

@@ -1,6 +1,7 @@
 #include "db/export_order.h"
 
 #include "db/device_model.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 #include <ctime>
@@ -31,6 +32,18 @@ std::vector<KernelDefaults> in_export_order(std::vector<KernelDefaults> defaults
     return std::tie(one.space, one.kernel) < std::tie(other.space, other.kernel);
   });
   return defaults;
+}
+
+std::string subject_lines(const std::vector<std::string>& subjects) {
+  constexpr std::size_t kMost = 20;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(subjects.size(), kMost); ++i) {
+    text += "\n  " + printable(subjects[i]);
+  }
+  if (subjects.size() > kMost) {
+    text += "\n  and " + std::to_string(subjects.size() - kMost) + " more";
+  }
+  return text;
 }
 
 std::string utc_text(double unix_seconds) {

@@ -17,6 +17,9 @@ std::vector<const StoredResult*> in_export_order(const std::vector<StoredResult>
 /// Sorts by space and kernel.
 std::vector<KernelDefaults> in_export_order(std::vector<KernelDefaults> defaults);
 
+/// Returns lines that begin with a line break: the first 20 subjects, and how many more there are.
+std::string subject_lines(const std::vector<std::string>& subjects);
+
 /// Returns text like `2026-11-21T14:03:07Z`; empty for times before 1970 or after the year 9999.
 std::string utc_text(double unix_seconds);
 

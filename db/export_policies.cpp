@@ -18,10 +18,10 @@ namespace smemtune::db {
 namespace {
 
 [[noreturn]] void refuse(const std::string& why, const std::vector<const StoredResult*>& results) {
-  std::string text;
-  for (const StoredResult* stored : results) text += "\n  " + printable(stored->subject());
-  throw InputError(why +
-                   ": --space, --kernel, --device and --problem narrow down what matches:" + text);
+  std::vector<std::string> subjects;
+  for (const StoredResult* stored : results) subjects.push_back(stored->subject());
+  throw InputError(why + ": --space, --kernel, --device and --problem narrow down what matches:" +
+                   subject_lines(subjects));
 }
 
 /// Returns the results in the order of exports. Throws InputError unless all are of one kernel.

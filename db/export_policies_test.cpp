@@ -53,6 +53,17 @@ TEST(ExportVllm, HasTheSizeThatDiffersAsItsKeyInTheOrderOfNumbers) {
 )");
 }
 
+TEST(ExportVllm, NamesAtMostTwentyOfWhatItRefuses) {
+  std::vector<StoredResult> results;
+  for (int i = 0; i < 25; ++i) {
+    results.push_back(stored(16 + i, {{"BLOCK", std::int64_t{8}}}));
+    results.back().result.kernel = "kernel_" + std::to_string(i);
+  }
+  const std::string refused = refusal(export_vllm, results);
+  EXPECT_EQ(std::ranges::count(refused, '\n'), 21);
+  EXPECT_THAT(refused, testing::EndsWith("\n  and 5 more"));
+}
+
 TEST(ExportVllm, TakesOfASingleProblemItsOnlySizeOrM) {
   StoredResult one = stored(16, {{"BLOCK", std::int64_t{8}}});
   EXPECT_THAT(export_vllm({one}), HasSubstr("\"16\": {"));

@@ -2,42 +2,19 @@
 
 #include "db/export_order.h"
 #include "db/json_forms.h"
-#include "tuner/core/error.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 namespace smemtune::db {
 
 namespace {
-
-/// Returns the newest result of each configuration, in the order in which the configurations were
-/// first measured.
-std::vector<const StoredResult*> newest_of_each(const std::vector<StoredResult>& results) {
-  std::vector<const StoredResult*> newest;
-  std::map<Configuration, std::size_t> places;
-  std::set<std::string> subjects;
-  for (const StoredResult& stored : results) {
-    const Result& result = stored.result;
-    if (result.status == Status::correct && !result.timed()) continue;
-    subjects.insert(stored.subject());
-    const auto [place, is_new] = places.try_emplace(result.configuration, newest.size());
-    if (is_new) newest.push_back(nullptr);
-    newest[place->second] = &stored;
-  }
-  if (subjects.size() == 1) return newest;
-  std::string text;
-  for (const std::string& subject : subjects) text += "\n  " + printable(subject);
-  throw InputError(
-      "such a file holds one kernel on one device for one problem, and " +
-      std::to_string(subjects.size()) +
-      " match: --space, --kernel, --device and --problem narrow them down to one:" + text);
-}
 
 /// Returns the sizes of a problem that consists only of sizes with the names that `import` gives
 /// them; otherwise a text.
@@ -103,12 +80,13 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
-std::string export_kernel_tuner(const std::vector<StoredResult>& results) {
-  const std::vector<const StoredResult*> newest = newest_of_each(results);
+void export_kernel_tuner(const EachResult& each, const TextSink& out) {
   std::map<std::string, std::set<Value>> values;
-  for (const StoredResult* stored : newest) {
-    for (const auto& [name, value] : stored->result.configuration) values[name].insert(value);
-  }
+  std::optional<StoredResult> first;
+  each([&](StoredResult&& stored) {
+    for (const auto& [name, value] : stored.result.configuration) values[name].insert(value);
+    if (!first) first = std::move(stored);
+  });
   Json names = Json::array();
   Json lists = Json::object();
   for (const auto& [name, its] : values) {
@@ -118,55 +96,58 @@ std::string export_kernel_tuner(const std::vector<StoredResult>& results) {
       std::visit([&, &list = lists[name]](const auto& held) { list.push_back(held); }, value);
     }
   }
-  const StoredResult& first = *newest.front();
   const Json head = {{"schema_version", "1.1.0"},
-                     {"device_name", first.device.name},
-                     {"kernel_name", first.result.kernel},
-                     {"problem_size", problem_size(first.result.problem)},
+                     {"device_name", first->device.name},
+                     {"kernel_name", first->result.kernel},
+                     {"problem_size", problem_size(first->result.problem)},
                      {"tune_params_keys", std::move(names)},
                      {"tune_params", std::move(lists)},
                      {"objective", "time"}};
   // The same layout as Kernel Tuner's, one line per entry, so that Kernel Tuner can append to it.
   std::string text = text_of(head);
   text.back() = ',';
-  text += "\n\"cache\": {";
+  out(text + "\n\"cache\": {");
   const char* separator = "\n";
-  for (const StoredResult* stored : newest) {
+  each([&](const StoredResult& stored) {
     std::vector<std::string> words;
     for (const auto& [name, its] : values) {
-      const auto value = stored->result.configuration.find(name);
-      words.push_back(value == stored->result.configuration.end() ? "" : to_text(value->second));
+      const auto value = stored.result.configuration.find(name);
+      words.push_back(value == stored.result.configuration.end() ? "" : to_text(value->second));
     }
-    text += separator + text_of(Json(joined(words, ","))) + ": " + text_of(cache_entry(*stored));
+    out(separator + text_of(Json(joined(words, ","))) + ": " + text_of(cache_entry(stored)));
     separator = ",\n";
-  }
-  return text + "\n}\n}";
+  });
+  out("\n}\n}");
 }
 
-std::string export_t4(const std::vector<StoredResult>& results) {
-  Json list = Json::array();
-  for (const StoredResult* stored : newest_of_each(results)) {
-    const Result& result = stored->result;
+void export_t4(const EachResult& each, const TextSink& out) {
+  const std::string text = text_of({{"schema_version", "1.0.0"},
+                                    {"metadata", {{"timeunit", "milliseconds"}}},
+                                    {"results", Json::array()}});
+  const std::string end = "]}";
+  out(text.substr(0, text.size() - end.size()));
+  const char* separator = "";
+  each([&](const StoredResult& stored) {
+    const Result& result = stored.result;
     Json times = {{"compilation_time", result.compile_ms},
                   {"benchmark", benchmark_ms(result.measurement)},
                   {"framework", 0},
                   {"search_algorithm", 0},
                   {"validation", result.verify_ms}};
     if (!result.measurement.samples_ms.empty()) times["runtimes"] = result.measurement.samples_ms;
-    const Json time = result.timed() ? Json(ranked_ms(*stored)) : Json(word_of(result.status));
-    list.push_back(
-        {{"timestamp", timestamp(*stored)},
-         {"configuration", bindings_json(result.configuration)},
-         {"objectives", {"time"}},
-         {"times", std::move(times)},
-         {"invalidity", to_text(result.status)},
-         {"correctness", result.timed() ? 1 : 0},
-         {"measurements", Json::array({{{"name", "time"}, {"value", time}, {"unit", "ms"}}})}});
-  }
-  return text_of({{"schema_version", "1.0.0"},
-                  {"metadata", {{"timeunit", "milliseconds"}}},
-                  {"results", std::move(list)}}) +
-         "\n";
+    const Json time = result.timed() ? Json(ranked_ms(stored)) : Json(word_of(result.status));
+    out(separator +
+        text_of({{"timestamp", timestamp(stored)},
+                 {"configuration", bindings_json(result.configuration)},
+                 {"objectives", {"time"}},
+                 {"times", std::move(times)},
+                 {"invalidity", to_text(result.status)},
+                 {"correctness", result.timed() ? 1 : 0},
+                 {"measurements",
+                  Json::array({{{"name", "time"}, {"value", time}, {"unit", "ms"}}})}}));
+    separator = ",";
+  });
+  out(end + "\n");
 }
 
 }  // namespace smemtune::db

@@ -278,6 +278,22 @@ void LayeredStore::each_result(const Query& query, std::size_t limit,
   });
 }
 
+std::vector<StoredResult> LayeredStore::one_of_each_kernel(const Query& query) const {
+  return first_answers(query, [](const ResultStore& store, const Query& its) {
+    return store.one_of_each_kernel(its);
+  });
+}
+
+void LayeredStore::each_newest(const Query& query,
+                               const std::function<void(StoredResult&&)>& take) const {
+  visit(query, [&](const Layer& layer, const Query& its) {
+    layer.store.each_newest(its, [&](StoredResult&& one) {
+      label(one, layer);
+      take(std::move(one));
+    });
+  });
+}
+
 std::vector<ProblemResults> LayeredStore::sections(const Query& query, std::size_t most) const {
   std::vector<ProblemResults> all;
   const auto question_of = [](const ProblemResults& section) {

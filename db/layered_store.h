@@ -55,6 +55,9 @@ class LayeredStore final : public ResultReader {
   std::vector<KernelDefaults> defaults(const Query& query) const override;
   void each_result(const Query& query, std::size_t limit,
                    const std::function<void(StoredResult&&)>& take) const override;
+  std::vector<StoredResult> one_of_each_kernel(const Query& query) const override;
+  void each_newest(const Query& query,
+                   const std::function<void(StoredResult&&)>& take) const override;
   std::vector<ProblemResults> sections(const Query& query, std::size_t most) const override;
   std::vector<StoredRun> runs(const Query& query) const override;
   std::vector<std::string> kernels() const override;

@@ -1,5 +1,6 @@
 #include "db/maintenance.h"
 
+#include "db/columns.h"
 #include "db/contradictions.h"
 #include "db/database_file.h"
 #include "db/process_name.h"
@@ -13,20 +14,24 @@
 #include "tuner/core/whole_file.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <future>
 #include <set>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 
 namespace smemtune::db {
 
 namespace {
 
 constexpr int kBusyTimeout_ms = 30000;
+constexpr std::size_t kMostFaults = 20;
 
 Connection opened(const std::filesystem::path& file, OpenMode mode) {
   return open_database(file, mode, kBusyTimeout_ms, migrations());
@@ -39,26 +44,30 @@ Group read_group(const Statement& row) {
   return {row.integer("model_id"), row.integer("kernel_id"), row.integer("problem_id")};
 }
 
-/// A statement that counts rows that contradict others, with words to describe them.
+/// Counts rows that contradict others, in one pass over the results.
+constexpr const char* kCountContradictions = R"sql(
+    SELECT sum(samples IS NOT NULL AND length(samples) <> 4 * sample_count) AS of_samples,
+           sum(device_unit.model_id <> result.model_id) AS of_device,
+           sum((run.origin_id <> 0) <> (device_model.imported <> 0)) AS of_import,
+           (SELECT count(*) FROM run
+            WHERE origin_id <> 0 AND origin_id NOT IN (SELECT id FROM origin)) AS of_origin
+    FROM result
+    LEFT JOIN environment ON environment.id = result.environment_id
+    LEFT JOIN device_unit ON device_unit.id = environment.unit_id
+    LEFT JOIN device_model ON device_model.id = result.model_id
+    LEFT JOIN run ON run.id = result.run_id)sql";
+
+/// Describes the rows that a column of kCountContradictions counts.
 struct Contradiction {
-  const char* sql;
+  const char* column;
   const char* noun;
   const char* what;
 };
 constexpr Contradiction kContradictions[] = {
-    {"SELECT count(*) FROM result WHERE samples IS NOT NULL AND length(samples) <> 4 * "
-     "sample_count",
-     "result", "with another number of samples than is said"},
-    {"SELECT count(*) FROM result JOIN environment ON environment.id = result.environment_id "
-     "JOIN device_unit ON device_unit.id = environment.unit_id "
-     "WHERE device_unit.model_id <> result.model_id",
-     "result", "of another device than the environment's"},
-    {"SELECT count(*) FROM result JOIN run ON run.id = result.run_id "
-     "JOIN device_model ON device_model.id = result.model_id "
-     "WHERE (run.origin_id <> 0) <> (device_model.imported <> 0)",
-     "imported result", "among our own, or the other way round"},
-    {"SELECT count(*) FROM run WHERE origin_id <> 0 AND origin_id NOT IN (SELECT id FROM origin)",
-     "imported run", "of a file that is not known"}};
+    {"of_samples", "result", "with another number of samples than is said"},
+    {"of_device", "result", "of another device than the environment's"},
+    {"of_import", "imported result", "among our own, or the other way round"},
+    {"of_origin", "imported run", "of a file that is not known"}};
 
 /// Number of results that contradict themselves, and a description of the first.
 struct Contradicting {
@@ -73,29 +82,86 @@ struct Contradicting {
   }
 };
 
-/// Reads every result in the same way as commands do.
-void look_at_results(const Connection& connection, DatabaseFaults& found) {
-  // Keyed by imported file; the empty key is for our own results.
-  std::map<std::string, Contradicting> contradicting;
-  Statement runs(connection, "SELECT id, uid FROM run");
-  while (runs.step()) {
+/// A run, and what is wrong with its results.
+struct CheckedRun {
+  std::int64_t id = 0;
+  std::string uid;
+  std::optional<Origin> origin;
+  std::string fault;
+  Contradicting contradicting;
+};
+
+std::vector<CheckedRun> read_runs(const Connection& connection) {
+  std::vector<CheckedRun> runs;
+  Statement select(connection, run_origins_sql());
+  while (select.step()) {
+    runs.push_back({.id = select.integer("run_id"),
+                    .uid = select.text("uid"),
+                    .origin = read_origin(select),
+                    .fault = {},
+                    .contradicting = {}});
+  }
+  return runs;
+}
+
+/// Reads the results of those runs that nobody has taken, in the same way as commands do. What they
+/// refer to is left out, as look_at_names() reads it.
+void look_at_results(const Connection& connection, std::vector<CheckedRun>& runs,
+                     std::atomic<std::size_t>& next) {
+  Statement results(connection, R"sql(
+    SELECT *, '' AS kernel_name, '{}' AS problem_json, '{}' AS configuration_json, '' AS uuid
+    FROM result WHERE run_id = :run ORDER BY number)sql");
+  for (std::size_t i = next++; i < runs.size(); i = next++) {
+    CheckedRun& run = runs[i];
+    StoredResult stored;
+    stored.origin = run.origin;
     try {
-      Statement results(connection, run_results_sql());
-      results.bind(":run", runs.integer("id"));
+      results.bind(":run", run.id);
       while (results.step()) {
-        const StoredResult stored = read_stored(results);
+        stored.result = read_result(results);
+        forget_untold(stored);
         const auto what = contradiction(stored.result, stored.origin.has_value());
-        if (!what) continue;
-        Contradicting& of = contradicting[stored.origin ? stored.origin->file : ""];
-        if (++of.count > 1) continue;
-        of.first = "result " + std::to_string(results.integer("number")) + " of run " +
-                   stored.run_id + ": " + *what;
+        if (!what || ++run.contradicting.count > 1) continue;
+        run.contradicting.first = "result " + std::to_string(results.integer("number")) +
+                                  " of run " + run.uid + ": " + *what;
       }
     } catch (const SqliteError&) {
       throw;
     } catch (const StoreError& error) {
-      found.faults.push_back("run " + runs.text("uid") + ": " + error.what());
+      run.fault = "run " + run.uid + ": " + error.what();
+      results.reset();
     }
+  }
+}
+
+/// Reads every problem, configuration and device model in the same way as commands do.
+void look_at_names(const Connection& connection, std::vector<std::string>& faults) {
+  const auto look = [&](const std::string& table, auto read) {
+    Statement rows(connection, "SELECT * FROM " + table);
+    while (rows.step()) {
+      try {
+        read(rows);
+      } catch (const StoreError& error) {
+        faults.push_back(table + " " + std::to_string(rows.integer("id")) + ": " + error.what());
+      }
+    }
+  };
+  const auto read_values = [](const Statement& row) { bindings_from_json(row, "values_json"); };
+  look("problem", read_values);
+  look("configuration", read_values);
+  look("device_model", read_model);
+}
+
+/// Adds what look_at_results() found.
+void add_faults(const std::vector<CheckedRun>& runs, DatabaseFaults& found) {
+  // Keyed by imported file; the empty key is for our own results.
+  std::map<std::string, Contradicting> contradicting;
+  for (const CheckedRun& run : runs) {
+    if (!run.fault.empty()) found.faults.push_back(run.fault);
+    if (run.contradicting.count == 0) continue;
+    Contradicting& of = contradicting[run.origin ? run.origin->file : ""];
+    if (of.count == 0) of.first = run.contradicting.first;
+    of.count += run.contradicting.count;
   }
   for (const auto& [source, of] : contradicting) {
     if (source.empty()) {
@@ -132,6 +198,34 @@ void find_wrong_bests(const Connection& connection, std::vector<std::string>& fa
   if (wrong > 0)
     faults.push_back(counted(wrong, "best") + (wrong == 1 ? " that does" : " that do") +
                      " not follow from the results");
+}
+
+/// Returns what is wrong with the pages and the indices.
+std::vector<std::string> find_damage(const Connection& connection) {
+  std::vector<std::string> faults;
+  Statement pages(connection, "PRAGMA integrity_check(" + std::to_string(kMostFaults) + ")");
+  while (pages.step()) {
+    if (std::string line = pages.text("integrity_check"); line != "ok")
+      faults.push_back(std::move(line));
+  }
+  return faults;
+}
+
+void find_broken_references(const Connection& connection, std::vector<std::string>& faults) {
+  Statement references(connection, "PRAGMA foreign_key_check");
+  while (references.step() && faults.size() < kMostFaults) {
+    faults.push_back("a row of " + references.text("table") + " refers to one of " +
+                     references.text("parent") + " that does not exist");
+  }
+}
+
+void count_contradictions(const Connection& connection, std::vector<std::string>& faults) {
+  Statement counts(connection, kCountContradictions);
+  counts.step();
+  for (const auto& [column, noun, what] : kContradictions) {
+    const auto rows = static_cast<std::uint64_t>(counts.integer(column));
+    if (rows > 0) faults.push_back(counted(rows, noun) + " " + what);
+  }
 }
 
 /// Fills the temporary table `gone` with the results that the rule selects.
@@ -404,26 +498,37 @@ Pruned remove(const std::filesystem::path& file, const PruneRule& rule,
 
 DatabaseFaults check_database(const std::filesystem::path& file) {
   const Connection connection = opened(file, OpenMode::read_only);
+  std::vector<CheckedRun> runs = read_runs(connection);
+  std::atomic<std::size_t> next = 0;
+  // Holding every index against its table takes about as long as reading what they say, so a second
+  // thread does that first.
+  auto damage = std::async(std::launch::async, [&] {
+    const Connection its = opened(file, OpenMode::read_only);
+    std::vector<std::string> faults = find_damage(its);
+    if (faults.empty()) look_at_results(its, runs, next);
+    return faults;
+  });
   DatabaseFaults found;
-  std::vector<std::string>& faults = found.faults;
-  Statement pages(connection, "PRAGMA integrity_check(20)");
-  while (pages.step()) {
-    if (const std::string line = pages.text("integrity_check"); line != "ok")
-      faults.push_back(line);
+  try {
+    find_broken_references(connection, found.faults);
+    count_contradictions(connection, found.faults);
+    find_wrong_bests(connection, found.faults);
+    look_at_names(connection, found.faults);
+    look_at_results(connection, runs, next);
+  } catch (const StoreError&) {
+    next = runs.size();
+    if (auto faults = damage.get(); !faults.empty())
+      return {.faults = std::move(faults), .notes = {}};
+    throw;
   }
-  if (!faults.empty()) return found;  // The contents of a damaged database cannot be trusted.
-  Statement references(connection, "PRAGMA foreign_key_check");
-  while (references.step() && faults.size() < 20) {
-    faults.push_back("a row of " + references.text("table") + " refers to one of " +
-                     references.text("parent") + " that does not exist");
+  // The contents of a damaged database cannot be trusted.
+  if (auto faults = damage.get(); !faults.empty())
+    return {.faults = std::move(faults), .notes = {}};
+  add_faults(runs, found);
+  if (const std::size_t all = found.faults.size(); all > kMostFaults) {
+    found.faults.resize(kMostFaults);
+    found.faults.push_back("and " + counted(all - kMostFaults, "more fault"));
   }
-  for (const auto& [sql, noun, what] : kContradictions) {
-    if (const std::uint64_t rows = count(connection, sql); rows > 0) {
-      faults.push_back(counted(rows, noun) + " " + what);
-    }
-  }
-  find_wrong_bests(connection, faults);
-  look_at_results(connection, found);
   return found;
 }
 

@@ -17,7 +17,7 @@ namespace smemtune::db {
 struct DatabaseFaults {
   /// One line for each fault: damaged pages, dangling references, measurements that contradict
   /// themselves (contradictions.h), bests that do not follow from the results, text that smemtune
-  /// never wrote.
+  /// never wrote. At most 20, and a line that counts the others.
   std::vector<std::string> faults;
   /// Imported results that contradict themselves, one line for each imported file: errors of other
   /// tools are not faults of the database.

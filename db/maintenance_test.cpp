@@ -99,6 +99,9 @@ TEST_F(Maintenance, FindsWhatContradictsItself) {
       {"UPDATE run SET origin_id = 7", "of a file that is not known"},
       {"UPDATE device_model SET imported = 1", "imported results among our own"},
       {"UPDATE result SET launches_json = '{' WHERE id = 1", "launches_json"},
+      {"UPDATE result SET stage = 'race', launches_json = '{' WHERE id = 2", "run run-1: "},
+      {"UPDATE configuration SET values_json = '{' WHERE id = 2", "configuration 2: "},
+      {"UPDATE problem SET values_json = '[' WHERE id = 1", "problem 1: "},
       {"DELETE FROM configuration WHERE id = 1", "refers to one of configuration"}};
   for (const auto& [sql, fault] : spoilt) {
     fs::remove(file_);
@@ -107,6 +110,17 @@ TEST_F(Maintenance, FindsWhatContradictsItself) {
     spoil(sql);
     EXPECT_THAT(find_faults(file_), testing::Contains(HasSubstr(fault))) << sql;
   }
+}
+
+TEST_F(Maintenance, ListsAtMostTwentyFaults) {
+  ResultStore store(file_);
+  std::vector<Timing> times;
+  for (int tile = 1; tile <= 30; ++tile) times.push_back({tile, 1});
+  tune(store, "run-1", times);
+  spoil("UPDATE configuration SET values_json = '{'");
+  const std::vector<std::string> faults = find_faults(file_);
+  ASSERT_THAT(faults, testing::SizeIs(21));
+  EXPECT_EQ(faults.back(), "and 10 more faults");
 }
 
 TEST_F(Maintenance, MergingJoinsWhatIsMeasuredOnOneModel) {

@@ -44,7 +44,18 @@ class ResultReader {
   virtual void each_result(const Query& query, std::size_t limit,
                            const std::function<void(StoredResult&&)>& take) const = 0;
 
-  /// Returns those results.
+  /// Returns one result of each version of a kernel, problem and device model, stale or not; of
+  /// those that are correct and not timed none.
+  virtual std::vector<StoredResult> one_of_each_kernel(const Query& query) const = 0;
+
+  /// Gives `take` the newest result of each configuration, in the order in which the configurations
+  /// were first recorded; without stale results and those that are correct and not timed. Each
+  /// database's results and its imported ones are told apart. REQUIRES: what counts of
+  /// one_of_each_kernel() is of one kernel's name, problem and device's name.
+  virtual void each_newest(const Query& query,
+                           const std::function<void(StoredResult&&)>& take) const = 0;
+
+  /// Returns what each_result() gives.
   std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;
 
   /// Returns the sections of a report (sections.h), with at most about `most` results for each

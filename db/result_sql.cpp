@@ -83,14 +83,14 @@ const std::string kRuns = R"sql(
      AND (:source IN ('own', 'all', 'imported') OR origin.file = :source))
 )sql";
 
-/// Each set is computed once. The unary plus keeps SQLite from using one of them to find the
-/// results: asked_results() chooses the best way.
-const std::string kIsAsked = R"sql(
-  +result.model_id IN )sql" + kModels +
-                             " AND +result.kernel_id IN " + kKernels + " AND +result.run_id IN " +
-                             kRuns + R"sql(
+/// Selects the rows of `table`, which is `result` or has its ids too, that a query asks for. Each set
+/// is computed once. The unary plus keeps SQLite from using one of them to find the rows:
+/// asked_results() chooses the best way.
+std::string is_asked(const std::string& table) {
+  return "+" + table + ".model_id IN " + kModels + " AND +" + table + ".kernel_id IN " + kKernels +
+         " AND +" + table + ".run_id IN " + kRuns + " AND (:problems IS NULL OR +" + table +
+         R"sql(.problem_id IN (SELECT value FROM json_each(:problems)))
   AND (:status = '' OR result.status = :status)
-  AND (:problems IS NULL OR +result.problem_id IN (SELECT value FROM json_each(:problems)))
   AND (:device = ''
        OR +result.model_id IN
           (SELECT id FROM device_model WHERE name = :device)
@@ -99,6 +99,10 @@ const std::string kIsAsked = R"sql(
            JOIN device_unit ON device_unit.id = environment.unit_id
            WHERE lower(device_unit.uuid) = lower(:device)))
 )sql";
+}
+
+/// False for results that are correct and not timed, of which nothing follows.
+const std::string kCounts = "NOT (result.status = 'correct' AND result.stage = 'none')";
 
 const std::string kRanked = R"sql(
   result.id, result.model_id, result.problem_id, result.kernel_id, result.configuration_id,
@@ -143,6 +147,8 @@ std::optional<std::string> versions_json(const Query& query) {
 
 const std::string& stale_sql() { return kStale; }
 
+const std::string& asked_models_sql() { return kModels; }
+
 std::optional<std::string> problem_ids(const Connection& connection, const std::string& query) {
   if (query.empty()) return std::nullopt;
   const Problem wanted = parse_key(query);
@@ -185,7 +191,8 @@ void bind_query(Statement& statement, const Connection& connection, const Query&
       .bind(":problems", problem_ids(connection, query.problem));
 }
 
-// CROSS JOIN keeps the order of the tables: the best of each kernel first, then its result.
+// CROSS JOIN keeps the order of the tables: the bests that the query asks for, then only their
+// results, each of which is a page of its own in a large database.
 std::string bests_sql() {
   return "SELECT " + kRanked + " FROM best CROSS JOIN result ON result.id = best.result_id" +
          kKernelJoins + R"sql(
@@ -193,37 +200,59 @@ std::string bests_sql() {
     JOIN problem ON problem.id = result.problem_id
     JOIN device_model ON device_model.id = result.model_id
     WHERE )sql" +
-         kIsAsked + R"sql(
+         is_asked("best") + R"sql(
     ORDER BY device_model.name, device_model.id, space.name, problem.key, result.median_ms,
              kernel.name, result.id)sql";
 }
 
 std::string ranked_sql(const Query& query) {
   return "SELECT " + kRanked + " FROM " + asked_results(query) + kKernelJoins + " WHERE " +
-         kIsAsked + " ORDER BY result.id";
+         is_asked("result") + " ORDER BY result.id";
 }
 
 std::string ids_sql(const Query& query) {
-  return "SELECT result.id FROM " + asked_results(query) + " WHERE " + kIsAsked +
+  return "SELECT result.id FROM " + asked_results(query) + " WHERE " + is_asked("result") +
          " ORDER BY result.id DESC LIMIT :limit";
+}
+
+std::string one_of_each_kernel_sql() {
+  return R"sql(
+    SELECT (SELECT result.id FROM result
+            WHERE result.model_id = device_model.id AND result.kernel_id = kernel.id
+              AND result.problem_id = problem.id AND )sql" +
+         kCounts + " AND " + is_asked("result") + R"sql( LIMIT 1) AS id
+    FROM device_model CROSS JOIN kernel
+    JOIN problem ON problem.space_id = kernel.space_id
+    WHERE device_model.id IN )sql" +
+         kModels + " AND kernel.id IN " + kKernels + R"sql(
+      AND (:problems IS NULL OR problem.id IN (SELECT value FROM json_each(:problems))))sql";
+}
+
+std::string newest_sql(const Query& query) {
+  return "SELECT result.id, result.configuration_id, result.model_id IN "
+         "(SELECT id FROM device_model WHERE imported) AS imported FROM " +
+         asked_results(query) + kKernelJoins + " WHERE " + kCounts + " AND NOT (" + kStale +
+         ") AND " + is_asked("result");
 }
 
 std::string result_sql() {
   return "SELECT " + kColumns + kOrigin + " FROM result " + kJoins + " WHERE result.id = :id";
 }
 
+// Of each kernel only the newest results with its default values are read, until one is of the source.
 std::string defaults_sql() {
   return R"sql(
     WITH newest AS (
-      SELECT kernel.space_id, kernel.name, max(result.id) AS result_id
-      FROM result JOIN kernel ON kernel.id = result.kernel_id
-      JOIN device_model ON device_model.id = result.model_id
-      JOIN run ON run.id = result.run_id
-      LEFT JOIN origin ON origin.id = run.origin_id
-      WHERE result.is_default = 1 AND result.status = 'correct'
-        AND )sql" +
+      SELECT kernel.space_id, kernel.name, max(
+        (SELECT result.id FROM result
+         JOIN device_model ON device_model.id = result.model_id
+         JOIN run ON run.id = result.run_id
+         LEFT JOIN origin ON origin.id = run.origin_id
+         WHERE result.kernel_id = kernel.id AND result.is_default = 1
+           AND result.status = 'correct' AND )sql" +
          kIsOfSource + R"sql(
-      GROUP BY kernel.space_id, kernel.name)
+         ORDER BY result.id DESC LIMIT 1)) AS result_id
+      FROM kernel GROUP BY kernel.space_id, kernel.name)
     SELECT space.name AS space_name, newest.name AS kernel_name,
            configuration.values_json AS configuration_json
     FROM newest
@@ -276,12 +305,17 @@ std::string run_results_sql() {
          " WHERE result.run_id = :run ORDER BY result.number";
 }
 
+std::string run_origins_sql() {
+  return std::string("SELECT run.id AS run_id, run.uid") + kOrigin +
+         " FROM run LEFT JOIN origin ON origin.id = run.origin_id ORDER BY run.id";
+}
+
 std::string prune_sql(const Query& query) {
   return R"sql(
     INSERT INTO temp.gone (id, run_id, model_id, kernel_id, problem_id)
     SELECT result.id, result.run_id, result.model_id, result.kernel_id, result.problem_id
     FROM )sql" +
-         asked_results(query) + kKernelJoins + " WHERE " + kIsAsked + R"sql(
+         asked_results(query) + kKernelJoins + " WHERE " + is_asked("result") + R"sql(
       AND (NOT :stale OR )sql" +
          kStale + R"sql()
       AND (:before IS NULL OR result.at_unix < :before))sql";

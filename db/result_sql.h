@@ -20,6 +20,14 @@ std::string ranked_sql(const Query& query);
 /// Returns the query for the ids of these results. Bindings as above, and :limit (-1: all).
 std::string ids_sql(const Query& query);
 
+/// Returns the query for the id of one result of each model, kernel and problem, stale or not,
+/// without those that are correct and not timed; NULL where there is none. Bindings as above.
+std::string one_of_each_kernel_sql();
+
+/// Returns the query for `id`, `configuration_id` and `imported` of the results of kernels as they
+/// are now, without those that are correct and not timed. Bindings as above, and :versions.
+std::string newest_sql(const Query& query);
+
 /// Returns the query for one result. Bindings: :id, :versions.
 std::string result_sql();
 
@@ -43,6 +51,9 @@ std::optional<std::string> versions_json(const Query& query);
 /// Binding: :versions.
 const std::string& stale_sql();
 
+/// Returns the set of the ids of the device models that a query asks for. Bindings: :device, :source.
+const std::string& asked_models_sql();
+
 /// Returns the ids of the problems that match Query::problem, as a JSON array; nullopt: all.
 std::optional<std::string> problem_ids(const Connection& connection, const std::string& query);
 
@@ -57,6 +68,9 @@ std::string find_sql();
 
 /// Returns the query for all results of the run with the id :run, in their order.
 std::string run_results_sql();
+
+/// Returns the query for the ids of all runs with the columns of their origins.
+std::string run_origins_sql();
 
 /// Returns the query for a run with the columns of its device, environment and origin. Binding:
 /// :uid.

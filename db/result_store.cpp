@@ -116,6 +116,56 @@ void ResultStore::each_result(const Query& asked, std::size_t limit,
   each_of(ids, query, take);
 }
 
+std::vector<StoredResult> ResultStore::one_of_each_kernel(const Query& asked) const {
+  const Query query = exact(asked);
+  Statement statement(*connection_, one_of_each_kernel_sql());
+  bind_query(statement, *connection_, query);
+  std::vector<std::int64_t> ids;
+  while (statement.step()) {
+    if (!statement.is_null("id")) ids.push_back(statement.integer("id"));
+  }
+  return results_of(ids, query);
+}
+
+void ResultStore::each_newest(const Query& asked,
+                              const std::function<void(StoredResult&&)>& take) const {
+  const Query query = exact(asked);
+  Statement statement(*connection_, newest_sql(query));
+  bind_query(statement, *connection_, query);
+  statement.bind(":versions", versions_json(query));
+  struct Newest {
+    std::int64_t configuration = 0;  ///< Negative: of imported results.
+    std::int64_t first_id = 0;
+    std::int64_t id = 0;
+  };
+  std::vector<Newest> newest;
+  std::size_t count = 0;
+  const auto join_last = [&](const Newest& one) {
+    if (count > 0 && newest[count - 1].configuration == one.configuration) {
+      newest[count - 1].first_id = std::min(newest[count - 1].first_id, one.first_id);
+      newest[count - 1].id = std::max(newest[count - 1].id, one.id);
+      return;
+    }
+    if (count == newest.size()) newest.emplace_back();
+    newest[count++] = one;
+  };
+  while (statement.step()) {
+    const std::int64_t id = statement.integer("id");
+    const std::int64_t configuration = statement.integer("configuration_id");
+    join_last({statement.integer("imported") != 0 ? -configuration : configuration, id, id});
+  }
+  // The index has the results of a configuration beside each other, but for each version and model
+  // by itself.
+  std::ranges::sort(newest, {}, &Newest::configuration);
+  count = 0;
+  for (std::size_t i = 0; i < newest.size(); ++i) join_last(Newest(newest[i]));
+  newest.resize(count);
+  std::ranges::sort(newest, {}, &Newest::first_id);
+  std::vector<std::int64_t> ids;
+  for (const Newest& one : newest) ids.push_back(one.id);
+  each_of(ids, query, take);
+}
+
 std::vector<ProblemResults> ResultStore::sections(const Query& asked, std::size_t most) const {
   const Query query = exact(asked);
   std::vector<ProblemResults> sections = read_sections(*connection_, query, most);

@@ -70,6 +70,9 @@ class ResultStore final : public ResultReader {
   std::vector<KernelDefaults> defaults(const Query& asked) const override;
   void each_result(const Query& asked, std::size_t limit,
                    const std::function<void(StoredResult&&)>& take) const override;
+  std::vector<StoredResult> one_of_each_kernel(const Query& asked) const override;
+  void each_newest(const Query& asked,
+                   const std::function<void(StoredResult&&)>& take) const override;
   std::vector<ProblemResults> sections(const Query& asked, std::size_t most) const override;
   std::vector<StoredRun> runs(const Query& asked) const override;
   std::vector<std::string> kernels() const override;

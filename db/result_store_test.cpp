@@ -1283,6 +1283,25 @@ TEST_F(ResultStoreOnDisk, FindsABestAmong100000ResultsWithoutReadingThem) {
   }
 }
 
+TEST_F(ResultStoreOnDisk, FindsTheBestOfAProblemWithoutReadingThoseOfOthers) {
+  ResultStore store(file());
+  const auto log = store.begin_run(run_on(h200(), "run-1"));
+  for (std::int64_t n = 1; n <= 100; ++n) {
+    Result result = timed(tile(1), 1);
+    result.problem = {{"N", n}};
+    log->record(kHash, result);
+  }
+  const Connection connection(file(), OpenMode::read_only, 0);
+  const auto steps_of_best = [&](const std::string& problem) {
+    Statement best(connection, bests_sql());
+    bind_query(best, connection, {.problem = problem});
+    while (best.step()) {
+    }
+    return best.take_vm_steps();
+  };
+  EXPECT_LT(steps_of_best("N=7"), steps_of_best("") / 3);
+}
+
 TEST_F(ResultStoreOnDisk, ListsRunsAndDefaultsWithoutReadingResults) {
   ResultStore store(file());
   const Connection connection(file(), OpenMode::read_only, 0);

@@ -289,7 +289,10 @@ std::vector<Met> read_met(const Connection& connection, const Query& query) {
     CROSS JOIN device_model
     LEFT JOIN current_kernel ON current_kernel.model_id = device_model.id
       AND current_kernel.space_id = space.id AND current_kernel.name = kernel.name
-    WHERE (:space = '' OR space.name = :space)
+    WHERE device_model.id IN )sql" +
+                                   asked_models_sql() +
+                                   R"sql(
+      AND (:space = '' OR space.name = :space)
       AND (:kernel = '' OR kernel.name = :kernel OR space.name || '/' || kernel.name = :kernel)
       AND (:problems IS NULL OR problem.id IN (SELECT value FROM json_each(:problems)))
       AND NOT ()sql" + stale_sql() +
@@ -300,6 +303,8 @@ std::vector<Met> read_met(const Connection& connection, const Query& query) {
              kernel.id)sql");
   select.bind(":space", query.space)
       .bind(":kernel", query.kernel)
+      .bind(":device", query.device)
+      .bind(":source", query.source)
       .bind(":versions", versions_json(query))
       .bind(":problems", problem_ids(connection, query.problem));
   std::vector<Met> all;

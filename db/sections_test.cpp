@@ -65,6 +65,36 @@ TEST_F(Sections, TakeTheNewestOfEachConfigurationAndNoFailureThatMayPass) {
   EXPECT_EQ(key(section.best[0].result.configuration), "TILE=32");
 }
 
+TEST_F(Sections, OfOneDeviceAreReadWithoutThoseOfOthers) {
+  std::vector<Result> results;
+  for (std::int64_t i = 1; i <= 100; ++i) results.push_back(planted(tile(i), 1));
+  run("first", results);
+  run("second", results, "one", "H100");
+  const auto sections = store.sections({.device = "H200"}, 100);
+  ASSERT_EQ(sections.size(), 1u);
+  EXPECT_EQ(sections[0].results.size(), 100u);
+}
+
+using Newest = Store;
+
+TEST_F(Newest, OfEachConfigurationComeInTheOrderOfTheFirstWithoutStaleOnes) {
+  Result right = planted(tile(48), 1);
+  right.stage = Stage::none;
+  run("edited", {planted(tile(64), 1)}, "zero");
+  run("first", {planted(tile(32), 2), planted(tile(16), 4), right});
+  run("second", {planted(tile(16), 3), planted_failure(tile(24)), lost(32)});
+  std::vector<std::pair<std::string, Status>> newest;
+  store.each_newest({}, [&](StoredResult&& one) {
+    newest.emplace_back(key(one.result.configuration), one.result.status);
+  });
+  EXPECT_THAT(newest,
+              ElementsAre(Pair("TILE=32", Status::runtime), Pair("TILE=16", Status::correct),
+                          Pair("TILE=24", Status::constraints)));
+  std::vector<bool> stale;
+  for (const StoredResult& one : store.one_of_each_kernel({})) stale.push_back(one.stale);
+  EXPECT_THAT(stale, testing::UnorderedElementsAre(true, false));
+}
+
 TEST_F(Sections, CountAFailureThatMayPassWhereThereIsNothingElse) {
   run("first", {lost(32)});
   EXPECT_EQ(store.sections({}, kAll)[0].failures.size(), 1u);

@@ -201,6 +201,7 @@ Statement::Statement(const Connection& connection, std::string_view sql)
     if (name == nullptr) connection.check(SQLITE_NOMEM);
     columns_.emplace(name, i);
   }
+  read_next_.resize(static_cast<std::size_t>(count) + 1);
 }
 
 void Statement::Finalizer::operator()(sqlite3_stmt* statement) const noexcept {
@@ -320,11 +321,16 @@ int Statement::parameter(const char* name) const {
 }
 
 int Statement::column(std::string_view name) const {
-  const auto found = columns_.find(name);
-  if (found == columns_.end()) {
-    throw std::logic_error("no column " + std::string(name) + " in the statement");
+  const Columns::value_type*& next = read_next_[last_read_];
+  if (next == nullptr || next->first != name) {
+    const auto found = columns_.find(name);
+    if (found == columns_.end()) {
+      throw std::logic_error("no column " + std::string(name) + " in the statement");
+    }
+    next = &*found;
   }
-  return found->second;
+  last_read_ = static_cast<std::size_t>(next->second);
+  return next->second;
 }
 
 void Statement::check_bound(int code) const { connection_->check(code); }

@@ -108,7 +108,12 @@ class Statement {
   /// Bound texts, by position from 0. Never resized: SQLite holds pointers to the texts.
   std::vector<BoundText> texts_;
   std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
-  std::map<std::string, int, std::less<>> columns_;
+  using Columns = std::map<std::string, int, std::less<>>;
+  Columns columns_;
+  /// For each column, the one that was read after it last. It is tried first, because rows are read
+  /// in the same way.
+  mutable std::vector<const Columns::value_type*> read_next_;
+  mutable std::size_t last_read_ = 0;
 };
 
 /// An open database file, or ":memory:". No code in the file is run: triggers, views, extensions

@@ -3,6 +3,7 @@
 #include "db/device_model.h"
 #include "db/export_formats.h"
 #include "db/export_json.h"
+#include "db/export_order.h"
 #include "db/json_forms.h"
 #include "reports/comparison.h"
 #include "reports/device_names.h"
@@ -81,27 +82,46 @@ std::vector<db::StoredResult> without_answered_imports(std::vector<db::StoredRes
   return results;
 }
 
-std::vector<db::StoredResult> all_or_throw(const ResultsOptions& options,
-                                           const db::ResultReader& store) {
-  std::vector<db::StoredResult> results = without_answered_imports(store.results(options.query));
+/// Returns what gives the newest result of each configuration. Throws InputError, before any is
+/// read, unless all are of one kernel on one device for one problem.
+db::EachResult all_or_throw(const ResultsOptions& options, const db::ResultReader& store) {
+  std::vector<db::StoredResult> of =
+      without_answered_imports(store.one_of_each_kernel(options.query));
   // Throws with the reason.
-  if (results.empty()) best_or_throw(options, store, /*per_kernel=*/true);
-  std::erase_if(results, [](const db::StoredResult& stored) { return stored.stale; });
-  if (results.empty()) {
+  if (of.empty()) best_or_throw(options, store, /*per_kernel=*/true);
+  std::erase_if(of, [](const db::StoredResult& stored) { return stored.stale; });
+  if (of.empty()) {
     throw InputError(options.database.string() +
                      ": all that matches is of kernels that have been edited since");
   }
-  return results;
+  std::set<std::string> subjects;
+  std::set<std::pair<std::string, bool>> sources;
+  for (const db::StoredResult& one : of) {
+    subjects.insert(one.subject());
+    sources.emplace(one.shared_from, one.origin.has_value());
+  }
+  if (subjects.size() > 1) {
+    throw InputError("such a file holds one kernel on one device for one problem, and " +
+                     std::to_string(subjects.size()) +
+                     " match: --space, --kernel, --device and --problem narrow them down to one:" +
+                     db::subject_lines({subjects.begin(), subjects.end()}));
+  }
+  return [&options, &store, source = *sources.begin()](const auto& take) {
+    store.each_newest(options.query, [&](db::StoredResult&& one) {
+      if (std::pair(one.shared_from, one.origin.has_value()) == source) take(std::move(one));
+    });
+  };
 }
 
 /// Throws InputError unless there is only one result, as the format needs.
 void refuse_several(const std::string& format, const std::vector<db::StoredResult>& best) {
   if (best.size() == 1) return;
-  std::string text;
-  for (const db::StoredResult& one : best) text += "\n  " + printable(one.subject());
-  throw InputError(
-      "--format " + format + " writes one configuration, and " + std::to_string(best.size()) +
-      " match: --space, --problem, --device and --kernel narrow them down to one:" + text);
+  std::vector<std::string> subjects;
+  for (const db::StoredResult& one : best) subjects.push_back(one.subject());
+  throw InputError("--format " + format + " writes one configuration, and " +
+                   std::to_string(best.size()) +
+                   " match: --space, --problem, --device and --kernel narrow them down to one:" +
+                   db::subject_lines(subjects));
 }
 
 /// Returns the text that two results of the same configuration of a kernel share.
@@ -216,12 +236,18 @@ std::string rules_text(const ResultsOptions& options, const db::ResultReader& st
   return options.rules == "cpp" ? db::export_rules_cpp(devices) : db::export_rules_python(devices);
 }
 
-std::string export_text(const ResultsOptions& options, const db::ResultReader& store) {
-  if (!options.rules.empty()) return rules_text(options, store);
+/// Writes the export, once all that it can be refused for is known.
+void write_export(const ResultsOptions& options, const db::ResultReader& store) {
+  if (!options.rules.empty()) {
+    return write_whole_file(options.output, rules_text(options, store));
+  }
   using Takes = db::ExportFormat::Takes;
   const db::ExportFormat& format = db::export_format(options.format);
+  const auto write = [&](const db::ExportInput& input) {
+    write_whole_file(options.output, [&](const TextSink& out) { format.write(input, out); });
+  };
   if (format.takes == Takes::all_results) {
-    return format.write({.results = all_or_throw(options, store)});
+    return write({.results = {}, .all_results = all_or_throw(options, store)});
   }
   const bool is_one = format.takes == Takes::one_configuration;
   const bool is_compiled = format.takes == Takes::compiled;
@@ -242,7 +268,7 @@ std::string export_text(const ResultsOptions& options, const db::ResultReader& s
   if (is_one) refuse_several(options.format, input.results);
   if (is_compiled) input.compiled = compile_bundle(input.results, compiled_space(options));
   input.defaults = store.defaults(options.query);
-  return format.write(input);
+  write(input);
 }
 
 std::string bests_text(const std::vector<db::StoredResult>& best) {
@@ -547,7 +573,7 @@ int run_list(const ResultsOptions& options) {
 
 int run_export(const ResultsOptions& options) {
   const db::LayeredStore store = open(options);
-  write_whole_file(options.output, export_text(options, store));
+  write_export(options, store);
   return 0;
 }
 

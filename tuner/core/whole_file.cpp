@@ -58,7 +58,7 @@ class TemporaryFile {
   bool renamed_ = false;
 };
 
-void write_all(int descriptor, const std::string& text, const std::filesystem::path& file) {
+void write_all(int descriptor, std::string_view text, const std::filesystem::path& file) {
   std::size_t written = 0;
   while (written < text.size()) {
     const ssize_t count = write(descriptor, text.data() + written, text.size() - written);
@@ -97,11 +97,19 @@ std::filesystem::path behind_links(std::filesystem::path file) {
 }  // namespace
 
 void write_whole_file(const std::filesystem::path& named, const std::string& text) {
+  write_whole_file(named, [&](const TextSink& out) { out(text); });
+}
+
+void write_whole_file(const std::filesystem::path& named,
+                      const std::function<void(const TextSink&)>& write) {
   if (named == "-") {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
-        std::fflush(stdout) != 0) {
-      cannot_write("standard output", std::strerror(errno));
-    }
+    const auto check = [](bool done) {
+      if (!done) cannot_write("standard output", std::strerror(errno));
+    };
+    write([&](std::string_view part) {
+      check(std::fwrite(part.data(), 1, part.size(), stdout) == part.size());
+    });
+    check(std::fflush(stdout) == 0);
     return;
   }
   const auto found = replaceable(named);
@@ -113,7 +121,7 @@ void write_whole_file(const std::filesystem::path& named, const std::string& tex
   if (fstat(temporary.descriptor(), &made) != 0 || fchmod(temporary.descriptor(), 0600) != 0) {
     cannot_write(file, std::strerror(errno));
   }
-  write_all(temporary.descriptor(), text, file);
+  write([&](std::string_view part) { write_all(temporary.descriptor(), part, file); });
   const mode_t mode = (found ? found->st_mode : made.st_mode) & 0777;
   if (fchmod(temporary.descriptor(), mode) != 0 || fsync(temporary.descriptor()) != 0) {
     cannot_write(file, std::strerror(errno));

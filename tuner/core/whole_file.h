@@ -1,14 +1,24 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace smemtune {
+
+/// Takes the parts of a text, in their order.
+using TextSink = std::function<void(std::string_view)>;
 
 /// Writes a file as a whole or not at all: a temporary file beside it, fsync, rename. A symbolic
 /// link stays, and the file that it leads to is written. "-" is standard output. Throws InputError
 /// when the place cannot be written; a file that was there then remains unchanged.
 void write_whole_file(const std::filesystem::path& named, const std::string& text);
+
+/// Writes what `write` gives in parts, in the same way. Where `write` throws, a file stays as it was;
+/// standard output keeps the parts it got.
+void write_whole_file(const std::filesystem::path& named,
+                      const std::function<void(const TextSink&)>& write);
 
 /// Throws InputError if write_whole_file() would throw now. For use before hours of work whose
 /// result is to be written.
