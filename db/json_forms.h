@@ -39,13 +39,13 @@ Device device_from(const Json& json);
 Result result_from(const Json& json);
 StoredResult stored_from(const Json& json);
 
-/// Returns a whole document: `format` and `version`, then the members, and a newline at the end.
-/// Invalid UTF-8 is replaced by U+FFFD, and control characters are escaped.
 /// Returns what finals knew, as a result has it; null where there is nothing.
 Json finals_json(const FinalsFacts& facts);
 /// Reads it. Throws a JSON exception, or InputError for an unknown word.
 FinalsFacts finals_from(const Json& json);
 
+/// Returns a whole document: `format` and `version`, then the members, and a newline at the end.
+/// Invalid UTF-8 is replaced by U+FFFD, and control characters are escaped.
 std::string document_text(const char* format, int version, const Json& members);
 
 /// Writes such a document with one member, a list of objects, in pieces, so that the list need not

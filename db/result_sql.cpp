@@ -239,7 +239,7 @@ std::string result_sql() {
   return "SELECT " + kColumns + kOrigin + " FROM result " + kJoins + " WHERE result.id = :id";
 }
 
-// Of each kernel only the newest results with its default values are read, until one is of the source.
+// The newest results of each kernel with its default values are read, until one is of the source.
 std::string defaults_sql() {
   return R"sql(
     WITH newest AS (

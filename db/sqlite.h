@@ -110,8 +110,8 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
   using Columns = std::map<std::string, int, std::less<>>;
   Columns columns_;
-  /// For each column, the one that was read after it last. It is tried first, because rows are read
-  /// in the same way.
+  /// The column that was read last after each column. It is tried first, because rows are read in
+  /// the same way.
   mutable std::vector<const Columns::value_type*> read_next_;
   mutable std::size_t last_read_ = 0;
 };

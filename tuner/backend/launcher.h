@@ -170,7 +170,7 @@ struct LookReport {
   bool operator==(const LookReport&) const = default;
 };
 
-/// What a device tells of a kernel's launches beside their times.
+/// Facts of a kernel's launches beside their times.
 struct FactsReport {
   std::vector<Facts> launches;  ///< One for each launch that load() was given.
   std::string refused;          ///< Why nothing is told; empty if something is.

@@ -655,7 +655,7 @@ class Definition::Evaluation {
     while (node.operations_per_turn > 0 && i < bound) {
       const auto turns = std::min<std::size_t>(kColumn, static_cast<std::size_t>(bound - i));
       const std::span<Number> column = std::span(several).first(turns);
-      // What fails is found again, one turn after the other.
+      // An error is found again, and reported, when the turns are evaluated one after the other.
       if (!find_column(node.operands.front(), node.slot, i, column)) break;
       if (!spend_if_left(turns * node.operations_per_turn)) break;
       for (const Number x : column) add(i++, x);
@@ -701,7 +701,7 @@ class Definition::Evaluation {
         values[i] = calculated(operation, values[i], right[i]);
       }
     };
-    // With the frequent operations known to the compiler.
+    // The frequent operations are constants, so that their loops are vectorized.
     switch (node.operation) {
       case Operation::add:
         calculate(std::integral_constant<Operation, Operation::add>());

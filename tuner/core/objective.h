@@ -9,7 +9,7 @@
 
 namespace smemtune {
 
-/// What finalists may be compared by beside their times, which alone decide what is the best
+/// A quantity by which a run may compare its finalists; the best is decided by time alone
 /// (ranking.h). `edp` is the energy-delay product, joules per launch times seconds.
 enum class Objective { time, energy, edp };
 

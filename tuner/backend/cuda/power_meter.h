@@ -13,7 +13,7 @@
 
 namespace smemtune::cuda {
 
-/// What NVML tells of a GPU at one moment, and how many launches had ended until then.
+/// A reading of a GPU by NVML, with the number of launches that had ended until then.
 struct PowerReading {
   double at_s = 0;
   std::size_t launches = 0;
@@ -23,7 +23,7 @@ struct PowerReading {
   std::uint64_t clock_reasons = 0;              ///< The bits that NVML gives for a low clock.
 };
 
-/// What a series of readings amounts to.
+/// The energy and the limits of a series of readings.
 struct EnergyUse {
   double seconds = 0;  ///< The time that the mean is of.
   double mean_watts = 0;
