@@ -651,7 +651,7 @@ class Definition::Evaluation {
       }
     };
     std::int64_t i = 0;
-    std::array<Number, kColumn> several;
+    std::array<Number, kColumn> several = {};
     while (node.operations_per_turn > 0 && i < bound) {
       const auto turns = std::min<std::size_t>(kColumn, static_cast<std::size_t>(bound - i));
       const std::span<Number> column = std::span(several).first(turns);

@@ -15,9 +15,10 @@ namespace {
 std::vector<PowerReading> steady_readings() {
   std::vector<PowerReading> readings;
   for (std::size_t i = 0; i <= 237; ++i) {
+    const std::size_t steps = (i + 3) / 10;
     readings.push_back({.at_s = 5 + 0.01 * static_cast<double>(i),
                         .launches = 7 * (i / 5),
-                        .joules = 1e6 + 30 * static_cast<double>((i + 3) / 10)});
+                        .joules = 1e6 + 30 * static_cast<double>(steps)});
   }
   return readings;
 }
