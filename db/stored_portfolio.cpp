@@ -119,7 +119,7 @@ std::vector<SizeLoss> size_losses(const StoredPortfolio& stored) {
   for (const double doublings : {0, 2, 4}) {
     for (const auto& [way, choose] : ways) {
       const auto loss = held_back(times, doublings, choose);
-      // Of winners only, just those that happen to win twice could be counted.
+      // A table of winners only could count just those that happen to win twice.
       const bool is_enough = loss && 2 * loss->cases >= times.table.cases();
       if (is_enough) losses.push_back({.way = way, .doublings = doublings, .loss = *loss});
     }

@@ -21,7 +21,7 @@ namespace {
 
 using db::StoredResult;
 
-// From these ratios on a figure counts as better.
+// A figure counts as better from these ratios on.
 constexpr double kMuch = 1.5;
 constexpr double kFewer = 1.25;  // The least ratio of instructions that counts.
 
@@ -250,7 +250,7 @@ std::string instructions(const Figures& fast, const Figures& slow, int /*sm_coun
          " in its main loop; the other " + decimal(there, 2);
 }
 
-/// In the order in which docs/why.md explains them.
+/// The rules, in the order in which docs/why.md explains them.
 constexpr Rule kRules[] = {{"spills", spills},
                            {"local memory", local_memory},
                            {"atomics", atomics},
@@ -261,7 +261,8 @@ constexpr Rule kRules[] = {{"spills", spills},
                            {"wide shared accesses", wide_shared},
                            {"reuse in registers", reuse},
                            {"copies", async_copies}};
-// What explains the others by itself; what only counters tell; and what all others explain.
+// The rule that explains the others by itself, those that need counters, and the one that all others
+// explain.
 constexpr Rule kFirst = {"tensor cores", tensor_cores};
 constexpr Rule kCounted[] = {{"bank conflicts", bank_conflicts}, {"traffic", traffic}};
 constexpr Rule kLast = {"instructions", instructions};

@@ -10,8 +10,8 @@
 
 namespace smemtune::cli {
 
-/// What every command reads that shows stored results: what was measured here, then what others
-/// share, what was imported and what comes with smemtune.
+/// The sources of every command that shows stored results: results measured here, then those that
+/// others share, imported ones, and those that come with smemtune.
 inline constexpr const char* kAllSources = "all";
 
 /// Adds --no-shipped, and --source, which is kAllSources until it is given.

@@ -5,8 +5,8 @@
 
 namespace smemtune {
 
-/// What is known of a launch beside its time, by name; the names, with their units, are listed in
-/// db/EXPORT.md and never change. What is not known has no entry.
+/// Figures of a launch beside its time, by name; the names, with their units, are listed in
+/// db/EXPORT.md and never change. A figure that is not known has no entry.
 using Facts = std::map<std::string, double>;
 
 /// Facts of a kernel's machine code begin with one of these: counts of instructions in all of it,

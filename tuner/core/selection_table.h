@@ -6,7 +6,7 @@
 
 namespace smemtune {
 
-/// What a table for selection.h says of one configuration on one device for one problem.
+/// A row of a table for selection.h: one configuration on one device for one problem.
 struct SelectionRow {
   std::string measured;  ///< The same text for rows of the same device and problem.
   std::string kernel;
@@ -15,9 +15,9 @@ struct SelectionRow {
   bool is_default = false;    ///< Its kernel's default values.
   /// The default values of the kernel that select() falls back to where no kernel is asked for.
   bool is_fallback = false;
-  std::size_t of = 0;  ///< For the caller: what the row is made from.
+  std::size_t of = 0;  ///< Number of what the caller has made the row from.
 
-  int number = 0;  ///< That of the configuration: see select_measured().
+  int number = 0;  ///< The configuration's number: see select_measured().
   /// See select_measured(): by the fallback of all kernels, and by the default values of its kernel.
   double to_default = 1;
   double to_kernel_default = 1;

@@ -16,7 +16,7 @@ namespace smemtune {
 
 namespace {
 
-/// What select_measured() reads of a variant in a case.
+/// The members of a variant in a case that select_measured() reads.
 struct Entry {
   std::string_view device = {};
   int compute_capability = 0;

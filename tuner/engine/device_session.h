@@ -111,7 +111,7 @@ class DeviceSession {
 
   /// How long the device has been working on requests, preparing included.
   double busy_s() const { return busy_s_; }
-  /// How long it took to prepare the device; 0 where it was not.
+  /// Returns the time that preparing the device took; 0 if it was not prepared.
   double prepare_s() const { return prepare_s_; }
 
   /// Replaces the worker before the next request, because the one that answered has lost its

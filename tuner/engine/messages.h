@@ -236,7 +236,7 @@ struct EvaluateReply {
   std::int32_t output_class = -1;  ///< Result of OutputClasses::classify.
   TimeReport time;
   LookReport look;
-  FactsReport facts;  ///< Of counters or of energy.
+  FactsReport facts;  ///< Those of counters or energy.
 
   bool operator==(const EvaluateReply&) const = default;
 };

@@ -40,7 +40,7 @@ struct Tuning {
   SignatureCheck* signatures = nullptr;  ///< Nothing is measured before it is done.
   std::vector<PriorTimings> prior_timings =
       {};  ///< From the problems that are done, and the request.
-  /// Of the problems that are done: how long it took to begin one and to prepare a device; infinite
+  /// The time that it took to begin each problem that is done and to prepare a device; infinite
   /// where none was prepared.
   std::vector<double> prepare_s = {};
   std::map<std::string, std::string> hashes = {};  ///< Hashes of the kernels searched, by name.

@@ -1437,7 +1437,7 @@ TEST(TuningLoop, MeasuresNoWinnersElsewhereThatItHasNoTimeFor) {
     run.request.begun = std::chrono::steady_clock::now() - std::chrono::hours(1);
     Budget& budget = run.request.options.budget;
     budget.until_percent = 1;
-    // Of 1001 configurations each problem may evaluate all, or nothing is left for winners.
+    // Each problem may evaluate all of its 1001 configurations, or nothing is left for winners.
     budget.max_evaluations = share > 0 ? 4000 : 100;
     const TuningSummary summary = run.run();
     const auto is_said = Contains(HasSubstr("for other problems"));

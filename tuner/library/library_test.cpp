@@ -124,7 +124,7 @@ TEST_F(Library, NeverSelectsWhatIsPredictedToBeSlowerThanTheDefaultValues) {
     EXPECT_EQ(near.parameters, threads(256));
     EXPECT_EQ(results.select(kH200, "scale", size(65536)).parameters, threads(512));
     EXPECT_EQ(results.select(kH200, "scale", size(262144)).parameters, threads(1024));
-    // That of N=4096 has too small a lead for so far away.
+    // The best of N=4096 has too small a lead for so distant a size.
     EXPECT_EQ(results.select(kH200, "scale", size(1LL << 40)).match, Match::defaults);
     EXPECT_EQ(results.select(kH200, "scale", size(5000)).parameters, threads(128));
   }

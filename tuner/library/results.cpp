@@ -141,8 +141,8 @@ void order_by_wins(std::vector<Record>& defaults, const std::vector<Record>& mea
 
 namespace {
 
-/// What files hold: of each space, problem and device, and of each kernel's default values, what the
-/// first of them has.
+/// The contents of several files: the first file that has a space, problem and device decides about
+/// them, and so for each kernel's default values.
 struct Table {
   std::vector<Record> measured;
   std::vector<Record> defaults;  ///< The kernel that is the best most often comes first.

@@ -17,7 +17,7 @@ namespace smemtune::cuda {
 struct PowerReading {
   double at_s = 0;
   std::size_t launches = 0;
-  std::optional<double> joules = std::nullopt;  ///< Of the energy counter, whose zero is anywhere.
+  std::optional<double> joules = std::nullopt;  ///< The energy counter; its zero is anywhere.
   std::optional<double> watts = std::nullopt;   ///< Read where there is no counter.
   double sm_clock_mhz = 0;                      ///< 0 if not known.
   std::uint64_t clock_reasons = 0;              ///< The bits that NVML gives for a low clock.

@@ -29,7 +29,7 @@ class RepeatedLaunches {
   std::size_t copies_;
   std::size_t batch_;
   CUstream stream_;
-  std::array<Event, 2> ends_;  ///< Of the batches that were queued last.
+  std::array<Event, 2> ends_;  ///< Ends of the batches queued last.
   std::size_t queued_ = 0;     ///< Batches queued...
   std::size_t ended_ = 0;      ///< ... and ended so far.
 };
