@@ -1424,8 +1424,13 @@ TEST(TuningLoop, MeasuresWinnersForTheOtherProblemsOfTheRun) {
   EXPECT_NE(best_key(small), best_key(large));
   EXPECT_TRUE(has_result(small, *large.best()));
   EXPECT_TRUE(has_result(large, *small.best()));
+  for (const ProblemSummary& problem : summary.problems) {
+    EXPECT_EQ(problem.results.size(), problem.evaluated) << "each once";
+  }
   EXPECT_FALSE(summary.out_of_budget);
-  EXPECT_THAT(run.notes, Contains(HasSubstr("for other problems, for sizes that were not tuned")));
+  EXPECT_THAT(run.notes,
+              Contains(HasSubstr("measured 1 winner for other problems, for sizes that were not "
+                                 "tuned")));
 }
 
 TEST(TuningLoop, MeasuresNoWinnersElsewhereThatItHasNoTimeFor) {

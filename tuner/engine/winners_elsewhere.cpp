@@ -66,6 +66,9 @@ std::size_t measure(Tuning& tuning, const Missing& missing, const ProblemBudget&
   search(tuning, state, budget, missing.winners);
   tuning.summary.device_s = device_s(tuning, state);
   summary.evaluated += state.summary.evaluated;
+  std::erase_if(state.entries, [](const Entry& entry) {
+    return entry.origin == Entry::Origin::log;  // The search was told what the summary has.
+  });
   for (Entry& entry : state.entries) summary.results.push_back(std::move(entry.result));
   summary.bests = tuning.log->bests(summary.problem, tuning.hashes);
   return state.entries.size();
