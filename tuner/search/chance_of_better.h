@@ -26,14 +26,15 @@ struct SearchedSoFar {
 };
 
 /// Estimates the probability that a search which learns has missed a configuration of a kernel that
-/// beats a given time. The odds grow with the power 0.407 of the number S of configurations that a
-/// model expects to be better, where more than ten count as ten and less than a tenth as
-/// that because models are that far off, and fall with the number t of evaluations and the number n
-/// of those since the last gain: exp(7.95) * S^0.407 / t^0.901 / (n + 64)^0.978. Where the kernel's
-/// best takes at least 1.2 times as long as what is to be beaten, q times, they are at most
-/// exp(4.83) / t^1.52 / q^5.46 + 0.03 / t. The probability is that times the share that is untried.
-/// The numbers are logistic regressions on replays of measured spaces; bench/RESULTS.md says of
-/// which, and how the estimate holds on others.
+/// beats a given time. The odds grow with the power 0.584 of the number S of configurations that a
+/// model expects to be better, where more than ten count as ten and less than a tenth as that
+/// because models are that far off, and with the number u of those untried; they fall with the
+/// number t of evaluations and the number n of those since the last gain:
+/// exp(5.46) * S^0.584 * u^0.234 / t^1.093 / (n + 64)^0.745. Where the kernel's best takes at least
+/// 1.2 times as long as what is to be beaten, q times, they are at most
+/// exp(4.83) / t^1.52 / q^5.46 + 0.03 / t, times the share that is untried. The numbers are logistic
+/// regressions on replays of measured spaces and of parts of them; bench/RESULTS.md says of which,
+/// and how the estimate holds on others.
 double chance_of_better(const SearchedSoFar& searched);
 
 /// Returns the number of evaluations after which a chance will have fallen to `least` if nothing

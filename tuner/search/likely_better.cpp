@@ -21,7 +21,7 @@ constexpr std::size_t kBeside = 5;              // The best whose neighbors are 
 }  // namespace
 
 std::optional<ConfigurationIndex> LikelyBetter::ask() {
-  if (!can_learn()) return std::nullopt;
+  if (!can_learn() || untried_.is_mostly_taken()) return std::nullopt;
   learn();
   const std::optional<ConfigurationIndex> found = most_promising();
   if (found) untried_.take(*found);
@@ -45,8 +45,7 @@ std::optional<double> LikelyBetter::expected_below(double time_ms) {
 }
 
 bool LikelyBetter::can_learn() const {
-  return told_.size() >= kFirstLearnt + fast_elsewhere_ && timed_ >= kLeastTimed &&
-         !untried_.is_mostly_taken();
+  return told_.size() >= kFirstLearnt + fast_elsewhere_ && timed_ >= kLeastTimed;
 }
 
 void LikelyBetter::tell(ConfigurationIndex configuration, std::optional<double> time_ms) {
