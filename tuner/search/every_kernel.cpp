@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 namespace smemtune {
@@ -69,17 +70,18 @@ void EveryKernel::tell(const Candidate& candidate, const Result& result) {
 }
 
 std::optional<std::size_t> EveryKernel::choose() {
-  // The kernel with the fewest goes next, so that a short budget is spread over all of them.
-  const auto fewest =
-      std::min_element(kernels_.begin(), kernels_.end(), [](const Kernel& a, const Kernel& b) {
-        if (a.exhausted != b.exhausted) return b.exhausted;
-        return a.asked() < b.asked();
-      });
-  if (fewest == kernels_.end() || fewest->exhausted) return std::nullopt;
-  auto chosen = static_cast<std::size_t>(fewest - kernels_.begin());
-  if (fewest->asked() < kMinimumPerKernel) return chosen;
-  if (const auto one = drawn()) return one;
-  return chosen;
+  // A short budget shows first what the kernels near the best are worth, and of these first those
+  // of which something is known elsewhere.
+  const auto turn = [this](const Kernel& kernel) {
+    return std::tuple(kernel.exhausted, kernel.asked() >= kMinimumPerKernel, is_behind(kernel),
+                      kernel.asked(), kernel.searched.rankings.empty());
+  };
+  const auto next = std::ranges::min_element(kernels_, {}, turn);
+  if (next == kernels_.end() || next->exhausted) return std::nullopt;
+  if (next->asked() >= kMinimumPerKernel) {
+    if (const auto one = drawn()) return one;
+  }
+  return next - kernels_.begin();
 }
 
 /// Draws a kernel by the weights; nullopt when those left have none.

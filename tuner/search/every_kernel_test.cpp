@@ -81,6 +81,27 @@ TEST_F(EveryKernelTest, GivesEveryKernelItsMinimumEvenWhenItFails) {
   EXPECT_EQ((std::array<std::size_t, 3>{8, 8, 8}), count_by_kernel(asked));
 }
 
+TEST_F(EveryKernelTest, SpendsAShortBudgetNearTheBest) {
+  EveryKernel strategy = of_three(1);
+  const std::array<double, 3> times_ms = {9, 1, 1.5};
+  const auto asked = search(
+      strategy, 17, [&](const Candidate& candidate) { return timed(times_ms[candidate.kernel]); });
+  EXPECT_EQ((std::array<std::size_t, 3>{1, 8, 8}), count_by_kernel(asked));
+  const auto rest = search(strategy, 7, [](const Candidate&) { return timed(9); });
+  EXPECT_EQ((std::array<std::size_t, 3>{7, 0, 0}), count_by_kernel(rest));
+}
+
+TEST_F(EveryKernelTest, AsksOfKernelsThatAreKnownElsewhereBeforeOthers) {
+  EveryKernel strategy({{.space = &space_, .default_configuration = 7},
+                        {.space = &space_,
+                         .default_configuration = 8,
+                         .rankings = {{.place = "another size", .fastest_first = {9}}}}},
+                       1, make_random);
+  const auto asked = search(strategy, 4, [](const Candidate&) { return timed(1); });
+  EXPECT_EQ(asked[2].kernel, 1u);
+  EXPECT_EQ(asked[3].kernel, 0u);
+}
+
 TEST_F(EveryKernelTest, TakesAllOfASmallKernelForItsMinimum) {
   const SearchSpace tiny = space_of_size(3);
   EveryKernel strategy({{.space = &space_, .default_configuration = std::nullopt},
