@@ -1,12 +1,12 @@
 #include "tuner/backend/tolerances.h"
 
 #include "tuner/backend/element_codec.h"
+#include "tuner/core/compensated_sum.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/whole.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <type_traits>
 
 namespace smemtune {
@@ -38,7 +38,9 @@ std::string exact_text(std::uint64_t bits, ScalarType type) {
 }
 
 double sum_of(std::span<const double> elements) {
-  return std::accumulate(elements.begin(), elements.end(), 0.0);
+  CompensatedSum sum;
+  for (const double element : elements) sum.add(element);
+  return sum.total();
 }
 
 Tolerance default_tolerance(ScalarType type) {

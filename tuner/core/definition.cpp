@@ -1,5 +1,6 @@
 #include "tuner/core/definition.h"
 
+#include "tuner/core/compensated_sum.h"
 #include "tuner/core/definition_program.h"
 #include "tuner/core/sample.h"
 #include "tuner/core/tokens.h"
@@ -642,9 +643,14 @@ class Definition::Evaluation {
                             std::to_string(bound));
     }
     Number result = 0;
+    CompensatedSum sum;
     const auto add = [&](std::int64_t i, Number x) {
       if (node.operation == Operation::sum) {
-        result = calculated(Operation::add, result, x);
+        if constexpr (std::is_same_v<Number, double>) {
+          sum.add(x);
+        } else {
+          result = calculated(Operation::add, result, x);
+        }
       } else if (i == 0 || is_nan(x) ||
                  (node.operation == Operation::largest ? x > result : x < result)) {
         result = x;
@@ -664,6 +670,9 @@ class Definition::Evaluation {
       spend(node.column);
       slots_[node.slot] = i;
       add(i, value<Number>(node.operands.front()));
+    }
+    if constexpr (std::is_same_v<Number, double>) {
+      if (node.operation == Operation::sum) return sum.total();
     }
     return result;
   }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -86,6 +87,28 @@ TEST(Definition, SumsAStencil) {
                          {"out", {.shape = {4}, .elements = {}}}};
   EXPECT_THAT(evaluate("out[i] = sum(r < 2 * RADIUS + 1, in[i + r])", arrays).elements,
               ElementsAre(7, 14, 28, 56));
+}
+
+TEST(Definition, SumsManyTermsWithoutLosingDigits) {
+  const Arrays arrays = {{"in", vector_of({1e16, -1e16})}, {"out", {.shape = {1}, .elements = {}}}};
+  EXPECT_THAT(evaluate("out[i] = sum(k < 1000000, 0.1 + i * k)", arrays).elements,
+              ElementsAre(100'000));
+  EXPECT_THAT(
+      evaluate("out[i] = sum(k < 1002, k < 1 ? in[0] : k > 1000 ? in[1] : 1)", arrays).elements,
+      ElementsAre(1000));
+}
+
+TEST(Definition, SumsInfinitiesAndNanAsAdditionsDo) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto sum = [](std::vector<double> in) {
+    const Arrays arrays = {{"in", vector_of(std::move(in))},
+                           {"out", {.shape = {1}, .elements = {}}}};
+    return evaluate("out[i] = sum(k < 3, in[k])", arrays).elements.front();
+  };
+  EXPECT_EQ(sum({1, infinity, 2}), infinity);
+  EXPECT_EQ(sum({-infinity, 1, 2}), -infinity);
+  EXPECT_TRUE(std::isnan(sum({infinity, -infinity, 2})));
+  EXPECT_EQ(sum({1e308, 1e308, 2}), infinity);
 }
 
 TEST(Definition, ReadsAnArrayThatItWritesAsItWasBefore) {

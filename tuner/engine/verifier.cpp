@@ -20,18 +20,26 @@ namespace smemtune {
 
 namespace {
 
-constexpr int kDigits = 9;  // Enough for any float.
-
 // An element that costs more than the budget is evaluated if it costs no more than this many
 // budgets.
 constexpr std::uint64_t kDearElement = 5;
 
+/// Returns a number with the digits that tell it apart from another: 9, which are enough for any
+/// float, or the 17 of a double.
+std::string told_apart(double number, double other) {
+  constexpr int kFloat = 9;
+  constexpr int kDouble = 17;
+  std::string text = significant(number, kFloat);
+  return text == significant(other, kFloat) ? significant(number, kDouble) : text;
+}
+
 std::string value_text(const Mismatch& mismatch) {
-  return mismatch.exact_value.empty() ? significant(mismatch.value, kDigits) : mismatch.exact_value;
+  return mismatch.exact_value.empty() ? told_apart(mismatch.value, mismatch.expected)
+                                      : mismatch.exact_value;
 }
 
 std::string expected_text(const Mismatch& mismatch) {
-  return mismatch.exact_expected.empty() ? significant(mismatch.expected, kDigits)
+  return mismatch.exact_expected.empty() ? told_apart(mismatch.expected, mismatch.value)
                                          : mismatch.exact_expected;
 }
 
@@ -82,10 +90,10 @@ std::uint64_t bits_at(const HostArray& array, std::size_t i) {
   return array.bits.empty() ? bits_of_double(array.elements[i], array.type) : array.bits[i];
 }
 
-std::string element_text(const HostArray& array, std::size_t i) {
+std::string element_text(const HostArray& array, const HostArray& other, std::size_t i) {
   const std::string exact =
       array.bits.empty() ? std::string() : exact_text(array.bits[i], array.type);
-  return exact.empty() ? significant(array.elements[i], kDigits) : exact;
+  return exact.empty() ? told_apart(array.elements[i], other.elements[i]) : exact;
 }
 
 /// Whether an element that must match exactly is only known as a double too large to be exact.
@@ -149,8 +157,8 @@ std::optional<Failure> compare(const Argument& argument, const HostArray& expect
       return std::nullopt;
     }
     return failure({Status::correctness, "definition"},
-                   sum_text(argument.name) + " is " + significant(have.number, kDigits) +
-                       ", but `" + definition + "` gives " + significant(want.number, kDigits) +
+                   sum_text(argument.name) + " is " + told_apart(have.number, want.number) +
+                       ", but `" + definition + "` gives " + told_apart(want.number, have.number) +
                        " on " + reference.label);
   }
   for (std::size_t i = 0; i < expected.elements.size(); ++i) {
@@ -163,8 +171,8 @@ std::optional<Failure> compare(const Argument& argument, const HostArray& expect
     const std::int64_t number = numbers.empty() ? static_cast<std::int64_t>(i) : numbers[i];
     return failure({Status::correctness, "definition"},
                    argument.name + "[" + std::to_string(number) + "] is " +
-                       element_text(actual, i) + ", but `" + definition + "` gives " +
-                       element_text(expected, i) + " on " + reference.label +
+                       element_text(actual, expected, i) + ", but `" + definition + "` gives " +
+                       element_text(expected, actual, i) + " on " + reference.label +
                        (rounded ? ", in double precision, which does not hold such integers: "
                                   "write it without sqrt, exp, log and fractions, and quotients as "
                                   "floor(a / b), or give a tolerance"
