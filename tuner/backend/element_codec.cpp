@@ -1,7 +1,7 @@
 #include "tuner/backend/element_codec.h"
 
 #include "tuner/backend/large_vector.h"
-#include "tuner/backend/usable_cores.h"
+#include "tuner/backend/on_all_cores.h"
 
 #include <algorithm>
 #include <bit>
@@ -144,25 +144,13 @@ T from_double(double value) {
   }
 }
 
-/// Calls convert(begin, end) for parts of the range, on all cores.
-template <typename Range>
-void on_all_cores(std::uint64_t count, const Range& convert) {
-  constexpr std::uint64_t kWorthAThread = 1 << 16;  // Elements: about a millisecond.
-  const std::uint64_t most = count / kWorthAThread;
-  // Files say how many cores there are, so that is not asked for an element or two.
-  const std::uint64_t parts = most <= 1 ? 1 : std::min<std::uint64_t>(most, usable_cores());
-  std::vector<std::jthread> others;
-  for (std::uint64_t part = 1; part < parts; ++part) {
-    others.emplace_back(convert, count * part / parts, count * (part + 1) / parts);
-  }
-  convert(std::uint64_t{0}, count / parts);
-}
+constexpr std::uint64_t kWorthAThread = 1 << 16;  // Elements: about a millisecond.
 
 }  // namespace
 
 std::vector<double> to_doubles(std::span<const std::uint8_t> bytes, ScalarType type) {
   auto values = large_vector<double>(bytes.size() / size_of(type));
-  on_all_cores(values.size(), [&](std::uint64_t begin, std::uint64_t end) {
+  on_all_cores(values.size(), kWorthAThread, [&](std::uint64_t begin, std::uint64_t end) {
     with_type(type, [&](auto tag) {
       using T = typename decltype(tag)::Type;
       for (std::uint64_t i = begin; i < end; ++i) {
@@ -178,7 +166,7 @@ std::vector<double> to_doubles(std::span<const std::uint8_t> bytes, ScalarType t
 std::vector<std::uint8_t> encode_each(std::uint64_t count, ScalarType type,
                                       const std::function<double(std::uint64_t)>& element) {
   auto bytes = large_vector<std::uint8_t>(count * size_of(type));
-  on_all_cores(count, [&](std::uint64_t begin, std::uint64_t end) {
+  on_all_cores(count, kWorthAThread, [&](std::uint64_t begin, std::uint64_t end) {
     with_type(type, [&](auto tag) {
       using T = typename decltype(tag)::Type;
       for (std::uint64_t i = begin; i < end; ++i) {
@@ -194,7 +182,7 @@ std::vector<std::uint8_t> encode_bits(std::uint64_t count, ScalarType type,
                                       const std::function<std::uint64_t(std::uint64_t)>& bits) {
   const std::size_t size = size_of(type);
   auto bytes = large_vector<std::uint8_t>(count * size);
-  on_all_cores(count, [&](std::uint64_t begin, std::uint64_t end) {
+  on_all_cores(count, kWorthAThread, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t element = bits(i);  // Little-endian, as all devices are.
       std::memcpy(bytes.data() + i * size, &element, size);

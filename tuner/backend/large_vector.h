@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tuner/backend/on_all_cores.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <sys/mman.h>
@@ -7,19 +9,30 @@
 
 namespace smemtune {
 
-/// Returns `count` zeros, on huge pages where the system has them: of arrays as large as a device's,
-/// a page fault for every 4 KB takes longer than writing them.
-template <typename T>
-std::vector<T> large_vector(std::size_t count) {
+/// Lets the system provide this memory from all cores, on huge pages where it has them. Faults, one
+/// for every page and one after the other, take longer than writing what a device's memory holds.
+inline void populate(std::uint8_t* begin, std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
-  std::vector<T> zeros;
-  zeros.reserve(count);
-  auto* const begin = static_cast<std::uint8_t*>(static_cast<void*>(zeros.data()));
   const std::size_t lead =
       (kHugePage - reinterpret_cast<std::uintptr_t>(begin) % kHugePage) % kHugePage;
-  const std::size_t bytes = count * sizeof(T);
+  if (bytes < lead + kHugePage) return;
   // Advice that is not taken changes nothing.
-  if (bytes >= lead + kHugePage) madvise(begin + lead, bytes - lead, MADV_HUGEPAGE);
+  madvise(begin + lead, bytes - lead, MADV_HUGEPAGE);
+#ifdef MADV_POPULATE_WRITE
+  on_all_cores((bytes - lead) / kPage, kHugePage / kPage,
+               [&](std::uint64_t from, std::uint64_t to) {
+                 madvise(begin + lead + from * kPage, (to - from) * kPage, MADV_POPULATE_WRITE);
+               });
+#endif
+}
+
+/// Returns `count` zeros.
+template <typename T>
+std::vector<T> large_vector(std::size_t count) {
+  std::vector<T> zeros;
+  zeros.reserve(count);
+  populate(static_cast<std::uint8_t*>(static_cast<void*>(zeros.data())), count * sizeof(T));
   zeros.resize(count);
   return zeros;
 }

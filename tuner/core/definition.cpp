@@ -304,21 +304,26 @@ class Definition::Evaluation {
     allow(0);
   }
 
-  /// Returns the places of a batch in the order of the elements' last index: sums along columns
-  /// then find what the sums before them have read in the caches.
-  std::vector<std::size_t> by_last_index(std::span<const std::int64_t> batch) const {
+  /// Returns the places of a batch, those of each part in the order of the elements' last index:
+  /// sums along columns then find what the sums before them have read in the caches.
+  std::vector<std::size_t> by_last_index(std::span<const std::int64_t> batch, unsigned threads) {
+    constexpr std::size_t kPart = std::size_t{1} << 14;
     std::vector<std::size_t> order(batch.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     if (output_shape_.empty()) return order;
-    std::ranges::stable_sort(order, {},
-                             [&](std::size_t i) { return batch[i] % output_shape_.back(); });
+    in_parallel((batch.size() + kPart - 1) / kPart, threads, [&](Evaluation&, std::uint64_t part) {
+      const auto begin = order.begin() + static_cast<std::ptrdiff_t>(part * kPart);
+      const auto end = std::min(order.end() - begin, static_cast<std::ptrdiff_t>(kPart));
+      std::ranges::stable_sort(begin, begin + end, {},
+                               [&](std::size_t i) { return batch[i] % output_shape_.back(); });
+    });
     return order;
   }
 
   /// Adds elements until one costs more than may be spent. Returns false then.
   bool add_batch(std::span<const std::int64_t> batch, unsigned threads, DefinedElements& found) {
     std::vector<std::optional<Element>> values(batch.size());
-    const std::vector<std::size_t> order = by_last_index(batch);
+    const std::vector<std::size_t> order = by_last_index(batch, threads);
     try {
       in_parallel(batch.size(), threads, [&](Evaluation& own, std::uint64_t i) {
         values[order[i]] = own.affordable_element(batch[order[i]]);

@@ -37,10 +37,6 @@ struct DefinedElements {
   std::vector<std::uint64_t> bits = {};  ///< Same as HostArray::bits.
   /// Operations spent on them, including those of discarded attempts.
   std::uint64_t operations = 0;
-
-  std::int64_t element(std::size_t i) const {
-    return at.empty() ? static_cast<std::int64_t>(i) : at[i];
-  }
 };
 
 /// Limits on the operations (Definition::evaluate) that are spent on one output.

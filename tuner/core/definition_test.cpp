@@ -358,7 +358,7 @@ TEST(DefinedElements, AreASampleOfWhatCostsMore) {
   EXPECT_NEAR(static_cast<double>(some.values.size()), 200, 20) << "of five operations each";
   ASSERT_EQ(some.at.size(), some.values.size());
   for (std::size_t i = 0; i < some.at.size(); ++i) {
-    EXPECT_EQ(some.values[i], static_cast<double>(some.element(i)) + 3);
+    EXPECT_EQ(some.values[i], static_cast<double>(some.at[i]) + 3);
   }
 }
 
