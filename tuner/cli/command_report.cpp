@@ -2,6 +2,7 @@
 
 #include "db/json_forms.h"
 #include "db/recording.h"
+#include "reports/energy.h"
 #include "reports/report_documents.h"
 #include "reports/report_json.h"
 #include "reports/report_markdown.h"
@@ -99,6 +100,15 @@ ReportSource stored_of_one_space(const ReportOptions& options) {
     throw InputError(options.database.string() + ": what is stored of " + quote(query.space) +
                      " is of kernels that have changed since: nothing to report" +
                      (query.versions ? "; --space " + query.space + " reports on them" : ""));
+  }
+  return source;
+}
+
+ReportSource stored_to_rank(const ReportOptions& options, Objective objective) {
+  ReportSource source = stored_of_one_space(options);
+  if (objective != Objective::time && stored_energy_text(source, objective).empty()) {
+    throw InputError(options.database.string() + ": the energy of no finalist of " +
+                     quote(source.space) + " was measured (smemtune --space FILE --energy)");
   }
   return source;
 }

@@ -2,6 +2,7 @@
 
 #include "db/rows.h"
 #include "reports/report_source.h"
+#include "tuner/core/objective.h"
 
 #include <CLI/CLI.hpp>
 
@@ -30,6 +31,10 @@ void add_report_options(CLI::App& app, ReportOptions& options);
 /// Returns what is stored of the only space that matches. Throws InputError if nothing does, or
 /// several spaces.
 ReportSource stored_of_one_space(const ReportOptions& options);
+
+/// Returns the same, to be ranked by an objective. Throws InputError also if that is not the time
+/// and ranks nothing of it.
+ReportSource stored_to_rank(const ReportOptions& options, Objective objective);
 
 /// Writes the report and prints its location. Throws StoreError, and InputError if nothing matches,
 /// if several spaces match, or if the file cannot be written. With `live`, serves the page until

@@ -310,16 +310,11 @@ int show_best_by_objective(const ResultsOptions& options) {
   asked.database = options.database;
   asked.query = options.query;
   asked.no_shipped = options.no_shipped;
-  const ReportSource source = stored_of_one_space(asked);
-  const std::string text = stored_energy_text(source, options.objective);
-  if (text.empty()) {
-    throw InputError(options.database.string() + ": the energy of no finalist of " +
-                     quote(source.space) + " was measured (smemtune --space FILE --energy)");
-  }
+  const ReportSource source = stored_to_rank(asked, options.objective);
   if (options.json) {
     write_document(stored_energy_document(source, options.objective));
   } else {
-    write_out(text);
+    write_out(stored_energy_text(source, options.objective));
   }
   return 0;
 }

@@ -22,7 +22,7 @@ void add_why_options(CLI::App& app, WhyOptions& options) {
 }
 
 int run_why(const WhyOptions& options) {
-  const ReportSource source = stored_of_one_space(options.selection);
+  const ReportSource source = stored_to_rank(options.selection, options.objective);
   if (options.json) {
     write_document(why_document(source, options.objective));
   } else {
