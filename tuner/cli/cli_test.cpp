@@ -1145,9 +1145,14 @@ TEST_F(CommandLine, SaysWhyThereAreNoCountersOfADeviceWithoutThem) {
     both.emplace_back(other);
     EXPECT_EQ(run(both).status, 2) << other;
   }
-  const Ended tuned = run({"--space", file, "--device", "cpu", "--counters"});
-  EXPECT_EQ(tuned.status, 0) << tuned.err;
-  EXPECT_THAT(tuned.out + tuned.err, HasSubstr("no counters: "));
+  for (const char* when : {"first", "when all is known"}) {
+    const Ended tuned = run({"--space", file, "--device", "cpu", "--counters"});
+    EXPECT_EQ(tuned.status, 0) << when << ": " << tuned.err;
+    EXPECT_THAT(tuned.out + tuned.err, HasSubstr("no counters: ")) << when;
+  }
+  const Ended dry = run({"--space", file, "--device", "cpu", "--counters", "--dry-run"});
+  EXPECT_EQ(dry.status, 2);
+  EXPECT_THAT(dry.err, HasSubstr("--dry-run measures nothing"));
 }
 
 TEST_F(CommandLine, SaysWhyThereIsNoEnergyOfADeviceThatDoesNotTellIt) {

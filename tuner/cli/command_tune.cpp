@@ -269,8 +269,10 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (!options.device.devices.empty() && options.dry_run)
     throw InputError("--devices is for measuring; with --dry-run use --device");
   const bool measures_energy = options.tuning.energy || options.objective != Objective::time;
-  if (measures_energy && options.dry_run)
-    throw InputError("--energy and --objective are for measuring; --dry-run measures nothing");
+  if ((measures_energy || options.tuning.counters) && options.dry_run) {
+    throw InputError(
+        "--counters, --energy and --objective are for measuring; --dry-run measures nothing");
+  }
   if (!options.export_file.empty() && options.dry_run)
     throw InputError("--export writes what was measured; --dry-run measures nothing");
 

@@ -132,6 +132,9 @@ struct Result {
   std::int64_t shared_bytes() const;
 };
 
+/// Returns whether a launch of it has facts of a kind (facts.h).
+bool has_facts(const Result& result, const char* kind);
+
 /// Whether it is a failure that says nothing lasting of its configuration (reasons.h).
 bool is_transient(const Result& result);
 

@@ -1,6 +1,5 @@
 #include "tuner/engine/finals.h"
 
-#include "tuner/core/objective.h"
 #include "tuner/core/ranking.h"
 #include "tuner/core/text.h"
 #include "tuner/engine/contender.h"
@@ -176,13 +175,16 @@ class Finals {
   }
 
   /// Whether an earlier run has held the finals over the same results: then none that was only
-  /// screened looks better than what came out of them. False if they are to tell energy, of which
-  /// nothing is known.
+  /// screened looks better than what came out of them. False if counters or energy are asked for
+  /// of which nothing is known.
   bool nothing_new() {
-    const auto has_energy = [this](const Contender& contender) {
-      return energy_fact(result(contender), "joules_per_launch").has_value();
+    const auto none_has = [this](const char* kind) {
+      return std::ranges::none_of(contenders_, [&](const Contender& contender) {
+        return has_facts(result(contender), kind);
+      });
     };
-    if (options().energy && std::ranges::none_of(contenders_, has_energy)) return false;
+    if (options().counters && none_has(kCounterFacts)) return false;
+    if (options().energy && none_has(kEnergyFacts)) return false;
     double final_ms = HUGE_VAL;
     double screened_ms = HUGE_VAL;
     for (const Contender& contender : contenders_) {
@@ -465,6 +467,12 @@ class Finals {
     });
   }
 
+  /// Whether a fact of an earlier run stays: those of kinds that this run does not read itself.
+  bool is_kept(const std::string& fact) const {
+    return (!options().counters && fact.starts_with(kCounterFacts)) ||
+           (!options().energy && fact.starts_with(kEnergyFacts));
+  }
+
   /// Makes a race's samples the result's measurement. Returns false when it has none, or they
   /// cannot be.
   bool take_over(const Race::Standing& standing) {
@@ -477,9 +485,14 @@ class Finals {
     if (!contender.clocks_mhz.empty()) {
       raced.measurement.sm_clock_mhz = median(contender.clocks_mhz);
     }
+    const bool is_same_unit = raced.unit == device_.device().uuid;
     raced.unit = device_.device().uuid;
     raced.stage = standing.final ? Stage::final : Stage::race;
-    for (LaunchResult& launch : raced.launches) launch.facts.clear();
+    for (LaunchResult& launch : raced.launches) {
+      std::erase_if(launch.facts, [&](const auto& fact) {
+        return !standing.final || !is_same_unit || !is_kept(fact.first);
+      });
+    }
     if (standing.final) add_code_facts(*contender.variant, contender.modules, raced);
     if (const auto failure = too_fast(tuning_, state_, kernel(contender), raced)) {
       fail(contender, *failure);

@@ -680,20 +680,29 @@ TEST(TuningLoop, ReadsTheEnergyOfFinalistsWhenAskedTo) {
   }
 }
 
-TEST(TuningLoop, HoldsFinalsAgainForTheEnergyOfWhatIsKnown) {
+TEST(TuningLoop, HoldsFinalsAgainForFactsThatAreNotKnownYet) {
   const FakeSpace fake;
   FakeRun first(fake);
   first.run();
-  for (const bool again : {false, true}) {
+  const auto best_of_known = [&](bool counters, bool energy) {
     FakeRun run(fake);
     run.log = first.log;
-    run.request.options.energy = true;
+    run.request.options.counters = counters;
+    run.request.options.energy = energy;
     const TuningSummary summary = run.run();
-    EXPECT_EQ(summary.evaluated, 0u) << again;
-    EXPECT_TRUE(summary.problems.front().best()->launches.front().facts.contains(
-        "energy.joules_per_launch"))
-        << again;
-  }
+    EXPECT_EQ(summary.evaluated, 0u);
+    return *summary.problems.front().best();
+  };
+  const auto joules = [](const Result& result) {
+    return result.launches.front().facts.at("energy.joules_per_launch");
+  };
+  const Result measured = best_of_known(false, true);
+  EXPECT_FALSE(has_facts(measured, kCounterFacts));
+  EXPECT_EQ(best_of_known(false, true), measured) << "there was nothing new to tell";
+  const Result both = best_of_known(true, false);
+  EXPECT_TRUE(has_facts(both, kCounterFacts));
+  EXPECT_EQ(joules(both), joules(measured)) << "it is of the same code on the same unit";
+  EXPECT_EQ(best_of_known(true, true), both);
 }
 
 TEST(TuningLoop, SaysOnceWhyThereIsNoEnergyAndGoesOn) {
