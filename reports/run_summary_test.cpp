@@ -338,17 +338,31 @@ TEST(Summary, HasATableOfWhatFinalistsTakeInTimeAndEnergy) {
   EXPECT_THAT(summary_text(space(), summary, gpu()), Not(HasSubstr("energy")));
 }
 
+TEST(Summary, RanksFinalistsByAnExpressionAndSaysWhatIsNotKnownOfTheOthers) {
+  TuningSummary summary;
+  summary.problems = {problem_with_energy()};
+  summary.problems.front().results[1].launches.front().facts.clear();
+  const std::string text =
+      summary_text(space(), summary, gpu(), 0, Objective("energy * time ** 2"));
+  EXPECT_THAT(line_with(text, "4 mJ"), HasSubstr("  0.001  "));
+  EXPECT_THAT(text, HasSubstr("by energy * time ** 2 tiled TILE=32 is the best of these"));
+  EXPECT_THAT(text, HasSubstr("not ranked: 1 other finalist, as energy is not known"));
+  const std::string without_energy =
+      summary_text(space(), summary, gpu(), 0, Objective("1 / time"));
+  EXPECT_THAT(without_energy, HasSubstr("by 1 / time naive TILE=16 is the best of these: 4.00x"));
+}
+
 TEST(Summary, NamesTheBestByAnObjectiveAndWhatItCostsInTime) {
   TuningSummary summary;
   summary.problems = {problem_with_energy()};
-  const std::string text = summary_text(space(), summary, gpu(), 0, Objective::energy);
+  const std::string text = summary_text(space(), summary, gpu(), 0, Objective("energy"));
   EXPECT_LT(text.find("1.5 mJ"), text.find("1.6 mJ"));
   EXPECT_THAT(text, HasSubstr("by energy naive TILE=16 is the best of these: 4.00x the time and "
                               "0.38x the energy of the fastest"));
-  EXPECT_THAT(summary_text(space(), summary, gpu(), 0, Objective::edp),
+  EXPECT_THAT(summary_text(space(), summary, gpu(), 0, Objective("edp")),
               HasSubstr("by edp tiled TILE=8 is the best of these: 2.00x the time"));
   const auto json = nlohmann::json::parse(
-      summary_json(space(), summary, gpu(), {}, Objective::energy))["problems"][0];
+      summary_json(space(), summary, gpu(), {}, Objective("energy")))["problems"][0];
   EXPECT_EQ(json["best"]["configuration"]["TILE"], 32) << "the best is so by time";
   const auto& energy = json["energy"];
   EXPECT_EQ(energy["objective"], "energy");

@@ -511,7 +511,7 @@ std::vector<WhyBeats> why_best_beats(const ReportSource& source,
   return beaten;
 }
 
-std::string why_text(const ReportSource& source, Objective objective) {
+std::string why_text(const ReportSource& source, const Objective& objective) {
   std::string all;
   for (const db::ProblemResults& section : source.sections) {
     std::string text =
@@ -538,7 +538,7 @@ std::string why_text(const ReportSource& source, Objective objective) {
   return all;
 }
 
-std::string why_document(const ReportSource& source, Objective objective) {
+std::string why_document(const ReportSource& source, const Objective& objective) {
   db::Json problems = db::Json::array();
   for (const db::ProblemResults& section : source.sections) {
     db::Json beaten = db::Json::array();

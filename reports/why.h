@@ -39,9 +39,9 @@ std::vector<WhyBeats> why_best_beats(const ReportSource& source, const db::Probl
 
 /// Returns text for people, a paragraph for each problem. Finalists whose energy was measured in the
 /// run that the best is from are ranked by the objective.
-std::string why_text(const ReportSource& source, Objective objective = Objective::time);
+std::string why_text(const ReportSource& source, const Objective& objective = Objective());
 
 /// Returns a JSON document, `"format": "smemtune-why", "version": 1`.
-std::string why_document(const ReportSource& source, Objective objective = Objective::time);
+std::string why_document(const ReportSource& source, const Objective& objective = Objective());
 
 }  // namespace smemtune

@@ -1168,7 +1168,14 @@ TEST_F(CommandLine, SaysWhyThereIsNoEnergyOfADeviceThatDoesNotTellIt) {
   for (const char* command : {"best", "why"}) {
     const Ended ranked = run({command, "--objective", "energy"});
     EXPECT_EQ(ranked.status, 2) << command;
-    EXPECT_THAT(ranked.err, HasSubstr("the energy of no finalist of 'mine' was measured"));
+    EXPECT_THAT(ranked.err,
+                HasSubstr("no finalist of 'mine' can be ranked by energy: energy is not known "
+                          "(smemtune --space FILE --energy)"));
+    EXPECT_THAT(run({command, "--objective", "time * shared_bytes"}).out,
+                HasSubstr("is the best of these"));
+    const Ended unknown = run({command, "--objective", "time * sheared_bytes"});
+    EXPECT_EQ(unknown.status, 2);
+    EXPECT_THAT(unknown.err, HasSubstr("did you mean 'shared_bytes'?; it is an expression over "));
     EXPECT_EQ(run({command, "--objective", "time"}).status, 0) << command;
   }
   EXPECT_EQ(run({"best", "--objective", "energy", "--one"}).status, 2);

@@ -104,13 +104,17 @@ ReportSource stored_of_one_space(const ReportOptions& options) {
   return source;
 }
 
-ReportSource stored_to_rank(const ReportOptions& options, Objective objective) {
+StoredToRank stored_to_rank(const ReportOptions& options, const std::string& objective) {
   ReportSource source = stored_of_one_space(options);
-  if (objective != Objective::time && stored_energy_text(source, objective).empty()) {
-    throw InputError(options.database.string() + ": the energy of no finalist of " +
-                     quote(source.space) + " was measured (smemtune --space FILE --energy)");
+  std::set<std::string> metrics;
+  for (const db::ProblemResults& section : source.sections) {
+    for (const db::StoredResult& stored : section.results) {
+      for (const auto& [name, value] : stored.result.metrics) metrics.insert(name);
+    }
   }
-  return source;
+  Objective by(objective, metrics);
+  refuse_unranked(source, by);
+  return {.source = std::move(source), .objective = std::move(by)};
 }
 
 void add_report_options(CLI::App& app, ReportOptions& options) {

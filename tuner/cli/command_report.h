@@ -32,9 +32,14 @@ void add_report_options(CLI::App& app, ReportOptions& options);
 /// several spaces.
 ReportSource stored_of_one_space(const ReportOptions& options);
 
-/// Returns the same, to be ranked by an objective. Throws InputError also if that is not the time
-/// and ranks nothing of it.
-ReportSource stored_to_rank(const ReportOptions& options, Objective objective);
+struct StoredToRank {
+  ReportSource source;
+  Objective objective;
+};
+
+/// Returns the same, with the objective that it is to be ranked by. Throws InputError also if that
+/// is none, or ranks nothing of it.
+StoredToRank stored_to_rank(const ReportOptions& options, const std::string& objective);
 
 /// Writes the report and prints its location. Throws StoreError, and InputError if nothing matches,
 /// if several spaces match, or if the file cannot be written. With `live`, serves the page until

@@ -1,13 +1,12 @@
 #pragma once
 
 #include "tuner/cli/command_report.h"
-#include "tuner/core/objective.h"
 
 namespace smemtune::cli {
 
 struct WhyOptions {
   ReportOptions selection;  ///< Selects the stored results of one space.
-  Objective objective = Objective::time;
+  std::string objective = "time";
   bool json = false;
 };
 
