@@ -178,6 +178,15 @@ nlohmann::ordered_json energy_json(std::span<const Result* const> results,
           {"finalists", std::move(finalists)}};
 }
 
+std::string energy_line(const Result& result) {
+  const std::optional<double> joules = joules_of(result);
+  if (!joules) return "";
+  const std::string limits = limits_text(result);
+  return "  energy per launch: " + format_energy(*joules) + " at " +
+         decimal(energy_fact(result, "mean_watts").value_or(0), 0) + " W" +
+         circumstances({&result}) + (limits.empty() ? "" : ", clock limited by " + limits) + "\n";
+}
+
 std::vector<const Result*> of_best_run(const db::ProblemResults& section) {
   std::vector<const Result*> results;
   for (const db::StoredResult& one : section.results) {

@@ -21,6 +21,10 @@ std::string energy_text(std::span<const Result* const> results, const Objective&
 nlohmann::ordered_json energy_json(std::span<const Result* const> results,
                                    const Objective& objective);
 
+/// "  energy per launch: 12.3 mJ at 312 W (82 W idle, ...), clock limited by power 98 %"; empty if it
+/// was not measured.
+std::string energy_line(const Result& result);
+
 /// Returns the results of the run that the best is from; none if nothing was timed.
 std::vector<const Result*> of_best_run(const db::ProblemResults& section);
 

@@ -1,5 +1,6 @@
 #include "reports/run_summary.h"
 
+#include "reports/energy.h"
 #include "reports/expectations.h"
 #include "reports/how_sure.h"
 #include "reports/kernel_table.h"
@@ -336,6 +337,15 @@ TEST(Summary, HasATableOfWhatFinalistsTakeInTimeAndEnergy) {
   EXPECT_THAT(text, Not(HasSubstr("is the best of these")));
   summary.problems = {problem()};
   EXPECT_THAT(summary_text(space(), summary, gpu()), Not(HasSubstr("energy")));
+}
+
+TEST(EnergyLine, TellsOfOneResultWhatTheTableDoes) {
+  const ProblemSummary measured = problem_with_energy();
+  EXPECT_EQ(
+      energy_line(measured.results[3]),
+      "  energy per launch: 4 mJ at 312 W (82 W idle, power limit 700 W, 2 other processes on "
+      "the GPU, whose energy counts as well), clock limited by power 98 %\n");
+  EXPECT_EQ(energy_line(problem().results[3]), "");
 }
 
 TEST(Summary, RanksFinalistsByAnExpressionAndSaysWhatIsNotKnownOfTheOthers) {

@@ -1140,6 +1140,11 @@ TEST_F(CommandLine, SaysWhyThereAreNoCountersOfADeviceWithoutThem) {
   EXPECT_EQ(one.status, 0) << one.err;
   EXPECT_THAT(one.out, HasSubstr("correct: largest error 0"));
   EXPECT_THAT(one.out, HasSubstr("no counters: "));
+  std::vector<std::string> with_energy = words;
+  with_energy.back() = "--energy";
+  EXPECT_THAT(run(with_energy).out, HasSubstr("no energy: "));
+  with_energy.emplace_back("--profile");
+  EXPECT_EQ(run(with_energy).status, 2);
   for (const char* other : {"--dry-run", "--profile"}) {
     std::vector<std::string> both = words;
     both.emplace_back(other);

@@ -42,13 +42,6 @@ constexpr std::size_t kLeastCutRounds = 6;
 // So many finalists are looked at on the CPU device where each of them has a race.
 constexpr std::size_t kMostRaces = 4;
 
-// The energy of a finalist is read for so long.
-constexpr double kEnergy_s = 2;
-
-// Launches that follow one another may be faster than those that are timed, which begin with a cold
-// L2 cache, but not by more than this unless they no longer do their work.
-constexpr double kLeastRepeated = 0.25;
-
 std::string others_with_race(std::size_t others) {
   if (others == 0) return "and no other was looked at";
   if (others == 1) return "and so has the other one that was looked at";
@@ -332,7 +325,9 @@ class Finals {
       ask_facts(race, "no counters", [this](Contender& one) { return device_.count(one); });
     }
     if (options().energy) {
-      ask_facts(race, "no energy", [this](Contender& one) { return energy_of(one); });
+      ask_facts(race, "no energy", [this](Contender& one) {
+        return credible_energy(device_.energy(one), result(one));
+      });
     }
     const std::vector<Race::Standing> finalists = finalists_of(race);
     const std::vector<const Result*> equals = equals_of(finalists);
@@ -369,17 +364,6 @@ class Finals {
       share_with_twins(state_, contender);
     }
     device_.renew();
-  }
-
-  FactsReport energy_of(Contender& contender) {
-    FactsReport report = device_.energy(contender, kEnergy_s);
-    if (report.launches.empty()) return report;
-    const double repeated_ms = report.launches.front().at("energy.launch_ms");
-    const double alone_ms = result(contender).measurement.median_ms;
-    if (repeated_ms >= kLeastRepeated * alone_ms) return report;
-    return {
-        .launches = {},
-        .refused = result(contender).kernel + " does less when it is repeated on the same data"};
   }
 
   static std::vector<Race::Standing> finalists_of(const Race& race) {
