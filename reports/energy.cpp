@@ -115,16 +115,25 @@ std::string energy_text(std::span<const Result* const> results, const Objective&
   const std::vector<const Result*> ranked = ranked_of(results, objective);
   if (ranked.empty()) return "";
   const std::vector<const Result*> front = pareto_front(ranked);
+  const auto is_final = [](const Result* result) { return result->stage == Stage::final; };
+  const bool has_others = !std::ranges::all_of(ranked, is_final);
   const bool has_value = !objective.is_time() && objective.text() != "energy";
   std::vector<std::string> columns = {"kernel", ">time"};
+  if (has_others) columns.emplace_back("stage");
   if (has_value) columns.emplace_back(">value");
   if (!front.empty()) {
     columns.insert(columns.end(), {">energy", ">power", "front", "=limited by"});
   }
   columns.emplace_back("configuration");
   Table table(columns);
+  std::size_t not_listed = 0;
   for (const Result* result : ranked) {
+    if (!is_final(result) && !contains(front, result) && result != ranked.front()) {
+      ++not_listed;
+      continue;
+    }
     std::vector<std::string> row = {result->kernel, format_time(result->measurement.median_ms)};
+    if (has_others) row.push_back(to_text(result->stage));
     if (has_value) row.push_back(significant(*objective.value(*result), 4));
     if (!front.empty()) {
       const auto joules = joules_of(*result);
@@ -136,18 +145,20 @@ std::string energy_text(std::span<const Result* const> results, const Objective&
     row.push_back(key(result->configuration));
     table.add_row(row);
   }
-  std::string heading =
-      "  " + counted(ranked.size(), "finalist") + " by " + objective.text() + "\n";
+  const std::string count = counted(ranked.size(), has_others ? "configuration" : "finalist");
+  std::string heading = "  " + count + " by " + objective.text() + "\n";
   if (!front.empty()) {
-    heading = "  energy per launch of " + counted(ranked.size(), "finalist") +
-              ", and of nothing else" + circumstances(front) +
+    heading = "  energy per launch of " + count + ", and of nothing else" + circumstances(front) +
               "; * none beats it in time or energy without losing in the other\n";
   }
   std::string text = "\n" + wrapped(heading) + table.text("  ");
+  if (not_listed > 0) {
+    text += "  not listed: " + format_count(not_listed) + " that are neither finalists nor *\n";
+  }
   if (!objective.is_time()) {
     text += wrapped(best_text(ranked, objective));
     if (const auto others = without_value(results, objective); !others.empty()) {
-      text += wrapped("  not ranked: " + counted(others.size(), "other finalist") + ", as " +
+      text += wrapped("  not ranked: " + counted(others.size(), "other") + ", as " +
                       unknown_text(others, objective) + "\n");
     }
   }
@@ -167,6 +178,7 @@ nlohmann::ordered_json energy_json(std::span<const Result* const> results,
   for (const Result* result : ranked) {
     finalists.push_back({{"kernel", result->kernel},
                          {"configuration", db::bindings_json(result->configuration)},
+                         {"stage", to_text(result->stage)},
                          {"time_ms", result->measurement.median_ms},
                          {"value", *objective.value(*result)},
                          {"joules_per_launch", or_null(joules_of(*result))},

@@ -12,7 +12,8 @@
 namespace smemtune {
 
 /// A table of the finalists that the objective ranks, the best first, with what they take, what
-/// limited their clock, and the Pareto front of time and energy. Names the best where the objective
+/// limited their clock, and the Pareto front of time and energy; others whose energy was measured
+/// are listed where they are on the front. Names the best where the objective
 /// is not the time, and what the others lack. By time only those are ranked whose energy was
 /// measured. Empty if there are none.
 std::string energy_text(std::span<const Result* const> results, const Objective& objective);

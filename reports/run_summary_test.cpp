@@ -339,6 +339,20 @@ TEST(Summary, HasATableOfWhatFinalistsTakeInTimeAndEnergy) {
   EXPECT_THAT(summary_text(space(), summary, gpu()), Not(HasSubstr("energy")));
 }
 
+TEST(Summary, ListsOthersThanFinalistsOnlyWhereTheyAreOnTheFront) {
+  TuningSummary summary;
+  summary.problems = {problem_with_energy()};
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    summary.problems.front().results[i].stage = Stage::screen;
+  }
+  summary.problems.front().results[2].launches.front().facts["energy.joules_per_launch"] = 1;
+  const std::string text = summary_text(space(), summary, gpu());
+  EXPECT_THAT(text, HasSubstr("energy per launch of 3 configurations, and of nothing else"));
+  EXPECT_THAT(line_with(text, "1.5 mJ"), HasSubstr("screen"));
+  EXPECT_THAT(text, HasSubstr("  not listed: 1 that are neither finalists nor *\n"));
+  EXPECT_THAT(text, Not(HasSubstr(" 1 J")));
+}
+
 TEST(EnergyLine, TellsOfOneResultWhatTheTableDoes) {
   const ProblemSummary measured = problem_with_energy();
   EXPECT_EQ(
@@ -356,7 +370,7 @@ TEST(Summary, RanksFinalistsByAnExpressionAndSaysWhatIsNotKnownOfTheOthers) {
       summary_text(space(), summary, gpu(), 0, Objective("energy * time ** 2"));
   EXPECT_THAT(line_with(text, "4 mJ"), HasSubstr("  0.001  "));
   EXPECT_THAT(text, HasSubstr("by energy * time ** 2 tiled TILE=32 is the best of these"));
-  EXPECT_THAT(text, HasSubstr("not ranked: 1 other finalist, as energy is not known"));
+  EXPECT_THAT(text, HasSubstr("not ranked: 1 other, as energy is not known"));
   const std::string without_energy =
       summary_text(space(), summary, gpu(), 0, Objective("1 / time"));
   EXPECT_THAT(without_energy, HasSubstr("by 1 / time naive TILE=16 is the best of these: 4.00x"));

@@ -222,9 +222,14 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag("--counters", options.tuning.counters,
                "Also read hardware counters of the finalists, after all times (needs CUPTI of CUDA "
                "12.6 and the right to)");
-  app.add_flag("--energy", options.tuning.energy,
-               "Also repeat each finalist for 2 seconds, after all times, and read the energy that "
-               "the GPU takes (NVML)");
+  CLI::Option* const energy = app.add_flag(
+      "--energy", options.tuning.energy,
+      "Also repeat each finalist for 2 seconds, after all times, and read the energy that "
+      "the GPU takes (NVML)");
+  add_number(app, "--energy-within", options.tuning.energy_within, 1, 1e9,
+             "With --energy also that of all configurations that take at most X times the time of "
+             "the best, 3 seconds or more each [finalists only]")
+      ->needs(energy);
   add_objective(
       app, options.objective,
       "Rank the finalists at the end by time, energy, edp (energy x time) or an expression over "

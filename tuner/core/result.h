@@ -36,7 +36,7 @@ struct LaunchResult {
   Resources resources;
   Occupancy occupancy;
   double time_ms = 0;  ///< Time of all its repetitions, measured alone; 0: not known.
-  Facts facts = {};    ///< Known of finalists only; else empty.
+  Facts facts = {};    ///< Known of finalists, but energy also of others; else empty.
 
   bool operator==(const LaunchResult&) const = default;
 

@@ -42,6 +42,10 @@ constexpr std::size_t kLeastCutRounds = 6;
 // So many finalists are looked at on the CPU device where each of them has a race.
 constexpr std::size_t kMostRaces = 4;
 
+// Reading the energy of a configuration takes at least so much longer than it is read for, to warm
+// the GPU up.
+constexpr double kEnergyWarmUp_s = 1;
+
 std::string others_with_race(std::size_t others) {
   if (others == 0) return "and no other was looked at";
   if (others == 1) return "and so has the other one that was looked at";
@@ -178,6 +182,7 @@ class Finals {
     };
     if (options().counters && none_has(kCounterFacts)) return false;
     if (options().energy && none_has(kEnergyFacts)) return false;
+    if (!without_energy(fastest_ms()).empty()) return false;
     double final_ms = HUGE_VAL;
     double screened_ms = HUGE_VAL;
     for (const Contender& contender : contenders_) {
@@ -345,6 +350,50 @@ class Finals {
     }
     record(measured);
     read_bests();
+    if (best != nullptr) read_energy_within(best->measurement.median_ms);
+  }
+
+  /// Returns those whose energy is asked for beside that of finalists, where the best takes so long,
+  /// and not known. The fastest comes first.
+  std::vector<Contender*> without_energy(double best_ms) {
+    std::vector<Contender*> wanted;
+    for (Contender& contender : contenders_) {
+      const bool is_wanted = !contender.failed && result(contender).stage != Stage::final &&
+                             screen_ms(contender) <= options().energy_within * best_ms;
+      if (is_wanted && !has_facts(result(contender), kEnergyFacts)) wanted.push_back(&contender);
+    }
+    std::ranges::stable_sort(wanted, {}, [this](auto* one) { return screen_ms(*one); });
+    return wanted;
+  }
+
+  /// Reads the energy of others than finalists, each of which is verified again and written down by
+  /// itself: there may be many.
+  void read_energy_within(double best_ms) {
+    std::vector<Contender*> wanted = without_energy(best_ms);
+    if (wanted.empty() || tuning_.must_end()) return;
+    const double least_s = (kEnergy_s + kEnergyWarmUp_s) * static_cast<double>(wanted.size());
+    tuning_.observer.note("reading the energy of " + std::to_string(wanted.size()) +
+                          " more: that takes at least " + decimal(least_s, 0) + " s");
+    std::set<std::string> refusals;
+    for (Contender* contender : wanted) {
+      if (tuning_.must_end()) break;
+      if (!device_.verify(*contender)) continue;
+      take_told("no energy", credible_energy(device_.energy(*contender), result(*contender)),
+                *contender, refusals);
+      contender->modules.clear();
+      record({contender});
+    }
+    device_.renew();
+  }
+
+  /// Takes facts that a device told, or says once why there are `none`: "no counters".
+  void take_told(const std::string& none, const FactsReport& report, Contender& contender,
+                 std::set<std::string>& refusals) {
+    if (!report.refused.empty() && refusals.insert(report.refused).second) {
+      tuning_.observer.note(none + ": " + report.refused);
+    }
+    take_facts(report, result(contender));
+    share_with_twins(state_, contender);
   }
 
   /// Asks the device for facts of each finalist, when all times are taken. Says once why there are
@@ -356,12 +405,7 @@ class Finals {
       Contender& contender = contenders_[standing.variant];
       if (contender.failed) continue;
       if (tuning_.must_end()) break;
-      const FactsReport report = ask(contender);
-      if (!report.refused.empty() && refusals.insert(report.refused).second) {
-        tuning_.observer.note(none + ": " + report.refused);
-      }
-      take_facts(report, result(contender));
-      share_with_twins(state_, contender);
+      take_told(none, ask(contender), contender, refusals);
     }
     device_.renew();
   }
@@ -451,10 +495,10 @@ class Finals {
     });
   }
 
-  /// Whether a fact of an earlier run stays: those of kinds that this run does not read itself.
-  bool is_kept(const std::string& fact) const {
-    return (!options().counters && fact.starts_with(kCounterFacts)) ||
-           (!options().energy && fact.starts_with(kEnergyFacts));
+  /// Whether a fact of an earlier run stays: those of kinds that this run does not read again.
+  bool is_kept(const std::string& fact, bool of_finalist) const {
+    return (fact.starts_with(kCounterFacts) && !(of_finalist && options().counters)) ||
+           (fact.starts_with(kEnergyFacts) && !(of_finalist && options().energy));
   }
 
   /// Makes a race's samples the result's measurement. Returns false when it has none, or they
@@ -474,7 +518,7 @@ class Finals {
     raced.stage = standing.final ? Stage::final : Stage::race;
     for (LaunchResult& launch : raced.launches) {
       std::erase_if(launch.facts, [&](const auto& fact) {
-        return !standing.final || !is_same_unit || !is_kept(fact.first);
+        return !is_same_unit || !is_kept(fact.first, standing.final);
       });
     }
     if (standing.final) add_code_facts(*contender.variant, contender.modules, raced);

@@ -705,6 +705,37 @@ TEST(TuningLoop, HoldsFinalsAgainForFactsThatAreNotKnownYet) {
   EXPECT_EQ(best_of_known(true, true), both);
 }
 
+TEST(TuningLoop, ReadsTheEnergyOfAllWithinAFactorOfTheBestWhenAskedTo) {
+  const FakeSpace fake;
+  FakeRun first(fake);
+  first.run();
+  const auto measured = [&](double within) {
+    FakeRun run(fake);
+    run.log = first.log;
+    run.request.options.energy = true;
+    run.request.options.energy_within = within;
+    const ProblemSummary summary = run.run().problems.front();
+    const double most_ms = within * summary.best()->measurement.median_ms;
+    std::size_t others = 0;
+    for (const Result& result : summary.results) {
+      if (!result.timed() || result.given_up) continue;
+      const bool is_near = result.measurement.median_ms <= most_ms;
+      EXPECT_EQ(has_facts(result, kEnergyFacts), is_near || result.stage == Stage::final)
+          << key(result.configuration);
+      others += has_facts(result, kEnergyFacts) && result.stage != Stage::final ? 1 : 0;
+    }
+    const auto note = std::ranges::find_if(
+        run.notes, [](const std::string& text) { return text.starts_with("reading the energy"); });
+    return std::pair(others, note == run.notes.end() ? "" : *note);
+  };
+  EXPECT_EQ(measured(1).first, 0u);
+  const auto [others, note] = measured(1e9);
+  EXPECT_GT(others, 0u);
+  EXPECT_EQ(note, "reading the energy of " + std::to_string(others) +
+                      " more: that takes at least " + std::to_string(3 * others) + " s");
+  EXPECT_EQ(measured(1e9), std::pair(others, std::string())) << "all is known";
+}
+
 TEST(TuningLoop, SaysOnceWhyThereIsNoEnergyAndGoesOn) {
   for (const char* fault : {"fault refused in energy", "fault crash in energy"}) {
     FakeSpace fake;
