@@ -185,6 +185,7 @@ class ReportWriter {
     Json best = Json::array();
     for (const StoredResult& one : section.best) {
       const StoredResult* standard = default_of(source_, section, one.result.kernel);
+      const std::optional<double> measured = measured_dram_bytes(one.result);
       Json json = {
           {"kernel", one.result.kernel},
           {"values", values_json(one.result.configuration)},
@@ -192,6 +193,7 @@ class ReportWriter {
            standard == nullptr ? Json() : rounded_json(standard->result.measurement.median_ms)},
           {"flops", work_json(one.result, "flops")},
           {"bytes", work_json(one.result, "bytes")},
+          {"dram_bytes", measured == std::nullopt ? Json() : rounded_json(*measured)},
           {"from", one.origin ? one.origin->file : one.shared_from},
           {"rate", rates(one.result)},
           {"compared_with", to_text(one.result.coverage())}};

@@ -171,6 +171,19 @@ TEST(Ladder, MarksWhatIsAboveThePeak) {
   EXPECT_THAT(kernel_table_text(space(), problem(), gpu()), Not(HasSubstr("above the peak")));
 }
 
+// At 1 TB/s, 4e8 bytes take 0.4 ms of 0.5 ms.
+TEST(Ladder, TakesTheBytesThatWereMeasuredAndSaysSo) {
+  ProblemSummary counted = problem();
+  Result& best = counted.bests.kernels.front();
+  best.metrics["bytes"] = 1e9;
+  best.launches.front().facts = {{"counter.dram_read_bytes", 3e8},
+                                 {"counter.dram_write_bytes", 1e8}};
+  const std::string text = kernel_table_text(space(), counted, gpu());
+  EXPECT_THAT(line_with(text, "* tiled"), HasSubstr("  80 % m"));
+  EXPECT_THAT(text, HasSubstr("  m of the bytes that counters measured in DRAM"));
+  EXPECT_THAT(kernel_table_text(space(), problem(), gpu()), Not(HasSubstr("counters measured")));
+}
+
 // 50 multiprocessors reach 10 TFLOP/s without tensor cores and 80 TFLOP/s in TF32.
 TEST(Ladder, TakesAFloatKernelBeyondItsCoresForOneOfTensorCores) {
   ProblemSummary fast = problem();

@@ -422,16 +422,11 @@ std::string bound_text(const Result& result) {
 
 /// "1.1 GB pass through DRAM, 1.02x the bytes that its space declares"
 std::string dram_text(const Result& result) {
-  double bytes = 0;
-  for (const LaunchResult& launch : result.launches) {
-    const auto its = dram_bytes(Figures(launch));
-    if (!its) return "";
-    bytes += *its;
-  }
-  if (result.launches.empty()) return "";
-  std::string text = format_bytes(bytes) + " pass through DRAM";
+  const std::optional<double> bytes = measured_dram_bytes(result);
+  if (!bytes) return "";
+  std::string text = format_bytes(*bytes) + " pass through DRAM";
   if (const double declared = metric(result, "bytes"); declared > 0) {
-    text += ", " + times(bytes / declared) + " the bytes that its space declares";
+    text += ", " + times(*bytes / declared) + " the bytes that its space declares";
   }
   return text;
 }
