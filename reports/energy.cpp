@@ -182,6 +182,7 @@ nlohmann::ordered_json energy_json(std::span<const Result* const> results,
                          {"time_ms", result->measurement.median_ms},
                          {"value", *objective.value(*result)},
                          {"joules_per_launch", or_null(joules_of(*result))},
+                         {"mean_watts", or_null(energy_fact(*result, "mean_watts"))},
                          {"edp_joule_seconds", or_null(edp.value(*result))},
                          {"on_pareto_front", contains(front, result)}});
   }

@@ -89,7 +89,7 @@ std::string text_of(const ReportOptions& options, const Reported& reported) {
 
 }  // namespace
 
-ReportSource stored_of_one_space(const ReportOptions& options) {
+ReportSource stored_of_one_space(const ReportOptions& options, bool with_histories) {
   const db::LayeredStore store =
       open_results(options.database, options.query.source, options.no_shipped);
   db::Query query = options.query;
@@ -101,6 +101,7 @@ ReportSource stored_of_one_space(const ReportOptions& options) {
                      " is of kernels that have changed since: nothing to report" +
                      (query.versions ? "; --space " + query.space + " reports on them" : ""));
   }
+  if (with_histories) source.histories = winner_histories(store, query);
   return source;
 }
 
@@ -158,7 +159,7 @@ int run_report(const ReportOptions& options, const std::atomic<bool>& stop) {
   std::filesystem::path output = options.output;
   if (output.empty()) output = options.format == "html" ? "report.html" : "-";
   const Reported reported =
-      options.document.empty() ? Reported(stored_of_one_space(options)) : documented(options);
+      options.document.empty() ? Reported(stored_of_one_space(options, true)) : documented(options);
   const std::string text = text_of(options, reported);
   write_whole_file(output, text);
   if (output != "-") write_error("wrote " + output.string() + "\n");

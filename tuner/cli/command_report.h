@@ -28,9 +28,9 @@ struct ReportOptions {
 
 void add_report_options(CLI::App& app, ReportOptions& options);
 
-/// Returns what is stored of the only space that matches. Throws InputError if nothing does, or
-/// several spaces.
-ReportSource stored_of_one_space(const ReportOptions& options);
+/// Returns what is stored of the only space that matches, also the winners' histories if asked to.
+/// Throws InputError if nothing does, or several spaces.
+ReportSource stored_of_one_space(const ReportOptions& options, bool with_histories = false);
 
 struct StoredToRank {
   ReportSource source;
