@@ -106,6 +106,7 @@ WinnerHistory history_of(const db::ResultReader& store, const db::Query& query,
   its.kernel = winner.result.kernel;
   its.device = winner.device.name;
   its.problem = key(winner.result.problem);
+  its.configuration = key(winner.result.configuration);
   its.status = "correct";
   its.kernel_hash.clear();  // All versions of the kernel count.
   history.points = store.results(its);
