@@ -146,12 +146,17 @@ std::string energy_text(std::span<const Result* const> results, const Objective&
     table.add_row(row);
   }
   const std::string count = counted(ranked.size(), has_others ? "configuration" : "finalist");
-  std::string heading = "  " + count + " by " + objective.text() + "\n";
-  if (!front.empty()) {
-    heading = "  energy per launch of " + count + ", and of nothing else" + circumstances(front) +
-              "; * none beats it in time or energy without losing in the other\n";
+  const auto measured = static_cast<std::size_t>(
+      std::ranges::count_if(ranked, [](auto* one) { return joules_of(*one).has_value(); }));
+  std::string heading = measured == ranked.size() ? "" : count + " by " + objective.text();
+  if (measured > 0) {
+    heading +=
+        (heading.empty() ? "energy per launch of " + count
+                         : ", energy per launch of " + std::to_string(measured) + " of them") +
+        ", and of nothing else" + circumstances(front) +
+        "; * none beats it in time or energy without losing in the other";
   }
-  std::string text = "\n" + wrapped(heading) + table.text("  ");
+  std::string text = "\n" + wrapped("  " + heading + "\n") + table.text("  ");
   if (not_listed > 0) {
     text += "  not listed: " + format_count(not_listed) + " that are neither finalists nor *\n";
   }
@@ -174,21 +179,19 @@ nlohmann::ordered_json energy_json(std::span<const Result* const> results,
   const auto or_null = [](std::optional<double> known) {
     return known ? nlohmann::ordered_json(*known) : nlohmann::ordered_json();
   };
-  nlohmann::ordered_json finalists = nlohmann::ordered_json::array();
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Result* result : ranked) {
-    finalists.push_back({{"kernel", result->kernel},
-                         {"configuration", db::bindings_json(result->configuration)},
-                         {"stage", to_text(result->stage)},
-                         {"time_ms", result->measurement.median_ms},
-                         {"value", *objective.value(*result)},
-                         {"joules_per_launch", or_null(joules_of(*result))},
-                         {"mean_watts", or_null(energy_fact(*result, "mean_watts"))},
-                         {"edp_joule_seconds", or_null(edp.value(*result))},
-                         {"on_pareto_front", contains(front, result)}});
+    list.push_back({{"kernel", result->kernel},
+                    {"configuration", db::bindings_json(result->configuration)},
+                    {"stage", to_text(result->stage)},
+                    {"time_ms", result->measurement.median_ms},
+                    {"value", *objective.value(*result)},
+                    {"joules_per_launch", or_null(joules_of(*result))},
+                    {"mean_watts", or_null(energy_fact(*result, "mean_watts"))},
+                    {"edp_joule_seconds", or_null(edp.value(*result))},
+                    {"on_pareto_front", contains(front, result)}});
   }
-  return {{"objective", objective.text()},
-          {"measured", ranked.size()},
-          {"finalists", std::move(finalists)}};
+  return {{"objective", objective.text()}, {"ranked", std::move(list)}};
 }
 
 std::string energy_line(const Result& result) {

@@ -165,8 +165,8 @@ TEST(ReportJson, HasWhyItWinsTheEnergyTheFactsAndTheHistoryOfTheWinner) {
   EXPECT_EQ(section["why"]["beats"][0]["factor"], 2);
   EXPECT_EQ(section["why"]["of_best"][0], "150 B pass through DRAM");
   EXPECT_EQ(section["best"][0]["dram_bytes"], 150);
-  EXPECT_EQ(section["energy"]["finalists"].size(), 2u);
-  EXPECT_EQ(section["energy"]["finalists"][1]["on_pareto_front"], true);
+  EXPECT_EQ(section["energy"]["ranked"].size(), 2u);
+  EXPECT_EQ(section["energy"]["ranked"][1]["on_pareto_front"], true);
   ASSERT_EQ(section["facts"].size(), 2u) << "those that have some";
   EXPECT_EQ(section["facts"][1]["row"], 1);
   EXPECT_EQ(json["fact_names"][0], "code.instructions");

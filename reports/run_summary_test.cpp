@@ -384,9 +384,16 @@ TEST(Summary, RanksFinalistsByAnExpressionAndSaysWhatIsNotKnownOfTheOthers) {
   EXPECT_THAT(line_with(text, "4 mJ"), HasSubstr("  0.001  "));
   EXPECT_THAT(text, HasSubstr("by energy * time ** 2 tiled TILE=32 is the best of these"));
   EXPECT_THAT(text, HasSubstr("not ranked: 1 other, as energy is not known"));
+  EXPECT_THAT(summary_text(space(), summary, gpu(), 0, Objective("1 / time")),
+              HasSubstr("3 finalists by 1 / time, energy per launch of 2 of them, and of nothing"));
+  for (Result& result : summary.problems.front().results) {
+    for (LaunchResult& launch : result.launches) launch.facts.clear();
+  }
   const std::string without_energy =
       summary_text(space(), summary, gpu(), 0, Objective("1 / time"));
   EXPECT_THAT(without_energy, HasSubstr("by 1 / time naive TILE=16 is the best of these: 4.00x"));
+  EXPECT_THAT(without_energy, HasSubstr("3 finalists by 1 / time\n"));
+  EXPECT_THAT(without_energy, Not(HasSubstr("energy")));
 }
 
 TEST(Summary, NamesTheBestByAnObjectiveAndWhatItCostsInTime) {
@@ -403,10 +410,10 @@ TEST(Summary, NamesTheBestByAnObjectiveAndWhatItCostsInTime) {
   EXPECT_EQ(json["best"]["configuration"]["TILE"], 32) << "the best is so by time";
   const auto& energy = json["energy"];
   EXPECT_EQ(energy["objective"], "energy");
-  EXPECT_EQ(energy["measured"], 3);
-  EXPECT_EQ(energy["finalists"][0]["configuration"]["TILE"], 16);
-  EXPECT_EQ(energy["finalists"][0]["joules_per_launch"], 0.0015);
-  EXPECT_EQ(energy["finalists"][0]["on_pareto_front"], true);
+  EXPECT_EQ(energy["ranked"].size(), 3u);
+  EXPECT_EQ(energy["ranked"][0]["configuration"]["TILE"], 16);
+  EXPECT_EQ(energy["ranked"][0]["joules_per_launch"], 0.0015);
+  EXPECT_EQ(energy["ranked"][0]["on_pareto_front"], true);
   summary.problems = {problem()};
   EXPECT_FALSE(
       nlohmann::json::parse(summary_json(space(), summary, gpu(), {}))["problems"][0].contains(

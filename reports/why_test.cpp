@@ -248,7 +248,7 @@ TEST(WhyText, RanksTheFinalistsOfTheRunWhoseEnergyWasMeasured) {
   EXPECT_THAT(why_text(source, Objective("energy")),
               HasSubstr("by energy tiled TILE=32 is the best of these: 2.00x the time and 0.60x"));
   const auto json = nlohmann::json::parse(why_document(source, Objective("energy")));
-  EXPECT_EQ(json["problems"][0]["energy"]["finalists"][0]["time_ms"], 2);
+  EXPECT_EQ(json["problems"][0]["energy"]["ranked"][0]["time_ms"], 2);
   const auto stored = nlohmann::json::parse(stored_energy_document(source, Objective("energy")));
   EXPECT_EQ(stored["problems"][0]["energy"], json["problems"][0]["energy"]);
   EXPECT_THAT(stored_energy_text(source, Objective("energy")),

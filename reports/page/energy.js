@@ -2,7 +2,7 @@
 const joules = value => value >= 1 ? `${digits(value, 3)} J` : value >= 1e-3 ? `${digits(1e3 * value, 3)} mJ` : `${digits(1e6 * value, 3)} uJ`;
 
 const energy = section => {
-  const list = section.energy?.finalists ?? [];
+  const list = section.energy?.ranked ?? [];
   if (list.length < 2) return null;
   const front = list.filter(one => one.on_pareto_front), others = list.filter(one => !one.on_pareto_front);
   const name = one => `${one.kernel} ${withoutConstants(Object.entries(one.configuration))}`;

@@ -366,11 +366,14 @@ class Finals {
     return wanted;
   }
 
-  /// Reads the energy of others than finalists, each of which is verified again and written down by
-  /// itself: there may be many.
+  /// Reads the energy of others than finalists, unless that of these was refused. Each is verified
+  /// again and written down by itself: there may be many.
   void read_energy_within(double best_ms) {
     std::vector<Contender*> wanted = without_energy(best_ms);
-    if (wanted.empty() || tuning_.must_end()) return;
+    const bool is_refused = std::ranges::none_of(contenders_, [this](const Contender& contender) {
+      return has_facts(result(contender), kEnergyFacts);
+    });
+    if (wanted.empty() || is_refused || tuning_.must_end()) return;
     const double least_s = (kEnergy_s + kEnergyWarmUp_s) * static_cast<double>(wanted.size());
     tuning_.observer.note("reading the energy of " + std::to_string(wanted.size()) +
                           " more: that takes at least " + decimal(least_s, 0) + " s");
