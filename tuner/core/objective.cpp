@@ -66,17 +66,23 @@ std::optional<double> counter_of(const Result& result, const std::string& name) 
   return sum;
 }
 
-/// Returns a figure that is the largest of the launches.
+/// Returns a figure that is the largest of the launches. `by_compiler`: it is not known where the
+/// compiler does not tell resources, as on the CPU device.
 template <typename Read>
-ResultFigure of_launches(const char* name, Read read) {
-  return {.name = name, .of = [read](const Result& result) -> std::optional<double> {
+ResultFigure of_launches(const char* name, Read read, bool by_compiler = false) {
+  return {.name = name, .of = [=](const Result& result) -> std::optional<double> {
             if (result.launches.empty()) return std::nullopt;
             double most = 0;
             for (const LaunchResult& launch : result.launches) {
+              if (by_compiler && !launch.resources.known()) return std::nullopt;
               most = std::max(most, static_cast<double>(read(launch)));
             }
             return most;
           }};
+}
+
+std::optional<double> if_positive(double figure) {
+  return figure > 0 ? std::optional(figure) : std::nullopt;
 }
 
 std::optional<double> edp_of(const Result& result) {
@@ -87,9 +93,8 @@ std::optional<double> edp_of(const Result& result) {
 
 std::optional<double> occupancy_of(const Result& result) {
   if (result.launches.empty()) return std::nullopt;
-  return std::ranges::min(result.launches, {},
-                          [](const LaunchResult& launch) { return launch.occupancy.percent; })
-      .occupancy.percent;
+  const auto percent = [](const LaunchResult& launch) { return launch.occupancy.percent; };
+  return if_positive(percent(std::ranges::min(result.launches, {}, percent)));
 }
 
 Scope scope_of(const std::vector<ResultFigure>& figures) {
@@ -118,17 +123,20 @@ std::vector<ResultFigure> result_figures(const std::set<std::string>& metrics) {
       {.name = "time", .of = [](const Result& result) { return result.time_ms(); }},
       {.name = "energy", .of = joules_of, .kind = kEnergyFacts},
       {.name = "edp", .of = edp_of, .kind = kEnergyFacts},
-      of_launches("registers_per_thread",
-                  [](const auto& launch) { return launch.resources.registers_per_thread; }),
+      of_launches(
+          "registers_per_thread",
+          [](const auto& launch) { return launch.resources.registers_per_thread; }, true),
       of_launches("static_shared_bytes",
                   [](const auto& launch) { return launch.resources.static_shared_bytes; }),
       of_launches("dynamic_shared_bytes",
                   [](const auto& launch) { return launch.shape.dynamic_shared_bytes; }),
       of_launches("shared_bytes", [](const auto& launch) { return launch.shared_bytes(); }),
-      of_launches("spill_bytes",
-                  [](const auto& launch) {
-                    return launch.resources.spill_store_bytes + launch.resources.spill_load_bytes;
-                  }),
+      of_launches(
+          "spill_bytes",
+          [](const auto& launch) {
+            return launch.resources.spill_store_bytes + launch.resources.spill_load_bytes;
+          },
+          true),
       of_launches("threads_per_block",
                   [](const auto& launch) { return launch.shape.threads_per_block(); }),
       {.name = "occupancy_percent", .of = occupancy_of},
@@ -137,7 +145,7 @@ std::vector<ResultFigure> result_figures(const std::set<std::string>& metrics) {
       {.name = "max_relative_error",
        .of = [](const Result& result) { return std::optional(result.max_relative_error); }},
       {.name = "compile_ms",
-       .of = [](const Result& result) { return std::optional(result.compile_ms); }}};
+       .of = [](const Result& result) { return if_positive(result.compile_ms); }}};
   for (const char* name : kEnergies) {
     figures.push_back({.name = kEnergyFacts + std::string(name),
                        .of = [name](const Result& result) { return energy_fact(result, name); },

@@ -46,9 +46,13 @@ TEST(Objective, IsAnExpressionOverWhatIsKnownOfAResult) {
   result.launches[1].facts["counter.dram_read_bytes"] = 5;
   result.launches[0].facts["counter.dram_percent"] = 10;
   result.launches[1].facts["counter.dram_percent"] = 5;
+  EXPECT_EQ(Objective("registers_per_thread").value(result), std::nullopt) << "not told";
+  EXPECT_EQ(Objective("occupancy_percent").value(result), std::nullopt);
+  result.launches[0].resources.registers_per_thread = 24;
   result.launches[1].resources.registers_per_thread = 40;
   result.launches[0].resources.spill_store_bytes = 8;
   result.launches[0].occupancy.percent = 50;
+  result.launches[1].occupancy.percent = 25;
   const auto value = [&](const char* text) { return Objective(text, {"flops"}).value(result); };
   EXPECT_EQ(value("energy * time ** 2"), 12);
   EXPECT_EQ(value("edp"), 6e-3);
@@ -57,8 +61,8 @@ TEST(Objective, IsAnExpressionOverWhatIsKnownOfAResult) {
   EXPECT_EQ(value("counter.dram_percent"), std::nullopt) << "of which launch?";
   EXPECT_EQ(value("registers_per_thread > 32 ? 1e9 : time"), 1e9) << "the launch that has most";
   EXPECT_EQ(value("spill_bytes"), 8);
-  EXPECT_EQ(value("occupancy_percent"), 0) << "the launch that has least";
-  EXPECT_EQ(value("time / occupancy_percent"), std::nullopt);
+  EXPECT_EQ(value("occupancy_percent"), 25) << "the launch that has least";
+  EXPECT_EQ(value("time / dynamic_shared_bytes"), std::nullopt) << "none is used";
   EXPECT_EQ(value("energy.mean_watts"), std::nullopt);
   EXPECT_THAT(Objective("time * energy.mean_watts").unknown_of(result),
               ElementsAre("energy.mean_watts"));
