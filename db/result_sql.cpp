@@ -90,6 +90,8 @@ std::string is_asked(const std::string& table) {
   return "+" + table + ".model_id IN " + kModels + " AND +" + table + ".kernel_id IN " + kKernels +
          " AND +" + table + ".run_id IN " + kRuns + " AND (:problems IS NULL OR +" + table +
          R"sql(.problem_id IN (SELECT value FROM json_each(:problems)))
+  AND (:configuration = ''
+       OR +result.configuration_id IN (SELECT id FROM configuration WHERE key = :configuration))
   AND (:status = '' OR result.status = :status)
   AND (:device = ''
        OR +result.model_id IN
@@ -184,6 +186,7 @@ void bind_query(Statement& statement, const Connection& connection, const Query&
   statement.bind(":space", query.space)
       .bind(":kernel", query.kernel)
       .bind(":device", query.device)
+      .bind(":configuration", query.configuration)
       .bind(":status", query.status)
       .bind(":run", query.run)
       .bind(":hash", query.kernel_hash)

@@ -1240,6 +1240,7 @@ TEST_F(ResultStoreOnDisk, FindsABestAmong100000ResultsWithoutReadingThem) {
     best.bind(":space", "gemm")
         .bind(":kernel", "")
         .bind(":device", "")
+        .bind(":configuration", "")
         .bind(":status", "")
         .bind(":run", "")
         .bind(":hash", "")

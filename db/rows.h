@@ -110,9 +110,10 @@ struct KernelDefaults {
 /// several gets an InputError with the candidates.
 struct Query {
   std::string space = {};
-  std::string kernel = {};   ///< Its name, or `space/kernel`.
-  std::string device = {};   ///< The model's name, or a board's UUID.
-  std::string problem = {};  ///< A key, or NAME=VALUE pairs that must be among the problem's.
+  std::string kernel = {};         ///< Its name, or `space/kernel`.
+  std::string device = {};         ///< The model's name, or a board's UUID.
+  std::string problem = {};        ///< A key, or NAME=VALUE pairs that must be among the problem's.
+  std::string configuration = {};  ///< A key.
   std::string status = {};
   std::string run = {};          ///< How its id begins.
   std::string kernel_hash = {};  ///< Only this version of a kernel.

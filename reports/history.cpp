@@ -106,6 +106,7 @@ WinnerHistory history_of(const db::ResultReader& store, const db::Query& query,
   its.kernel = winner.result.kernel;
   its.device = winner.device.name;
   its.problem = key(winner.result.problem);
+  its.configuration = key(winner.result.configuration);
   its.status = "correct";
   its.kernel_hash.clear();  // All versions of the kernel count.
   history.points = store.results(its);
@@ -187,30 +188,33 @@ std::string history_text(const std::vector<WinnerHistory>& histories, Markup mar
   return text;
 }
 
+nlohmann::ordered_json winner_history_json(const WinnerHistory& history) {
+  Json points = Json::array();
+  for (const StoredResult& point : history.points) points.push_back(point_json(point));
+  Json changes = Json::array();
+  for (const ChangePoint& change : history.changes) {
+    const StoredResult& first = history.points[change.first];
+    changes.push_back({{"first", change.first},
+                       {"percent", rounded_json(change.percent())},
+                       {"before_ms", rounded_json(change.before)},
+                       {"after_ms", rounded_json(change.after)},
+                       {"p", rounded_json(change.p)},
+                       {"with", what_changed(history.points[change.first - 1], first)}});
+  }
+  const Result& winner = history.winner.result;
+  return {{"space", history.winner.space},
+          {"problem", db::bindings_json(winner.problem)},
+          {"device", history.winner.device.name},
+          {"kernel", winner.kernel},
+          {"configuration", db::bindings_json(winner.configuration)},
+          {"sentences", sentences(history)},
+          {"points", std::move(points)},
+          {"changes", std::move(changes)}};
+}
+
 std::string history_json(const std::vector<WinnerHistory>& histories) {
   Json list = Json::array();
-  for (const WinnerHistory& history : histories) {
-    Json points = Json::array();
-    for (const StoredResult& point : history.points) points.push_back(point_json(point));
-    Json changes = Json::array();
-    for (const ChangePoint& change : history.changes) {
-      const StoredResult& first = history.points[change.first];
-      changes.push_back({{"first", change.first},
-                         {"percent", rounded_json(change.percent())},
-                         {"before_ms", rounded_json(change.before)},
-                         {"after_ms", rounded_json(change.after)},
-                         {"p", rounded_json(change.p)},
-                         {"with", what_changed(history.points[change.first - 1], first)}});
-    }
-    const Result& winner = history.winner.result;
-    list.push_back({{"space", history.winner.space},
-                    {"problem", db::bindings_json(winner.problem)},
-                    {"device", history.winner.device.name},
-                    {"kernel", winner.kernel},
-                    {"configuration", db::bindings_json(winner.configuration)},
-                    {"points", std::move(points)},
-                    {"changes", std::move(changes)}});
-  }
+  for (const WinnerHistory& history : histories) list.push_back(winner_history_json(history));
   return db::document_text("smemtune-history", 1, {{"histories", std::move(list)}});
 }
 

@@ -4,6 +4,8 @@
 #include "reports/comparison.h"
 #include "tuner/core/change_points.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
 #include <vector>
 
@@ -21,6 +23,9 @@ std::vector<WinnerHistory> winner_histories(const db::ResultReader& store, const
 
 /// Returns tables of the points and sentences on the changes.
 std::string history_text(const std::vector<WinnerHistory>& histories, Markup markup);
+
+/// Returns one as JSON.
+nlohmann::ordered_json winner_history_json(const WinnerHistory& history);
 
 /// Returns a JSON document, `"format": "smemtune-history", "version": 1`.
 std::string history_json(const std::vector<WinnerHistory>& histories);

@@ -68,28 +68,35 @@ class Shares {
  public:
   Shares(const Space& space, const Device& device) : space_(space), device_(device) {}
 
-  /// `87 %`, of the peak that is reached to the larger part. More than 100 % is marked.
+  /// `87 %`, of the peak that is reached to the larger part. More than 100 % is marked, and so are
+  /// bytes that were measured and not declared.
   std::string text(const Result& result) {
     const double flops = metric(result, "flops");
     const double bandwidth = roofline(device_).bytes_per_s;
     const ScalarType type = arithmetic_type(space_.kernel(result.kernel), result.problem, device_);
     const double peak = peak_for(device_, type, flops, median_ms(result));
     if (flops > 0 && peak > 0 && peak != roofline(device_).flops_per_s) peaks_[peak] = type;
+    const std::optional<double> measured = measured_dram_bytes(result);
     const double least_ms = Roofline{.flops_per_s = peak, .bytes_per_s = bandwidth}.least_ms(
-        flops, metric(result, "bytes"));
+        flops, measured.value_or(metric(result, "bytes")));
     if (least_ms <= 0) return "";
     const std::string percent = decimal(100 * least_ms / median_ms(result), 0);
     const bool is_above = percent.size() >= 3 && percent != "100";
     is_above_ = is_above_ || is_above;
-    return percent + (is_above ? " % !" : " %");
+    is_measured_ = is_measured_ || measured;
+    return percent + (is_above ? " % !" : " %") + (measured ? " m" : "");
   }
 
-  /// The peaks that were meant, other than those of roofline_text(), and what the mark means.
+  /// The peaks that were meant, other than those of roofline_text(), and what the marks mean.
   std::string notes() const {
     std::string text;
     for (const auto& [peak, type] : peaks_) {
       text += "  roofline for " + std::string(cuda_name(type)) + ": " +
               format_rate(peak, "FLOP/s") + "\n";
+    }
+    if (is_measured_) {
+      text +=
+          "  m of the bytes that counters measured in DRAM; without m of `bytes`, as declared\n";
     }
     if (is_above_) {
       text +=
@@ -104,6 +111,7 @@ class Shares {
   const Device& device_;
   std::map<double, ScalarType> peaks_;
   bool is_above_ = false;
+  bool is_measured_ = false;
 };
 
 std::string speed_table(const std::vector<KernelRow>& rows, const ProblemSummary& problem,

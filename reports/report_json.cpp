@@ -1,9 +1,13 @@
 #include "reports/report_json.h"
 
+#include "db/device_model.h"
 #include "db/json_forms.h"
 #include "reports/devices_side_by_side.h"
+#include "reports/energy.h"
 #include "reports/findings.h"
+#include "reports/history.h"
 #include "reports/result_texts.h"
+#include "reports/why.h"
 #include "tuner/core/roofline.h"
 #include "tuner/core/text.h"
 
@@ -27,6 +31,10 @@ constexpr std::size_t kSamples = 200;
 constexpr std::size_t kAllSamples = 40'000;
 constexpr std::size_t kFewestSamples = 20;  ///< Fewer are none, and fewer finalists are shown.
 constexpr std::size_t kFewFinalists = 8;
+
+// Configurations whose facts are shown: of all devices and problems together, and of each at least.
+constexpr std::size_t kAllFacts = 800;
+constexpr std::size_t kFewestFacts = 2;
 
 /// A list of words, each of which occurs once.
 class Words {
@@ -138,6 +146,7 @@ class ReportWriter {
             {"kernels", kernels_.words()},
             {"statuses", statuses_.words()},
             {"details", details_.words()},
+            {"fact_names", fact_names_.words()},
             {"parameters", std::move(parameters)},
             {"run_list", std::move(run_list)},
             {"device_list", devices_},
@@ -169,6 +178,10 @@ class ReportWriter {
             {"failures", failures(section, rows)},
             {"convergence", std::move(steps)},
             {"samples", samples(rows)},
+            {"why", why_json(source_, section)},
+            {"energy", energy_json(of_best_run(section), Objective())},
+            {"facts", facts(rows)},
+            {"history", history(section)},
             {"count", rows.size()},
             {"rows", std::move(columns)}};
   }
@@ -185,6 +198,7 @@ class ReportWriter {
     Json best = Json::array();
     for (const StoredResult& one : section.best) {
       const StoredResult* standard = default_of(source_, section, one.result.kernel);
+      const std::optional<double> measured = measured_dram_bytes(one.result);
       Json json = {
           {"kernel", one.result.kernel},
           {"values", values_json(one.result.configuration)},
@@ -192,6 +206,7 @@ class ReportWriter {
            standard == nullptr ? Json() : rounded_json(standard->result.measurement.median_ms)},
           {"flops", work_json(one.result, "flops")},
           {"bytes", work_json(one.result, "bytes")},
+          {"dram_bytes", measured == std::nullopt ? Json() : rounded_json(*measured)},
           {"from", one.origin ? one.origin->file : one.shared_from},
           {"rate", rates(one.result)},
           {"compared_with", to_text(one.result.coverage())}};
@@ -237,6 +252,37 @@ class ReportWriter {
                       {"ms", std::move(shown)}});
     }
     return list;
+  }
+
+  /// Returns for each finalist with facts, fastest first: its row, and for each launch with facts
+  /// its name and [number of a fact's name, value, ...].
+  Json facts(const Rows& rows) {
+    const std::size_t most = std::max(kFewestFacts, kAllFacts / source_.sections.size());
+    Json list = Json::array();
+    for (std::size_t row = 0; row < rows.size() && list.size() < std::min(most, kFinalists);
+         ++row) {
+      Json launches = Json::array();
+      for (const LaunchResult& launch : rows[row]->result.launches) {
+        if (launch.facts.empty()) continue;
+        Json values = Json::array();
+        for (const auto& [name, value] : launch.facts) {
+          values.push_back(fact_names_.number(name));
+          values.push_back(rounded_json(value));
+        }
+        launches.push_back({{"name", launch.shape.name_expression}, {"values", values}});
+      }
+      if (!launches.empty()) list.push_back({{"row", row}, {"launches", std::move(launches)}});
+    }
+    return list;
+  }
+
+  /// Null where the winner was not in finals, or nobody asked for histories.
+  Json history(const ProblemResults& section) const {
+    const auto of = std::ranges::find_if(source_.histories, [&](const WinnerHistory& one) {
+      return one.winner.result.problem == section.problem &&
+             db::device_model_key(one.winner.device) == db::device_model_key(section.device);
+    });
+    return of == source_.histories.end() ? Json() : winner_history_json(*of);
   }
 
   Json columns(const Rows& rows) {
@@ -286,6 +332,7 @@ class ReportWriter {
   Words kernels_;
   Words statuses_;
   Words details_;
+  Words fact_names_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "db/comparison.h"
 #include "db/result_reader.h"
 #include "db/sections.h"
+#include "reports/history.h"
 
 #include <cstddef>
 #include <optional>
@@ -18,6 +19,7 @@ struct ReportSource {
   std::vector<db::KernelDefaults> defaults;
   std::vector<db::StoredRun> runs;
   std::optional<db::Comparison> devices = {};  ///< Set if there are several.
+  std::vector<WinnerHistory> histories = {};   ///< Those of the sections' winners, where asked for.
 };
 
 /// Returns what is stored of the query's space; of each device and problem about `most` results at

@@ -145,6 +145,39 @@ TEST(ReportJson, HasTheSamplesOfFinalistsOnly) {
   EXPECT_EQ(samples[0]["ms"].size(), 9u);
 }
 
+TEST(ReportJson, HasWhyItWinsTheEnergyTheFactsAndTheHistoryOfTheWinner) {
+  const auto finalist = [](std::int64_t tile, double ms, double joules) {
+    StoredResult stored = timed(tile, ms, Stage::final);
+    LaunchResult launch;
+    launch.facts = {{"code.instructions", 10 * ms},
+                    {"counter.dram_read_bytes", 100},
+                    {"counter.dram_write_bytes", 50},
+                    {"energy.joules_per_launch", joules}};
+    stored.result.launches = {launch};
+    return stored;
+  };
+  ReportSource source = source_of({finalist(8, 1, 3), finalist(16, 2, 1), timed(32, 3)});
+  const StoredResult winner = source.sections[0].best.front();
+  source.histories = {{.winner = winner, .points = {winner, winner}, .changes = {}}};
+  const auto json = report_json(source);
+  const auto& section = json["sections"][0];
+  EXPECT_EQ(section["why"]["beats"][0]["other"], "its default");
+  EXPECT_EQ(section["why"]["beats"][0]["factor"], 2);
+  EXPECT_EQ(section["why"]["of_best"][0], "150 B pass through DRAM");
+  EXPECT_EQ(section["best"][0]["dram_bytes"], 150);
+  EXPECT_EQ(section["energy"]["ranked"].size(), 2u);
+  EXPECT_EQ(section["energy"]["ranked"][1]["on_pareto_front"], true);
+  ASSERT_EQ(section["facts"].size(), 2u) << "those that have some";
+  EXPECT_EQ(section["facts"][1]["row"], 1);
+  EXPECT_EQ(json["fact_names"][0], "code.instructions");
+  EXPECT_EQ(section["facts"][1]["launches"][0]["values"][1], 20);
+  EXPECT_EQ(section["history"]["points"].size(), 2u);
+  EXPECT_THAT(section["history"]["sentences"][0].get<std::string>(),
+              HasSubstr("2 measurements: to tell a change"));
+  source.histories.clear();
+  EXPECT_TRUE(report_json(source)["sections"][0]["history"].is_null());
+}
+
 TEST(ReportMarkdown, MakesNoMarkupOfWhatIsStored) {
   StoredResult hostile = timed(16, 4);
   hostile.device.name = "<img src=x>|[a](b) @everyone `x`";

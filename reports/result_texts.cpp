@@ -32,6 +32,19 @@ double metric(const Result& result, const std::string& name) {
   return found == result.metrics.end() ? 0 : found->second;
 }
 
+std::optional<double> measured_dram_bytes(const Result& result) {
+  if (result.launches.empty()) return std::nullopt;
+  double bytes = 0;
+  for (const LaunchResult& launch : result.launches) {
+    for (const char* direction : {"dram_read_bytes", "dram_write_bytes"}) {
+      const auto found = launch.facts.find(std::string(kCounterFacts) + direction);
+      if (found == launch.facts.end()) return std::nullopt;
+      bytes += found->second;
+    }
+  }
+  return bytes;
+}
+
 nlohmann::ordered_json rounded_json(double number) {
   if (!std::isfinite(number)) return nullptr;
   std::array<char, 32> text{};

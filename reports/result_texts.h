@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ const LaunchResult* tightest_launch(const Result& result);
 
 /// Work per launch by the metric's name; 0 where the kernel has none of that name.
 double metric(const Result& result, const std::string& name);
+
+/// Returns the bytes of a launch of the whole kernel that counters saw pass through DRAM; nullopt
+/// where they were not read.
+std::optional<double> measured_dram_bytes(const Result& result);
 
 /// Returns a number with six significant digits; null if it is not finite.
 nlohmann::ordered_json rounded_json(double number);

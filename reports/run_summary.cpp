@@ -89,7 +89,7 @@ std::string without_effect_lines(const ProblemSummary& problem) {
 }
 
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device,
-                         std::size_t columns, Objective objective) {
+                         std::size_t columns, const Objective& objective) {
   std::string text;
   if (summary.evaluated_on.size() > 1) {
     text += "\nevaluated on " + std::to_string(summary.evaluated_on.size()) +

@@ -1,5 +1,6 @@
 #include "reports/run_summary.h"
 
+#include "reports/energy.h"
 #include "reports/expectations.h"
 #include "reports/how_sure.h"
 #include "reports/kernel_table.h"
@@ -170,6 +171,19 @@ TEST(Ladder, MarksWhatIsAboveThePeak) {
   EXPECT_THAT(kernel_table_text(space(), problem(), gpu()), Not(HasSubstr("above the peak")));
 }
 
+// At 1 TB/s, 4e8 bytes take 0.4 ms of 0.5 ms.
+TEST(Ladder, TakesTheBytesThatWereMeasuredAndSaysSo) {
+  ProblemSummary counted = problem();
+  Result& best = counted.bests.kernels.front();
+  best.metrics["bytes"] = 1e9;
+  best.launches.front().facts = {{"counter.dram_read_bytes", 3e8},
+                                 {"counter.dram_write_bytes", 1e8}};
+  const std::string text = kernel_table_text(space(), counted, gpu());
+  EXPECT_THAT(line_with(text, "* tiled"), HasSubstr("  80 % m"));
+  EXPECT_THAT(text, HasSubstr("  m of the bytes that counters measured in DRAM"));
+  EXPECT_THAT(kernel_table_text(space(), problem(), gpu()), Not(HasSubstr("counters measured")));
+}
+
 // 50 multiprocessors reach 10 TFLOP/s without tensor cores and 80 TFLOP/s in TF32.
 TEST(Ladder, TakesAFloatKernelBeyondItsCoresForOneOfTensorCores) {
   ProblemSummary fast = problem();
@@ -338,24 +352,68 @@ TEST(Summary, HasATableOfWhatFinalistsTakeInTimeAndEnergy) {
   EXPECT_THAT(summary_text(space(), summary, gpu()), Not(HasSubstr("energy")));
 }
 
+TEST(Summary, ListsOthersThanFinalistsOnlyWhereTheyAreOnTheFront) {
+  TuningSummary summary;
+  summary.problems = {problem_with_energy()};
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    summary.problems.front().results[i].stage = Stage::screen;
+  }
+  summary.problems.front().results[2].launches.front().facts["energy.joules_per_launch"] = 1;
+  const std::string text = summary_text(space(), summary, gpu());
+  EXPECT_THAT(text, HasSubstr("energy per launch of 3 configurations, and of nothing else"));
+  EXPECT_THAT(line_with(text, "1.5 mJ"), HasSubstr("screen"));
+  EXPECT_THAT(text, HasSubstr("  not listed: 1 that are neither finalists nor *\n"));
+  EXPECT_THAT(text, Not(HasSubstr(" 1 J")));
+}
+
+TEST(EnergyLine, TellsOfOneResultWhatTheTableDoes) {
+  const ProblemSummary measured = problem_with_energy();
+  EXPECT_EQ(
+      energy_line(measured.results[3]),
+      "  energy per launch: 4 mJ at 312 W (82 W idle, power limit 700 W, 2 other processes on "
+      "the GPU, whose energy counts as well), clock limited by power 98 %\n");
+  EXPECT_EQ(energy_line(problem().results[3]), "");
+}
+
+TEST(Summary, RanksFinalistsByAnExpressionAndSaysWhatIsNotKnownOfTheOthers) {
+  TuningSummary summary;
+  summary.problems = {problem_with_energy()};
+  summary.problems.front().results[1].launches.front().facts.clear();
+  const std::string text =
+      summary_text(space(), summary, gpu(), 0, Objective("energy * time ** 2"));
+  EXPECT_THAT(line_with(text, "4 mJ"), HasSubstr("  0.001  "));
+  EXPECT_THAT(text, HasSubstr("by energy * time ** 2 tiled TILE=32 is the best of these"));
+  EXPECT_THAT(text, HasSubstr("not ranked: 1 other, as energy is not known"));
+  EXPECT_THAT(summary_text(space(), summary, gpu(), 0, Objective("1 / time")),
+              HasSubstr("3 finalists by 1 / time, energy per launch of 2 of them, and of nothing"));
+  for (Result& result : summary.problems.front().results) {
+    for (LaunchResult& launch : result.launches) launch.facts.clear();
+  }
+  const std::string without_energy =
+      summary_text(space(), summary, gpu(), 0, Objective("1 / time"));
+  EXPECT_THAT(without_energy, HasSubstr("by 1 / time naive TILE=16 is the best of these: 4.00x"));
+  EXPECT_THAT(without_energy, HasSubstr("3 finalists by 1 / time\n"));
+  EXPECT_THAT(without_energy, Not(HasSubstr("energy")));
+}
+
 TEST(Summary, NamesTheBestByAnObjectiveAndWhatItCostsInTime) {
   TuningSummary summary;
   summary.problems = {problem_with_energy()};
-  const std::string text = summary_text(space(), summary, gpu(), 0, Objective::energy);
+  const std::string text = summary_text(space(), summary, gpu(), 0, Objective("energy"));
   EXPECT_LT(text.find("1.5 mJ"), text.find("1.6 mJ"));
   EXPECT_THAT(text, HasSubstr("by energy naive TILE=16 is the best of these: 4.00x the time and "
                               "0.38x the energy of the fastest"));
-  EXPECT_THAT(summary_text(space(), summary, gpu(), 0, Objective::edp),
+  EXPECT_THAT(summary_text(space(), summary, gpu(), 0, Objective("edp")),
               HasSubstr("by edp tiled TILE=8 is the best of these: 2.00x the time"));
   const auto json = nlohmann::json::parse(
-      summary_json(space(), summary, gpu(), {}, Objective::energy))["problems"][0];
+      summary_json(space(), summary, gpu(), {}, Objective("energy")))["problems"][0];
   EXPECT_EQ(json["best"]["configuration"]["TILE"], 32) << "the best is so by time";
   const auto& energy = json["energy"];
   EXPECT_EQ(energy["objective"], "energy");
-  EXPECT_EQ(energy["measured"], 3);
-  EXPECT_EQ(energy["finalists"][0]["configuration"]["TILE"], 16);
-  EXPECT_EQ(energy["finalists"][0]["joules_per_launch"], 0.0015);
-  EXPECT_EQ(energy["finalists"][0]["on_pareto_front"], true);
+  EXPECT_EQ(energy["ranked"].size(), 3u);
+  EXPECT_EQ(energy["ranked"][0]["configuration"]["TILE"], 16);
+  EXPECT_EQ(energy["ranked"][0]["joules_per_launch"], 0.0015);
+  EXPECT_EQ(energy["ranked"][0]["on_pareto_front"], true);
   summary.problems = {problem()};
   EXPECT_FALSE(
       nlohmann::json::parse(summary_json(space(), summary, gpu(), {}))["problems"][0].contains(

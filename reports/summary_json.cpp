@@ -31,7 +31,7 @@ Json derived_json(const DerivedTolerance& derived) {
 }
 
 Json problem_json(const Space& space, const ProblemSummary& problem, const Device& device,
-                  Objective objective) {
+                  const Objective& objective) {
   Json entry = {{"problem", db::bindings_json(problem.problem)},
                 {"cartesian", problem.cartesian},
                 {"valid", problem.valid ? Json(*problem.valid) : Json(nullptr)},
@@ -94,7 +94,7 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
 }  // namespace
 
 std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
-                         const std::vector<AlsoFits>& also_fits, Objective objective) {
+                         const std::vector<AlsoFits>& also_fits, const Objective& objective) {
   Json document = {{"space", space.name},
                    {"device", db::device_json(device)},
                    {"interrupted", summary.interrupted},

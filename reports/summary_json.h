@@ -15,6 +15,6 @@ namespace smemtune {
 /// result.
 std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
                          const std::vector<AlsoFits>& also_fits,
-                         Objective objective = Objective::time);
+                         const Objective& objective = Objective());
 
 }  // namespace smemtune

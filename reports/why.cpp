@@ -422,18 +422,20 @@ std::string bound_text(const Result& result) {
 
 /// "1.1 GB pass through DRAM, 1.02x the bytes that its space declares"
 std::string dram_text(const Result& result) {
-  double bytes = 0;
-  for (const LaunchResult& launch : result.launches) {
-    const auto its = dram_bytes(Figures(launch));
-    if (!its) return "";
-    bytes += *its;
-  }
-  if (result.launches.empty()) return "";
-  std::string text = format_bytes(bytes) + " pass through DRAM";
+  const std::optional<double> bytes = measured_dram_bytes(result);
+  if (!bytes) return "";
+  std::string text = format_bytes(*bytes) + " pass through DRAM";
   if (const double declared = metric(result, "bytes"); declared > 0) {
-    text += ", " + times(bytes / declared) + " the bytes that its space declares";
+    text += ", " + times(*bytes / declared) + " the bytes that its space declares";
   }
   return text;
+}
+
+/// What is said of the best by itself.
+std::vector<std::string> of_best_texts(const Result& best) {
+  std::vector<std::string> texts = {bytes_text(best), dram_text(best), bound_text(best)};
+  std::erase(texts, "");
+  return texts;
 }
 
 bool has_code_facts(const Result& result) {
@@ -511,7 +513,7 @@ std::vector<WhyBeats> why_best_beats(const ReportSource& source,
   return beaten;
 }
 
-std::string why_text(const ReportSource& source, Objective objective) {
+std::string why_text(const ReportSource& source, const Objective& objective) {
   std::string all;
   for (const db::ProblemResults& section : source.sections) {
     std::string text =
@@ -520,9 +522,7 @@ std::string why_text(const ReportSource& source, Objective objective) {
       const Result& best = section.best.front().result;
       text += "  best: " + best.kernel + " " + key(best.configuration) + "  " +
               format_time(best.measurement.median_ms) + "\n";
-      for (const std::string& line : {bytes_text(best), dram_text(best), bound_text(best)}) {
-        if (!line.empty()) text += "    " + line + "\n";
-      }
+      for (const std::string& line : of_best_texts(best)) text += "    " + line + "\n";
     }
     const std::string why_not = silence(section);
     const std::vector<WhyBeats> beaten = why_best_beats(source, section);
@@ -538,25 +538,36 @@ std::string why_text(const ReportSource& source, Objective objective) {
   return all;
 }
 
-std::string why_document(const ReportSource& source, Objective objective) {
+nlohmann::ordered_json why_json(const ReportSource& source, const db::ProblemResults& section) {
+  db::Json beaten = db::Json::array();
+  for (const WhyBeats& one : why_best_beats(source, section)) {
+    const Result& slower = one.slower->result;
+    beaten.push_back({{"other", one.other},
+                      {"kernel", slower.kernel},
+                      {"configuration", db::bindings_json(slower.configuration)},
+                      {"factor", rounded_json(one.factor)},
+                      {"cause", one.why.cause},
+                      {"sentence", one.why.sentence},
+                      {"differences", one.why.differences}});
+  }
+  db::Json of_best = db::Json::array();
+  if (!section.best.empty()) {
+    for (const std::string& line : of_best_texts(section.best.front().result)) {
+      of_best.push_back(line);
+    }
+  }
+  return {{"silent_because", silence(section)},
+          {"of_best", std::move(of_best)},
+          {"beats", std::move(beaten)}};
+}
+
+std::string why_document(const ReportSource& source, const Objective& objective) {
   db::Json problems = db::Json::array();
   for (const db::ProblemResults& section : source.sections) {
-    db::Json beaten = db::Json::array();
-    for (const WhyBeats& one : why_best_beats(source, section)) {
-      const Result& slower = one.slower->result;
-      beaten.push_back({{"other", one.other},
-                        {"kernel", slower.kernel},
-                        {"configuration", db::bindings_json(slower.configuration)},
-                        {"factor", rounded_json(one.factor)},
-                        {"cause", one.why.cause},
-                        {"sentence", one.why.sentence},
-                        {"differences", one.why.differences}});
-    }
     problems.push_back({{"problem", db::bindings_json(section.problem)},
                         {"device", section.device.name},
-                        {"best", nullptr},
-                        {"silent_because", silence(section)},
-                        {"beats", std::move(beaten)}});
+                        {"best", nullptr}});
+    problems.back().update(why_json(source, section));
     if (section.best.empty()) continue;
     const Result& best = section.best.front().result;
     db::Json launches = db::Json::array();

@@ -37,11 +37,14 @@ struct WhyBeats {
 /// with it, as far as they were in its finals.
 std::vector<WhyBeats> why_best_beats(const ReportSource& source, const db::ProblemResults& section);
 
+/// Returns what there is to say of a problem as JSON: `silent_because`, `of_best`, `beats`.
+nlohmann::ordered_json why_json(const ReportSource& source, const db::ProblemResults& section);
+
 /// Returns text for people, a paragraph for each problem. Finalists whose energy was measured in the
 /// run that the best is from are ranked by the objective.
-std::string why_text(const ReportSource& source, Objective objective = Objective::time);
+std::string why_text(const ReportSource& source, const Objective& objective = Objective());
 
 /// Returns a JSON document, `"format": "smemtune-why", "version": 1`.
-std::string why_document(const ReportSource& source, Objective objective = Objective::time);
+std::string why_document(const ReportSource& source, const Objective& objective = Objective());
 
 }  // namespace smemtune

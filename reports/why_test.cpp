@@ -245,14 +245,15 @@ TEST(WhyText, RanksTheFinalistsOfTheRunWhoseEnergyWasMeasured) {
   const ReportSource source =
       source_of({finalist(16, 1, takes(0.5)), finalist(32, 2, takes(0.3)), of_another_run});
   EXPECT_THAT(why_text(source), HasSubstr("energy per launch of 2 finalists"));
-  EXPECT_THAT(why_text(source, Objective::energy),
+  EXPECT_THAT(why_text(source, Objective("energy")),
               HasSubstr("by energy tiled TILE=32 is the best of these: 2.00x the time and 0.60x"));
-  const auto json = nlohmann::json::parse(why_document(source, Objective::energy));
-  EXPECT_EQ(json["problems"][0]["energy"]["finalists"][0]["time_ms"], 2);
-  const auto stored = nlohmann::json::parse(stored_energy_document(source, Objective::energy));
+  const auto json = nlohmann::json::parse(why_document(source, Objective("energy")));
+  EXPECT_EQ(json["problems"][0]["energy"]["ranked"][0]["time_ms"], 2);
+  const auto stored = nlohmann::json::parse(stored_energy_document(source, Objective("energy")));
   EXPECT_EQ(stored["problems"][0]["energy"], json["problems"][0]["energy"]);
-  EXPECT_THAT(stored_energy_text(source, Objective::energy), HasSubstr("by energy tiled TILE=32"));
-  EXPECT_EQ(stored_energy_text(source_of({finalist(16, 1, as_it_is)}), Objective::energy), "");
+  EXPECT_THAT(stored_energy_text(source, Objective("energy")),
+              HasSubstr("by energy tiled TILE=32"));
+  EXPECT_EQ(stored_energy_text(source_of({finalist(16, 1, as_it_is)}), Objective("energy")), "");
   EXPECT_TRUE(nlohmann::json::parse(
                   why_document(source_of({finalist(16, 1, as_it_is)})))["problems"][0]["energy"]
                   .is_null());

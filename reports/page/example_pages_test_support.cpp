@@ -52,6 +52,17 @@ db::StoredResult example(std::int64_t n) {
   launch.resources.registers_per_thread = static_cast<int>(16 + 8 * unroll);
   launch.resources.static_shared_bytes = 64 * tile;
   launch.occupancy.percent = 100.0 / static_cast<double>(unroll);
+  if (stored.result.stage == Stage::final) {
+    launch.facts = {{"code.instructions", 100.0 + static_cast<double>(n)},
+                    {"code.shared_load_4_bytes", 8.0 * static_cast<double>(unroll)},
+                    {"code.fp32_fma", 64},
+                    {"counter.dram_read_bytes", 6e8 * ms},
+                    {"counter.dram_write_bytes", 1e8},
+                    {"counter.dram_percent", 20 / ms},
+                    {"counter.shared_bank_conflicts", 32.0 * static_cast<double>(tile)},
+                    {"energy.joules_per_launch", 0.4 / ms + 0.1 * wave * wave},
+                    {"energy.mean_watts", 300 + 100 * wave}};
+  }
   stored.result.launches = {launch};
   if (n % 11 == 0) {
     stored.result.status = Status::compile;
@@ -62,6 +73,28 @@ db::StoredResult example(std::int64_t n) {
     stored.result.launches.clear();
   }
   return stored;
+}
+
+/// Returns a history in which a new driver made the winner slower.
+WinnerHistory history(const db::StoredResult& winner) {
+  WinnerHistory history = {.winner = winner, .points = {}, .changes = {}};
+  for (int n = 0; n < 14; ++n) {
+    db::StoredResult point = winner;
+    const double factor = (n < 8 ? 1 : 1.06) * (1 + 0.004 * std::sin(5.0 * n));
+    for (double* ms : {&point.result.measurement.median_ms, &point.result.measurement.median_low_ms,
+                       &point.result.measurement.median_high_ms}) {
+      *ms *= factor;
+    }
+    point.at_unix = 1.79e9 + 86400.0 * 7 * n;
+    point.device.driver_version = n < 8 ? "12.8" : "13.0";
+    point.device.runtime_version = "12.9";
+    history.points.push_back(point);
+  }
+  history.changes = {{.first = 8,
+                      .before = winner.result.measurement.median_ms,
+                      .after = winner.result.measurement.median_ms * 1.06,
+                      .p = 0.0002}};
+  return history;
 }
 
 ReportSource examples(std::int64_t count) {
@@ -85,6 +118,8 @@ ReportSource examples(std::int64_t count) {
                                .kernel = kernel,
                                .configuration = timed.back()->result.configuration});
   }
+  section.results[1].result.launches.front().facts["code.local_load_4_bytes"] = 2;
+  source.histories = {history(section.best.front())};
   section.convergence = {
       {1, 0.5, 4}, {20, 3, 2}, {40, 9, section.best[0].result.measurement.median_ms}};
   return source;
@@ -143,6 +178,14 @@ ReportSource hostile(ReportSource source) {
       failures[{failure.kernel + kHostile, failure.status, failure.reason + kHostile}] = count;
     }
     section.failures = failures;
+  }
+  for (WinnerHistory& one : source.histories) {
+    spoil_result(one.winner);
+    for (db::StoredResult& point : one.points) {
+      for (std::string* text : {&point.device.driver_version, &point.device.runtime_version}) {
+        spoil(*text);
+      }
+    }
   }
   for (db::KernelDefaults& one : source.defaults) {
     spoil(one.kernel);

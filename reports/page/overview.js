@@ -16,19 +16,23 @@ const problems = () => {
 };
 const deviceCount = () => new Set(data.sections.map(one => one.device_label)).size;
 
+// What counters saw pass through DRAM; where they were not read, what the space declares.
+const movedBytes = one => one.dram_bytes ?? one.bytes;
+
 // The best speed of each problem against its size, under what clocks and widths allow at each.
 const speedOverSize = () => {
   const works = data.sections.every(one => one.best.length === 0 || one.best[0].flops) ? 'flops' : 'bytes';
   const [size, unit, scale] = works === 'flops' ? ['FLOP', 'TFLOP/s', 1e9] : ['bytes that must move', 'GB/s', 1e6];
   const roof = ({flops_per_s: flops, bytes_per_s: bytes}, one) => works === 'bytes' ? bytes / 1e9
-    : (one.bytes > 0 ? Math.min(flops, bytes * one.flops / one.bytes) : flops) / 1e12;
+    : (movedBytes(one) > 0 ? Math.min(flops, bytes * one.flops / movedBytes(one)) : flops) / 1e12;
   const known = data.sections.filter(one => one.best.length && one.best[0][works] > 0);
+  const counted = works === 'flops' ? known.filter(one => one.best[0].dram_bytes).length : 0;
   const byDevice = [...grouped(known, one => one.device_label)];
   if (new Set(known.map(one => one.best[0][works])).size < 2 || byDevice.length > 8) return null;
   const at = section => ({x: section.best[0][works], y: section.best[0][works] / section.best[0].ms / scale, section});
   return element('div', {}, byDevice.length > 1 ? legend(byDevice.map(([name], n) => [name, n])) : null,
     chart('Speed over size', `A dot for the best of each problem (n = ${known.length}); a dash for the roofline at its size, ` +
-      'where it is known: of single precision (tensor cores have another).', () => ({type: 'scatter',
+      `where it is known: of single precision (tensor cores have another)${counted ? `, and of measured DRAM bytes at ${counted}, else of declared bytes` : ''}.`, () => ({type: 'scatter',
       data: {datasets: byDevice.flatMap(([name, list], n) => [{label: name, ...marker(n), pointRadius: 5, data: list.map(at)},
         {label: 'roofline', pointStyle: 'line', pointRadius: 9, borderWidth: 3, borderColor: color(n), backgroundColor: color(n),
           data: list.filter(one => roof(one, one.best[0]) > 0).map(one => ({...at(one), y: roof(one, one.best[0])}))}])},

@@ -35,6 +35,7 @@ const sectionParts = section => {
   return [
     ['', element('div', {class: data.device_list[section.device].kind === 'cpu' ? 'findings cpu' : 'findings', role: 'status'}, ...section.findings.map(text => element('p', {}, ...breakable(text))))],
     ['Kernels', ...(section.best.length ? [ladder(section), kernelTable(section)] : [])],
+    ['Why it wins', ...why(section)],
     ['Configurations', all.length ? element('div', {class: 'controls highlight'}, value.label) : null,
       timed.length > 1 ? colors : null,
       timed.length ? everyTime(section, rows, timed) : null],
@@ -42,7 +43,9 @@ const sectionParts = section => {
     ['Parameters', present.length > 1 ? element('div', {class: 'controls'}, kernel.label) : null, ofKernel],
     ['Resources', section.dry && resourceCharts ? colors : null, resourceCharts],
     ['Search', convergence(section)],
-    ['Finals', finalists(section, rows)],
+    ['Finals', finalists(section, rows), besideEachOther(section, rows)],
+    ['Energy', energy(section)],
+    ['History', ...winnerHistory(section)],
     ['Where it comes from', ...provenance(section)],
   ];
 };

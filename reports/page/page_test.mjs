@@ -58,7 +58,7 @@ const hostile = /<\/script><img src=x onerror/;
 
 const tests = {
   'each page is drawn without a message or a request': async () => {
-    for (const [name, charts] of [['stored', 14], ['hostile', 14], ['dry', 4], ['versions', 2]]) {
+    for (const [name, charts] of [['stored', 16], ['hostile', 16], ['dry', 4], ['versions', 2]]) {
       await open(name);
       assert.deepEqual(browser.complaints(), [], name);
       assert.equal(await browser.evaluate('document.documentElement.dataset.drawn'), String(charts), name);
@@ -110,6 +110,20 @@ const tests = {
       await chooseAnother(label);
       assert.notEqual(await browser.evaluate(caption), before, label);
     }
+  },
+  'the facts of two finalists stand beside each other, and others are chosen by keyboard': async () => {
+    await open('stored');
+    const facts = '[...document.querySelectorAll("table")].find(t => t.caption.textContent.startsWith("First: 1"))';
+    assert.match(await browser.evaluate(`${facts}.textContent`), /counter\.dram_read_bytes.*energy\.joules_per_launch.*code\.instructions/);
+    const before = await browser.evaluate(`${facts}.textContent`);
+    await chooseAnother('Second');
+    assert.notEqual(await browser.evaluate(`${facts}.textContent`), before);
+  },
+  'why it wins, what it takes and how it was before have their parts': async () => {
+    await open('stored');
+    await openTables();
+    const text = await browser.evaluate('document.getElementById("report").textContent');
+    for (const part of [/1\.\d+x over the runner-up, /, /pass through DRAM/, /Energy against time/, /on it/, /6\.0 % slower since .*driver 12\.8, now 13\.0/]) assert.match(text, part);
   },
   'another kernel is chosen by keyboard and keeps its charts': async () => {
     await open('stored');
@@ -171,7 +185,7 @@ const tests = {
     const chosen = await browser.evaluate(`${select('Color')}.value`);
     await browser.until('document.querySelector(".live").textContent.includes("has ended: complete")');
     await browser.until('document.documentElement.dataset.drawn');
-    assert.equal(await browser.evaluate('document.documentElement.dataset.drawn'), '14');
+    assert.equal(await browser.evaluate('document.documentElement.dataset.drawn'), '16');
     assert.equal(await browser.evaluate(`${select('Color')}.value`), chosen, 'what was chosen is kept');
     assert.equal(await browser.evaluate('document.activeElement.value'), chosen, 'and so is the focus');
     server.close();

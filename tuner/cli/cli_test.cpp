@@ -1140,14 +1140,24 @@ TEST_F(CommandLine, SaysWhyThereAreNoCountersOfADeviceWithoutThem) {
   EXPECT_EQ(one.status, 0) << one.err;
   EXPECT_THAT(one.out, HasSubstr("correct: largest error 0"));
   EXPECT_THAT(one.out, HasSubstr("no counters: "));
+  std::vector<std::string> with_energy = words;
+  with_energy.back() = "--energy";
+  EXPECT_THAT(run(with_energy).out, HasSubstr("no energy: "));
+  with_energy.emplace_back("--profile");
+  EXPECT_EQ(run(with_energy).status, 2);
   for (const char* other : {"--dry-run", "--profile"}) {
     std::vector<std::string> both = words;
     both.emplace_back(other);
     EXPECT_EQ(run(both).status, 2) << other;
   }
-  const Ended tuned = run({"--space", file, "--device", "cpu", "--counters"});
-  EXPECT_EQ(tuned.status, 0) << tuned.err;
-  EXPECT_THAT(tuned.out + tuned.err, HasSubstr("no counters: "));
+  for (const char* when : {"first", "when all is known"}) {
+    const Ended tuned = run({"--space", file, "--device", "cpu", "--counters"});
+    EXPECT_EQ(tuned.status, 0) << when << ": " << tuned.err;
+    EXPECT_THAT(tuned.out + tuned.err, HasSubstr("no counters: ")) << when;
+  }
+  const Ended dry = run({"--space", file, "--device", "cpu", "--counters", "--dry-run"});
+  EXPECT_EQ(dry.status, 2);
+  EXPECT_THAT(dry.err, HasSubstr("--dry-run measures nothing"));
 }
 
 TEST_F(CommandLine, SaysWhyThereIsNoEnergyOfADeviceThatDoesNotTellIt) {
@@ -1160,11 +1170,19 @@ TEST_F(CommandLine, SaysWhyThereIsNoEnergyOfADeviceThatDoesNotTellIt) {
   EXPECT_EQ(by_energy.status, 0) << by_energy.err;
   EXPECT_THAT(by_energy.out + by_energy.err, HasSubstr("no energy: ")) << "it is asked for";
   EXPECT_EQ(run({"--space", file, "--device", "cpu", "--objective", "watts"}).status, 2);
-  EXPECT_EQ(run({"why", "--objective", "energy"}).status, 0);
-  const Ended best = run({"best", "--objective", "energy"});
-  EXPECT_EQ(best.status, 2);
-  EXPECT_THAT(best.err, HasSubstr("the energy of no finalist of 'mine' was measured"));
-  EXPECT_EQ(run({"best", "--objective", "time"}).status, 0);
+  for (const char* command : {"best", "why"}) {
+    const Ended ranked = run({command, "--objective", "energy"});
+    EXPECT_EQ(ranked.status, 2) << command;
+    EXPECT_THAT(ranked.err,
+                HasSubstr("no finalist of 'mine' can be ranked by energy: energy is not known "
+                          "(smemtune --space FILE --energy)"));
+    EXPECT_THAT(run({command, "--objective", "time * shared_bytes"}).out,
+                HasSubstr("is the best of these"));
+    const Ended unknown = run({command, "--objective", "time * sheared_bytes"});
+    EXPECT_EQ(unknown.status, 2);
+    EXPECT_THAT(unknown.err, HasSubstr("did you mean 'shared_bytes'?; it is an expression over "));
+    EXPECT_EQ(run({command, "--objective", "time"}).status, 0) << command;
+  }
   EXPECT_EQ(run({"best", "--objective", "energy", "--one"}).status, 2);
 }
 

@@ -2,6 +2,7 @@
 
 #include "db/json_forms.h"
 #include "db/recording.h"
+#include "reports/energy.h"
 #include "reports/report_documents.h"
 #include "reports/report_json.h"
 #include "reports/report_markdown.h"
@@ -88,7 +89,7 @@ std::string text_of(const ReportOptions& options, const Reported& reported) {
 
 }  // namespace
 
-ReportSource stored_of_one_space(const ReportOptions& options) {
+ReportSource stored_of_one_space(const ReportOptions& options, bool with_histories) {
   const db::LayeredStore store =
       open_results(options.database, options.query.source, options.no_shipped);
   db::Query query = options.query;
@@ -100,7 +101,21 @@ ReportSource stored_of_one_space(const ReportOptions& options) {
                      " is of kernels that have changed since: nothing to report" +
                      (query.versions ? "; --space " + query.space + " reports on them" : ""));
   }
+  if (with_histories) source.histories = winner_histories(store, query);
   return source;
+}
+
+StoredToRank stored_to_rank(const ReportOptions& options, const std::string& objective) {
+  ReportSource source = stored_of_one_space(options);
+  std::set<std::string> metrics;
+  for (const db::ProblemResults& section : source.sections) {
+    for (const db::StoredResult& stored : section.results) {
+      for (const auto& [name, value] : stored.result.metrics) metrics.insert(name);
+    }
+  }
+  Objective by(objective, metrics);
+  refuse_unranked(source, by);
+  return {.source = std::move(source), .objective = std::move(by)};
 }
 
 void add_report_options(CLI::App& app, ReportOptions& options) {
@@ -144,7 +159,7 @@ int run_report(const ReportOptions& options, const std::atomic<bool>& stop) {
   std::filesystem::path output = options.output;
   if (output.empty()) output = options.format == "html" ? "report.html" : "-";
   const Reported reported =
-      options.document.empty() ? Reported(stored_of_one_space(options)) : documented(options);
+      options.document.empty() ? Reported(stored_of_one_space(options, true)) : documented(options);
   const std::string text = text_of(options, reported);
   write_whole_file(output, text);
   if (output != "-") write_error("wrote " + output.string() + "\n");

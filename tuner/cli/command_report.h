@@ -2,6 +2,7 @@
 
 #include "db/rows.h"
 #include "reports/report_source.h"
+#include "tuner/core/objective.h"
 
 #include <CLI/CLI.hpp>
 
@@ -27,9 +28,18 @@ struct ReportOptions {
 
 void add_report_options(CLI::App& app, ReportOptions& options);
 
-/// Returns what is stored of the only space that matches. Throws InputError if nothing does, or
-/// several spaces.
-ReportSource stored_of_one_space(const ReportOptions& options);
+/// Returns what is stored of the only space that matches, also the winners' histories if asked to.
+/// Throws InputError if nothing does, or several spaces.
+ReportSource stored_of_one_space(const ReportOptions& options, bool with_histories = false);
+
+struct StoredToRank {
+  ReportSource source;
+  Objective objective;
+};
+
+/// Returns the same, with the objective that it is to be ranked by. Throws InputError also if that
+/// is none, or ranks nothing of it.
+StoredToRank stored_to_rank(const ReportOptions& options, const std::string& objective);
 
 /// Writes the report and prints its location. Throws StoreError, and InputError if nothing matches,
 /// if several spaces match, or if the file cannot be written. With `live`, serves the page until

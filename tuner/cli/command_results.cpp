@@ -310,16 +310,11 @@ int show_best_by_objective(const ResultsOptions& options) {
   asked.database = options.database;
   asked.query = options.query;
   asked.no_shipped = options.no_shipped;
-  const ReportSource source = stored_of_one_space(asked);
-  const std::string text = stored_energy_text(source, options.objective);
-  if (text.empty()) {
-    throw InputError(options.database.string() + ": the energy of no finalist of " +
-                     quote(source.space) + " was measured (smemtune --space FILE --energy)");
-  }
+  const auto [source, objective] = stored_to_rank(asked, options.objective);
   if (options.json) {
-    write_document(stored_energy_document(source, options.objective));
+    write_document(stored_energy_document(source, objective));
   } else {
-    write_out(text);
+    write_out(stored_energy_text(source, objective));
   }
   return 0;
 }
@@ -489,8 +484,8 @@ void add_best_options(CLI::App& app, ResultsOptions& options) {
   app.add_flag("--one", options.one,
                "Show the one configuration that loses least over all problems of a space");
   add_objective(app, options.objective,
-                "Rank the finalists whose energy was measured by energy or edp (energy x time) "
-                "instead [time]");
+                "Rank the finalists by energy, edp (energy x time) or an expression over what is "
+                "known of them instead [time]");
   app.add_flag(
       "--json", options.json,
       "Print as JSON, as `export` does; with --one and --objective in a format of its own");
@@ -545,7 +540,7 @@ void add_compare_options(CLI::App& app, ResultsOptions& options) {
 }
 
 int run_best(const ResultsOptions& options) {
-  if (options.objective != Objective::time) return show_best_by_objective(options);
+  if (options.objective != "time") return show_best_by_objective(options);
   const db::LayeredStore store = open(options);
   if (options.one) return show_one(options, store);
   const std::vector<db::StoredResult> best = best_or_throw(options, store, options.per_kernel);

@@ -1,5 +1,6 @@
 #include "tuner/cli/command_run.h"
 
+#include "reports/energy.h"
 #include "reports/result_texts.h"
 #include "reports/summary_json.h"
 #include "reports/table.h"
@@ -273,7 +274,8 @@ std::string result_text(const Wanted& wanted, const Device& device, const OneRes
           " samples)";
   if (const std::string rate = rates(result); !rate.empty()) text += ", " + rate;
   text += "\n" + (result.detail.empty() ? "" : "  " + printable(result.detail) + "\n");
-  return text + counters_text(one);
+  if (!one.no_energy.empty()) text += "  no energy: " + printable(one.no_energy) + "\n";
+  return text + energy_line(result) + counters_text(one);
 }
 
 int profile(const RunOptions& options) {
@@ -351,6 +353,9 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   app.add_flag("--dry-run", options.dry_run, "Compile it and launch nothing; needs no GPU");
   app.add_flag("--counters", options.counters,
                "Also read hardware counters of its launches, after its times");
+  app.add_flag("--energy", options.energy,
+               "Also repeat it for 2 seconds, after its times, and read the energy that the GPU "
+               "takes (NVML)");
   add_count(app, "--samples", options.samples, 1, 100000, "How many samples to take [31]");
   add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the data [1]");
   add_database(app, options.database);
@@ -362,8 +367,9 @@ int run_run(const RunOptions& options, const std::atomic<bool>& stop) {
   if (options.profile && options.dry_run) {
     throw InputError("--profile and --dry-run cannot be used together: a dry run launches nothing");
   }
-  if (options.counters && (options.profile || options.dry_run)) {
-    throw InputError("--counters is for a run that takes times: not with --profile or --dry-run");
+  if ((options.counters || options.energy) && (options.profile || options.dry_run)) {
+    throw InputError(
+        "--counters and --energy are for a run that takes times: not with --profile or --dry-run");
   }
   if (options.profile && !options.keep.empty()) {
     throw InputError("--profile and --keep cannot be used together");
@@ -404,7 +410,8 @@ int run_run(const RunOptions& options, const std::atomic<bool>& stop) {
                                  .samples = static_cast<int>(options.samples),
                                  .launch = !options.dry_run,
                                  .want_ptx = !options.keep.empty(),
-                                 .counters = options.counters},
+                                 .counters = options.counters,
+                                 .energy = options.energy},
                                 device, *pool, observer, stop);
   return finish(options, wanted, device, one);
 }

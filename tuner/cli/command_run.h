@@ -24,6 +24,7 @@ struct RunOptions {
   bool profile = false;
   bool dry_run = false;
   bool counters = false;
+  bool energy = false;
   bool no_wait = false;
   bool json = false;
 };

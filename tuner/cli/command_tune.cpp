@@ -222,13 +222,18 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag("--counters", options.tuning.counters,
                "Also read hardware counters of the finalists, after all times (needs CUPTI of CUDA "
                "12.6 and the right to)");
-  app.add_flag("--energy", options.tuning.energy,
-               "Also repeat each finalist for 2 seconds, after all times, and read the energy that "
-               "the GPU takes (NVML)");
+  CLI::Option* const energy = app.add_flag(
+      "--energy", options.tuning.energy,
+      "Also repeat each finalist for 2 seconds, after all times, and read the energy that "
+      "the GPU takes (NVML)");
+  add_number(app, "--energy-within", options.tuning.energy_within, 1, 1e9,
+             "With --energy also that of all configurations that take at most X times the time of "
+             "the best, 3 seconds or more each [finalists only]")
+      ->needs(energy);
   add_objective(
       app, options.objective,
-      "Rank the finalists at the end by time, energy or edp (energy x time); the last two "
-      "include --energy [time]");
+      "Rank the finalists at the end by time, energy, edp (energy x time) or an expression over "
+      "what is known of them; includes --energy and --counters where it uses them [time]");
   add_number(app, "--tie", options.tuning.tie_percent, 0, 100,
              "Finalists that differ by less than this, in percent, are tied [0.5]");
   add_count(app, "--jobs", options.device.compile_workers, 1, 1024,
@@ -268,9 +273,11 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   check_host_options(options);
   if (!options.device.devices.empty() && options.dry_run)
     throw InputError("--devices is for measuring; with --dry-run use --device");
-  const bool measures_energy = options.tuning.energy || options.objective != Objective::time;
-  if (measures_energy && options.dry_run)
-    throw InputError("--energy and --objective are for measuring; --dry-run measures nothing");
+  const bool is_ranked = options.objective != "time";
+  if (options.dry_run && (is_ranked || options.tuning.energy || options.tuning.counters)) {
+    throw InputError(
+        "--counters, --energy and --objective are for measuring; --dry-run measures nothing");
+  }
   if (!options.export_file.empty() && options.dry_run)
     throw InputError("--export writes what was measured; --dry-run measures nothing");
 
@@ -290,7 +297,9 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   request.reference_in_double = loaded.reference_in_double;
   request.options = options.tuning;
   request.options.resume = !options.fresh;
-  request.options.energy = measures_energy;
+  const Objective objective = objective_of(options, loaded.space);
+  request.options.energy = options.tuning.energy || objective.uses(kEnergyFacts);
+  request.options.counters = options.tuning.counters || objective.uses(kCounterFacts);
   make_strategy(request.options.strategy, {}, 1);  // Throws for an unknown name before work begins.
   if (options.dry_run) {
     request.begun = options.begun;

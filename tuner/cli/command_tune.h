@@ -2,7 +2,6 @@
 
 #include "tuner/cli/backends.h"
 #include "tuner/cli/progress.h"
-#include "tuner/core/objective.h"
 #include "tuner/engine/tuning_options.h"
 
 #include <CLI/CLI.hpp>
@@ -26,7 +25,7 @@ struct TuneOptions {
   std::string also_fits;              ///< `--also-fits`: devices, separated by commas.
   std::vector<std::string> problems;  ///< Empty: those of the space file.
   TuningOptions tuning;
-  Objective objective = Objective::time;  ///< `--objective`: ranks finalists whose energy is known.
+  std::string objective = "time";  ///< `--objective`: ranks the finalists.
   bool no_shipped = false;
   bool no_wait = false;  ///< Fail if another smemtune uses the device.
   bool with_host = false;

@@ -16,17 +16,17 @@ void add_why_options(CLI::App& app, WhyOptions& options) {
   add_shared(app, selection.no_shipped);
   add_objective(
       app, options.objective,
-      "Rank the finalists whose energy was measured by time, energy or edp (energy x time) "
-      "[time]");
+      "Rank the finalists by time, energy, edp (energy x time) or an expression over what is known "
+      "of them [time]");
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
 int run_why(const WhyOptions& options) {
-  const ReportSource source = stored_of_one_space(options.selection);
+  const auto [source, objective] = stored_to_rank(options.selection, options.objective);
   if (options.json) {
-    write_document(why_document(source, options.objective));
+    write_document(why_document(source, objective));
   } else {
-    write_out(why_text(source, options.objective));
+    write_out(why_text(source, objective));
   }
   return 0;
 }

@@ -119,11 +119,8 @@ void add_no_wait(CLI::App& app, bool& no_wait) {
                "Exit with status 5 instead of waiting while another smemtune uses the device");
 }
 
-void add_objective(CLI::App& app, Objective& objective, const std::string& help) {
-  app.add_option_function<std::string>(
-         "--objective",
-         [&objective](const std::string& word) { objective = parse_objective(word); }, help)
-      ->type_name("WORD");
+void add_objective(CLI::App& app, std::string& objective, const std::string& help) {
+  app.add_option("--objective", objective, help)->type_name("EXPRESSION");
 }
 
 std::filesystem::path share_folder() {

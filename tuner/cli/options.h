@@ -1,7 +1,5 @@
 #pragma once
 
-#include "tuner/core/objective.h"
-
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
@@ -63,7 +61,7 @@ void add_database(CLI::App& app, std::filesystem::path& database);
 /// Adds --no-wait, for commands that lock a device.
 void add_no_wait(CLI::App& app, bool& no_wait);
 
-void add_objective(CLI::App& app, Objective& objective, const std::string& help);
+void add_objective(CLI::App& app, std::string& objective, const std::string& help);
 
 /// Returns the folder that holds kernel_templates/ and configs/: `$SMEMTUNE_SHARE`, otherwise the
 /// one beside the executable in an installation (`../share/smemtune`), otherwise the source tree of

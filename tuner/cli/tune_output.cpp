@@ -6,6 +6,7 @@
 #include "tuner/cli/options.h"
 #include "tuner/cli/terminal.h"
 
+#include <set>
 #include <unistd.h>
 
 namespace smemtune::cli {
@@ -55,15 +56,24 @@ void follow(Observer& observer, OverrunTimer& late) {
   };
 }
 
+Objective objective_of(const TuneOptions& options, const Space& space) {
+  std::set<std::string> metrics;
+  for (const KernelTemplate& kernel : space.kernels) {
+    for (const auto& [name, expression] : kernel.metrics) metrics.insert(name);
+  }
+  return Objective(options.objective, metrics);
+}
+
 int finish(const TuneOptions& options, const Space& space, const TuningSummary& summary,
            const Device& device, const std::vector<AlsoFits>& also_fits) {
   if (options.json) {
-    write_document(summary_json(space, summary, device, also_fits, options.objective));
+    write_document(summary_json(space, summary, device, also_fits, objective_of(options, space)));
   } else if (!options.quiet) {
-    write_out(options.dry_run ? dry_run_text(space, summary, device)
-                              : summary_text(space, summary, device,
-                                             terminal_columns(STDOUT_FILENO), options.objective) +
-                                    also_fits_text(also_fits));
+    write_out(options.dry_run
+                  ? dry_run_text(space, summary, device)
+                  : summary_text(space, summary, device, terminal_columns(STDOUT_FILENO),
+                                 objective_of(options, space)) +
+                        also_fits_text(also_fits));
   }
   say_unless_quiet(options, unverified_warning(space, summary));
   const int status = exit_status(summary);

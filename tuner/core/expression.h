@@ -32,8 +32,9 @@ class ExpressionError : public InputError {
 class Scope {
  public:
   /// Adds a name that is read from `slots[slot]` when the expression is evaluated. `kind` tells
-  /// whether it stands for integers or for words, so that `T + 1` is refused at compile time.
-  enum class Kind { integer, word };
+  /// whether it stands for integers or for words, so that `T + 1` is refused at compile time, or
+  /// for numbers in double precision, whose bits lie in the slot.
+  enum class Kind { integer, word, real };
   void add_variable(std::string name, std::size_t slot, Kind kind = Kind::integer);
 
   /// Adds a name whose value is known when the expression is compiled.

@@ -329,7 +329,8 @@ class ExpressionParser {
                   .column = token.column,
                   .operand = entry.value,
                   .children = {},
-                  .kind = entry.kind});
+                  .kind = entry.kind,
+                  .is_real = entry.kind == Scope::Kind::real});
     }
     if (token.text == "true" || token.text == "True") return add_constant(token.column, 1);
     if (token.text == "false" || token.text == "False") return add_constant(token.column, 0);

@@ -34,6 +34,13 @@ std::string to_text(Stage stage) { return word_of(stage, kStages); }
 
 Stage parse_stage(const std::string& word) { return parse_word(word, kStages, "a stage"); }
 
+bool has_facts(const Result& result, const char* kind) {
+  return std::ranges::any_of(result.launches, [kind](const LaunchResult& launch) {
+    const auto first = launch.facts.lower_bound(kind);
+    return first != launch.facts.end() && first->first.starts_with(kind);
+  });
+}
+
 bool is_transient(const Result& result) { return is_transient(result.status, result.reason); }
 
 }  // namespace smemtune

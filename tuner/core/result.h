@@ -36,7 +36,7 @@ struct LaunchResult {
   Resources resources;
   Occupancy occupancy;
   double time_ms = 0;  ///< Time of all its repetitions, measured alone; 0: not known.
-  Facts facts = {};    ///< Known of finalists only; else empty.
+  Facts facts = {};    ///< Known of finalists, but energy also of others; else empty.
 
   bool operator==(const LaunchResult&) const = default;
 
@@ -131,6 +131,9 @@ struct Result {
   /// Returns the shared memory of a block, of the launch that has most.
   std::int64_t shared_bytes() const;
 };
+
+/// Returns whether a launch of it has facts of a kind (facts.h).
+bool has_facts(const Result& result, const char* kind);
 
 /// Whether it is a failure that says nothing lasting of its configuration (reasons.h).
 bool is_transient(const Result& result);

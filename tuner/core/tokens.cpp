@@ -44,7 +44,7 @@ class Tokenizer {
     if (is_digit(first) || (first == '.' && is_digit(letter(at_ + 1)))) return number();
     if (is_letter(first)) {
       std::size_t end = at_;
-      while (is_letter(letter(end)) || is_digit(letter(end))) ++end;
+      while (is_letter(letter(end)) || is_digit(letter(end)) || is_dot_in_name(end)) ++end;
       const std::string_view name = text_.substr(at_, end - at_);
       const bool is_operator = name == "and" || name == "or" || name == "not";
       return token(is_operator ? Token::Kind::symbol : Token::Kind::name, end);
@@ -56,6 +56,11 @@ class Tokenizer {
       }
     }
     fail_at(text_, at_ + 1, "unexpected character " + in_quotes(text_.substr(at_, 1)));
+  }
+
+  /// Names of facts have dots: `energy.mean_watts`.
+  bool is_dot_in_name(std::size_t at) const {
+    return letter(at) == '.' && is_letter(letter(at + 1));
   }
 
   Token quoted_word(char quote) {

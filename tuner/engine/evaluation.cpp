@@ -69,6 +69,24 @@ void take_facts(const FactsReport& report, Result& result) {
   }
 }
 
+double energy_overtime_s(const Result& result) {
+  // It waits for the GPU to become idle and to become warm, and for some batches of launches to end.
+  constexpr double kOverhead_s = 10;
+  constexpr double kLaunches = 10;
+  return kEnergy_s + kOverhead_s + kLaunches * 1e-3 * result.measurement.median_ms;
+}
+
+FactsReport credible_energy(FactsReport report, const Result& result) {
+  // Launches that follow one another may be faster than those that are timed, which begin with a
+  // cold L2 cache, but not by more than this unless they no longer do their work.
+  constexpr double kLeastRepeated = 0.25;
+  if (report.launches.empty()) return report;
+  const double repeated_ms = report.launches.front().at("energy.launch_ms");
+  if (repeated_ms >= kLeastRepeated * result.measurement.median_ms) return report;
+  return {.launches = {},
+          .refused = result.kernel + " does less when it is repeated on the same data"};
+}
+
 void take_screening(const EvaluateReply& reply, const EvaluateRequest& asked, Result& result) {
   result.verify_ms = reply.verify_ms;
   result.first_launch_ms = reply.first_launch_ms;

@@ -23,6 +23,16 @@ void take_launch_times(const EvaluateReply& reply, Result& result);
 /// Adds to the result's launches what the device told of them.
 void take_facts(const FactsReport& report, Result& result);
 
+/// How long a configuration is repeated for its energy to be read.
+constexpr double kEnergy_s = 2;
+
+/// Returns how much longer than a deadline of its launches that may take.
+double energy_overtime_s(const Result& result);
+
+/// Returns what was read of the energy of a timed result; a refusal if it no longer does its work
+/// when it is repeated.
+FactsReport credible_energy(FactsReport report, const Result& result);
+
 /// Turns the reply to a screening into the configuration's result.
 void take_screening(const EvaluateReply& reply, const EvaluateRequest& asked, Result& result);
 

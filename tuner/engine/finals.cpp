@@ -1,6 +1,5 @@
 #include "tuner/engine/finals.h"
 
-#include "tuner/core/objective.h"
 #include "tuner/core/ranking.h"
 #include "tuner/core/text.h"
 #include "tuner/engine/contender.h"
@@ -43,12 +42,9 @@ constexpr std::size_t kLeastCutRounds = 6;
 // So many finalists are looked at on the CPU device where each of them has a race.
 constexpr std::size_t kMostRaces = 4;
 
-// The energy of a finalist is read for so long.
-constexpr double kEnergy_s = 2;
-
-// Launches that follow one another may be faster than those that are timed, which begin with a cold
-// L2 cache, but not by more than this unless they no longer do their work.
-constexpr double kLeastRepeated = 0.25;
+// Reading the energy of a configuration takes at least so much longer than it is read for, to warm
+// the GPU up.
+constexpr double kEnergyWarmUp_s = 1;
 
 std::string others_with_race(std::size_t others) {
   if (others == 0) return "and no other was looked at";
@@ -176,13 +172,17 @@ class Finals {
   }
 
   /// Whether an earlier run has held the finals over the same results: then none that was only
-  /// screened looks better than what came out of them. False if they are to tell energy, of which
-  /// nothing is known.
+  /// screened looks better than what came out of them. False if counters or energy are asked for
+  /// of which nothing is known.
   bool nothing_new() {
-    const auto has_energy = [this](const Contender& contender) {
-      return energy_fact(result(contender), "joules_per_launch").has_value();
+    const auto none_has = [this](const char* kind) {
+      return std::ranges::none_of(contenders_, [&](const Contender& contender) {
+        return has_facts(result(contender), kind);
+      });
     };
-    if (options().energy && std::ranges::none_of(contenders_, has_energy)) return false;
+    if (options().counters && none_has(kCounterFacts)) return false;
+    if (options().energy && none_has(kEnergyFacts)) return false;
+    if (!without_energy(fastest_ms()).empty()) return false;
     double final_ms = HUGE_VAL;
     double screened_ms = HUGE_VAL;
     for (const Contender& contender : contenders_) {
@@ -330,7 +330,9 @@ class Finals {
       ask_facts(race, "no counters", [this](Contender& one) { return device_.count(one); });
     }
     if (options().energy) {
-      ask_facts(race, "no energy", [this](Contender& one) { return energy_of(one); });
+      ask_facts(race, "no energy", [this](Contender& one) {
+        return credible_energy(device_.energy(one), result(one));
+      });
     }
     const std::vector<Race::Standing> finalists = finalists_of(race);
     const std::vector<const Result*> equals = equals_of(finalists);
@@ -348,6 +350,53 @@ class Finals {
     }
     record(measured);
     read_bests();
+    if (best != nullptr) read_energy_within(best->measurement.median_ms);
+  }
+
+  /// Returns those whose energy is asked for beside that of finalists, where the best takes so long,
+  /// and not known. The fastest comes first.
+  std::vector<Contender*> without_energy(double best_ms) {
+    std::vector<Contender*> wanted;
+    for (Contender& contender : contenders_) {
+      const bool is_wanted = !contender.failed && result(contender).stage != Stage::final &&
+                             screen_ms(contender) <= options().energy_within * best_ms;
+      if (is_wanted && !has_facts(result(contender), kEnergyFacts)) wanted.push_back(&contender);
+    }
+    std::ranges::stable_sort(wanted, {}, [this](auto* one) { return screen_ms(*one); });
+    return wanted;
+  }
+
+  /// Reads the energy of others than finalists, unless that of these was refused. Each is verified
+  /// again and written down by itself: there may be many.
+  void read_energy_within(double best_ms) {
+    std::vector<Contender*> wanted = without_energy(best_ms);
+    const bool is_refused = std::ranges::none_of(contenders_, [this](const Contender& contender) {
+      return has_facts(result(contender), kEnergyFacts);
+    });
+    if (wanted.empty() || is_refused || tuning_.must_end()) return;
+    const double least_s = (kEnergy_s + kEnergyWarmUp_s) * static_cast<double>(wanted.size());
+    tuning_.observer.note("reading the energy of " + std::to_string(wanted.size()) +
+                          " more: that takes at least " + decimal(least_s, 0) + " s");
+    std::set<std::string> refusals;
+    for (Contender* contender : wanted) {
+      if (tuning_.must_end()) break;
+      if (!device_.verify(*contender)) continue;
+      take_told("no energy", credible_energy(device_.energy(*contender), result(*contender)),
+                *contender, refusals);
+      contender->modules.clear();
+      record({contender});
+    }
+    device_.renew();
+  }
+
+  /// Takes facts that a device told, or says once why there are `none`: "no counters".
+  void take_told(const std::string& none, const FactsReport& report, Contender& contender,
+                 std::set<std::string>& refusals) {
+    if (!report.refused.empty() && refusals.insert(report.refused).second) {
+      tuning_.observer.note(none + ": " + report.refused);
+    }
+    take_facts(report, result(contender));
+    share_with_twins(state_, contender);
   }
 
   /// Asks the device for facts of each finalist, when all times are taken. Says once why there are
@@ -359,25 +408,9 @@ class Finals {
       Contender& contender = contenders_[standing.variant];
       if (contender.failed) continue;
       if (tuning_.must_end()) break;
-      const FactsReport report = ask(contender);
-      if (!report.refused.empty() && refusals.insert(report.refused).second) {
-        tuning_.observer.note(none + ": " + report.refused);
-      }
-      take_facts(report, result(contender));
-      share_with_twins(state_, contender);
+      take_told(none, ask(contender), contender, refusals);
     }
     device_.renew();
-  }
-
-  FactsReport energy_of(Contender& contender) {
-    FactsReport report = device_.energy(contender, kEnergy_s);
-    if (report.launches.empty()) return report;
-    const double repeated_ms = report.launches.front().at("energy.launch_ms");
-    const double alone_ms = result(contender).measurement.median_ms;
-    if (repeated_ms >= kLeastRepeated * alone_ms) return report;
-    return {
-        .launches = {},
-        .refused = result(contender).kernel + " does less when it is repeated on the same data"};
   }
 
   static std::vector<Race::Standing> finalists_of(const Race& race) {
@@ -465,6 +498,12 @@ class Finals {
     });
   }
 
+  /// Whether a fact of an earlier run stays: those of kinds that this run does not read again.
+  bool is_kept(const std::string& fact, bool of_finalist) const {
+    return (fact.starts_with(kCounterFacts) && !(of_finalist && options().counters)) ||
+           (fact.starts_with(kEnergyFacts) && !(of_finalist && options().energy));
+  }
+
   /// Makes a race's samples the result's measurement. Returns false when it has none, or they
   /// cannot be.
   bool take_over(const Race::Standing& standing) {
@@ -477,9 +516,14 @@ class Finals {
     if (!contender.clocks_mhz.empty()) {
       raced.measurement.sm_clock_mhz = median(contender.clocks_mhz);
     }
+    const bool is_same_unit = raced.unit == device_.device().uuid;
     raced.unit = device_.device().uuid;
     raced.stage = standing.final ? Stage::final : Stage::race;
-    for (LaunchResult& launch : raced.launches) launch.facts.clear();
+    for (LaunchResult& launch : raced.launches) {
+      std::erase_if(launch.facts, [&](const auto& fact) {
+        return !is_same_unit || !is_kept(fact.first, standing.final);
+      });
+    }
     if (standing.final) add_code_facts(*contender.variant, contender.modules, raced);
     if (const auto failure = too_fast(tuning_, state_, kernel(contender), raced)) {
       fail(contender, *failure);

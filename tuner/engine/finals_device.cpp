@@ -19,11 +19,6 @@ constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSlowRound = 20;
 constexpr double kEntryOverhead_s = 0.5;
 
-// Reading a finalist's energy takes so much longer than the time that it is read for: it waits for
-// the GPU to become idle and to become warm, and for some batches of launches to end.
-constexpr double kEnergyOverhead_s = 10;
-constexpr double kEnergyLaunches = 10;
-
 // Samples of each single launch of a finalist.
 constexpr int kLaunchSamples = 9;
 
@@ -157,12 +152,10 @@ FactsReport FinalsDevice::count(Contender& contender) {
                0);
 }
 
-FactsReport FinalsDevice::energy(Contender& contender, double seconds) {
-  const double launches_s =
-      kEnergyLaunches * 1e-3 * result_of(state_, contender).measurement.median_ms;
+FactsReport FinalsDevice::energy(Contender& contender) {
   return facts(contender,
-               {.job = make_job(*contender.variant, contender.modules), .energy_s = seconds},
-               seconds + kEnergyOverhead_s + launches_s);
+               {.job = make_job(*contender.variant, contender.modules), .energy_s = kEnergy_s},
+               energy_overtime_s(result_of(state_, contender)));
 }
 
 FactsReport FinalsDevice::facts(Contender& contender, EvaluateRequest request, double more_s) {

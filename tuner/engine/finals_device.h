@@ -37,9 +37,8 @@ class FinalsDevice {
   /// Reads the hardware counters of a contender that was verified. Empty when the run must end.
   FactsReport count(Contender& contender);
 
-  /// Repeats a contender that was verified for so long, and reads its energy. Empty when the run
-  /// must end.
-  FactsReport energy(Contender& contender, double seconds);
+  /// Repeats a contender that was verified, and reads its energy. Empty when the run must end.
+  FactsReport energy(Contender& contender);
 
   /// Replaces the worker before the next request, so that nothing of counting or
   /// repeating is left in it.

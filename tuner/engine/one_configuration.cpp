@@ -103,10 +103,6 @@ class One {
   }
 
   void measure(Job job, const std::vector<Module>& modules) {
-    while (!devices_have_preparation(tuning_, state_) || !state_.devices.front().ready()) {
-      if (tuning_.stop) return;
-      work(tuning_, state_);
-    }
     EvaluateRequest asked = {.job = job,
                              .verify = true,
                              .screen_samples = wanted_.samples,
@@ -115,23 +111,39 @@ class One {
     if (!reply) return;
     take_screening(*reply, asked, one_.result);
     refuse_too_fast();
-    if (wanted_.counters && !one_.result.failed()) count(std::move(job), modules);
+    if (one_.result.failed()) return;
+    if (wanted_.energy) {
+      one_.no_energy = ask_facts({.job = job, .verify = false, .energy_s = kEnergy_s}, modules,
+                                 energy_overtime_s(one_.result));
+    }
+    if (wanted_.counters) {
+      one_.no_counters = ask_facts({.job = job, .verify = false, .count = true}, modules, 0);
+    }
   }
 
-  void count(Job job, const std::vector<Module>& modules) {
-    EvaluateRequest asked = {.job = std::move(job), .verify = false, .count = true};
-    const std::optional<EvaluateReply> reply = reply_to(asked, modules);
-    if (!reply) return;
-    one_.no_counters = reply->failure ? reply->failure->detail : reply->facts.refused;
-    take_facts(reply->facts, one_.result);
+  /// Returns why there are none; empty if there are, or stop was asked for.
+  std::string ask_facts(EvaluateRequest asked, const std::vector<Module>& modules, double more_s) {
+    const std::optional<EvaluateReply> reply = reply_to(asked, modules, more_s);
+    if (!reply) return "";
+    state_.devices.front().context_is_lost();  // Nothing of it is left in the worker.
+    if (reply->failure) return reply->failure->detail;
+    const FactsReport facts =
+        asked.energy_s > 0 ? credible_energy(reply->facts, one_.result) : reply->facts;
+    take_facts(facts, one_.result);
+    return facts.refused;
   }
 
-  /// Returns nullopt when stop was asked for. `asked` has no modules afterwards.
-  std::optional<EvaluateReply> reply_to(EvaluateRequest& asked,
-                                        const std::vector<Module>& modules) {
+  /// Returns nullopt when stop was asked for. `asked` has no modules afterwards. `more_s` is added
+  /// to the deadline.
+  std::optional<EvaluateReply> reply_to(EvaluateRequest& asked, const std::vector<Module>& modules,
+                                        double more_s = 0) {
+    while (!devices_have_preparation(tuning_, state_) || !state_.devices.front().ready()) {
+      if (tuning_.stop) return std::nullopt;
+      work(tuning_, state_);
+    }
     DeviceSession& device = state_.devices.front();
     device.submit(MessageType::evaluate, pack(asked), modules,
-                  deadline_s(tuning_.request.options, std::nullopt, 0), true);
+                  deadline_s(tuning_.request.options, std::nullopt, 0) + more_s, true);
     asked.job.modules.clear();
     std::optional<DeviceAnswer> answer;
     while (!(answer = device.take_answer())) {

@@ -22,6 +22,7 @@ struct OneConfiguration {
   bool launch = true;           ///< If false, only compile and judge it.
   bool want_ptx = false;
   bool counters = false;  ///< Read hardware counters of its launches, after its times.
+  bool energy = false;    ///< Repeat it and read its energy, after its times.
 };
 
 /// The result and what was compiled on the way.
@@ -34,6 +35,7 @@ struct OneResult {
   std::string ptx;                        ///< Empty unless wanted, and for CPUs.
   std::vector<DerivedTolerance> derived;  ///< Empty if none are derived or it was not launched.
   std::string no_counters;  ///< Why none were read though they were wanted; else empty.
+  std::string no_energy;    ///< Why none was read though it was wanted; else empty.
   bool interrupted = false;
 };
 

@@ -22,7 +22,7 @@ Configuration tiled(std::int64_t tile, std::int64_t items) {
 }
 
 OneResult run(const FakeSpace& fake, const std::string& kernel, const Configuration& configuration,
-              bool launch = true) {
+              bool launch = true, bool facts = false) {
   FakeRun fake_run(fake);
   if (!launch) fake_run.workers.devices.clear();
   const auto whole = std::make_shared<WorkerPool>(fake_workers());
@@ -32,7 +32,9 @@ OneResult run(const FakeSpace& fake, const std::string& kernel, const Configurat
                   .problem = fake.space.problems.front(),
                   .configuration = configuration,
                   .samples = 7,
-                  .launch = launch},
+                  .launch = launch,
+                  .counters = facts,
+                  .energy = facts},
                  whole->greeting().devices.front(), *pool, fake_run.observer, fake_run.stop);
 }
 
@@ -46,6 +48,19 @@ TEST(OneConfiguration, IsVerifiedAndTimedAsARunWould) {
   ASSERT_NE(one.module, nullptr);
   ASSERT_TRUE(one.request);
   EXPECT_THAT(one.request->name_expressions, ElementsAre("tiled<16, 4>"));
+}
+
+TEST(OneConfiguration, TellsItsCountersAndItsEnergy) {
+  FakeSpace fake;
+  const OneResult one = run(fake, "tiled", tiled(16, 4), true, true);
+  EXPECT_TRUE(has_facts(one.result, kCounterFacts));
+  EXPECT_TRUE(has_facts(one.result, kEnergyFacts));
+  EXPECT_EQ(one.no_counters + one.no_energy, "");
+  fake.add("tiled", "fault idle in energy");
+  const OneResult idle = run(fake, "tiled", tiled(16, 4), true, true);
+  EXPECT_TRUE(has_facts(idle.result, kCounterFacts));
+  EXPECT_FALSE(has_facts(idle.result, kEnergyFacts));
+  EXPECT_EQ(idle.no_energy, "tiled does less when it is repeated on the same data");
 }
 
 /// Returns a space whose tiled has two launches, the second of which is repeated.

@@ -680,20 +680,60 @@ TEST(TuningLoop, ReadsTheEnergyOfFinalistsWhenAskedTo) {
   }
 }
 
-TEST(TuningLoop, HoldsFinalsAgainForTheEnergyOfWhatIsKnown) {
+TEST(TuningLoop, HoldsFinalsAgainForFactsThatAreNotKnownYet) {
   const FakeSpace fake;
   FakeRun first(fake);
   first.run();
-  for (const bool again : {false, true}) {
+  const auto best_of_known = [&](bool counters, bool energy) {
+    FakeRun run(fake);
+    run.log = first.log;
+    run.request.options.counters = counters;
+    run.request.options.energy = energy;
+    const TuningSummary summary = run.run();
+    EXPECT_EQ(summary.evaluated, 0u);
+    return *summary.problems.front().best();
+  };
+  const auto joules = [](const Result& result) {
+    return result.launches.front().facts.at("energy.joules_per_launch");
+  };
+  const Result measured = best_of_known(false, true);
+  EXPECT_FALSE(has_facts(measured, kCounterFacts));
+  EXPECT_EQ(best_of_known(false, true), measured) << "there was nothing new to tell";
+  const Result both = best_of_known(true, false);
+  EXPECT_TRUE(has_facts(both, kCounterFacts));
+  EXPECT_EQ(joules(both), joules(measured)) << "it is of the same code on the same unit";
+  EXPECT_EQ(best_of_known(true, true), both);
+}
+
+TEST(TuningLoop, ReadsTheEnergyOfAllWithinAFactorOfTheBestWhenAskedTo) {
+  const FakeSpace fake;
+  FakeRun first(fake);
+  first.run();
+  const auto measured = [&](double within) {
     FakeRun run(fake);
     run.log = first.log;
     run.request.options.energy = true;
-    const TuningSummary summary = run.run();
-    EXPECT_EQ(summary.evaluated, 0u) << again;
-    EXPECT_TRUE(summary.problems.front().best()->launches.front().facts.contains(
-        "energy.joules_per_launch"))
-        << again;
-  }
+    run.request.options.energy_within = within;
+    const ProblemSummary summary = run.run().problems.front();
+    const double most_ms = within * summary.best()->measurement.median_ms;
+    std::size_t others = 0;
+    for (const Result& result : summary.results) {
+      if (!result.timed() || result.given_up) continue;
+      const bool is_near = result.measurement.median_ms <= most_ms;
+      EXPECT_EQ(has_facts(result, kEnergyFacts), is_near || result.stage == Stage::final)
+          << key(result.configuration);
+      others += has_facts(result, kEnergyFacts) && result.stage != Stage::final ? 1 : 0;
+    }
+    const auto note = std::ranges::find_if(
+        run.notes, [](const std::string& text) { return text.starts_with("reading the energy"); });
+    return std::pair(others, note == run.notes.end() ? "" : *note);
+  };
+  EXPECT_EQ(measured(1).first, 0u);
+  const auto [others, note] = measured(1e9);
+  EXPECT_GT(others, 0u);
+  EXPECT_EQ(note, "reading the energy of " + std::to_string(others) +
+                      " more: that takes at least " + std::to_string(3 * others) + " s");
+  EXPECT_EQ(measured(1e9), std::pair(others, std::string())) << "all is known";
 }
 
 TEST(TuningLoop, SaysOnceWhyThereIsNoEnergyAndGoesOn) {
@@ -703,6 +743,7 @@ TEST(TuningLoop, SaysOnceWhyThereIsNoEnergyAndGoesOn) {
     fake.add("naive", fault);
     FakeRun run(fake);
     run.request.options.energy = true;
+    run.request.options.energy_within = 1e9;
     const ProblemSummary summary = run.run().problems.front();
     EXPECT_EQ(best_key(summary), "tiled ITEMS=2,TILE=8") << fault;
     EXPECT_EQ(summary.best()->stage, Stage::final) << fault;
@@ -711,6 +752,7 @@ TEST(TuningLoop, SaysOnceWhyThereIsNoEnergyAndGoesOn) {
             run.notes, [](const std::string& note) { return note.starts_with("no energy: "); }),
         1)
         << fault << ": " << testing::PrintToString(run.notes);
+    EXPECT_THAT(run.notes, testing::Not(Contains(HasSubstr("reading the energy")))) << fault;
   }
 }
 

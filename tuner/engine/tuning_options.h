@@ -48,7 +48,9 @@ struct TuningOptions {
   bool with_transfers = false;     ///< Measure the copies between host and device, too.
   bool counters = false;           ///< Read hardware counters of finalists.
   bool energy = false;             ///< Read the energy of finalists.
-  bool resume = true;              ///< Use results from the log; false: measure all again.
+  double energy_within = 0;  ///< With energy: also read that of all that take at most so many times
+                             ///< the time of the best; 0: of none.
+  bool resume = true;        ///< Use results from the log; false: measure all again.
   /// How many configurations may be asked for and not yet told, which is how far compiling runs
   /// ahead. 0: when the strategy learns, one for each compile worker and two for each device; else
   /// four for each compile worker, so that none of them waits for a slow compilation, and at least

@@ -332,7 +332,9 @@ std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& 
 }
 
 void add_code_facts(const Variant& variant, const std::vector<Module>& modules, Result& result) {
+  const bool is_same = code_sha256(variant.parts.front(), modules) == result.cubin_sha256;
   for (LaunchResult& launch : result.launches) {
+    if (!is_same) launch.facts.clear();
     launch.facts.merge(Facts(entry_of(variant.parts.front(), modules, launch.shape).code));
   }
 }

@@ -87,7 +87,8 @@ Result begin_result(const KernelOnProblems& kernel, const Configuration& configu
 std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& modules,
                              const Device& device, const ResourceLimits& limits, Result& result);
 
-/// Adds to the result's launches what the compiler found in their machine code.
+/// Adds to the result's launches what the compiler found in their machine code. Other facts of
+/// theirs are dropped if they are of other code.
 void add_code_facts(const Variant& variant, const std::vector<Module>& modules, Result& result);
 
 /// Returns a string that is equal for variants that run the same machine code with the same

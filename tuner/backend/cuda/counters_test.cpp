@@ -1,6 +1,7 @@
 #include "tuner/backend/cuda/counters.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/objective.h"
 
 #if __has_include(<cupti_range_profiler.h>)
 #include <cuda.h>
@@ -100,6 +101,9 @@ TEST(Counters, OfHopperHaveAllMetricsInFewPasses) {
   EXPECT_EQ(counters.metrics().size(), 22u);
   EXPECT_THAT(counters.metrics(),
               Contains(Field(&CounterMetric::fact, StrEq("shared_bank_conflicts"))));
+  for (const CounterMetric& metric : counters.metrics()) {
+    EXPECT_NO_THROW(Objective(std::string(kCounterFacts) + metric.fact)) << "can be ranked by";
+  }
   EXPECT_GT(counters.passes(), 0u);
   EXPECT_LT(counters.passes(), 100u);
 }

@@ -1,6 +1,7 @@
 #include "tuner/backend/cuda/power_meter.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/objective.h"
 
 #include <gtest/gtest.h>
 
@@ -75,6 +76,7 @@ TEST(EnergyFacts, NameWhatLimitsTheClock) {
   EXPECT_NEAR(facts.at("energy.joules_per_launch"), 300 * 0.05 / 7, 1e-6);
   EXPECT_NEAR(facts.at("energy.launch_ms"), 50.0 / 7, 1e-6);
   EXPECT_FALSE(facts.contains("energy.power_samples"));
+  for (const auto& [name, value] : facts) EXPECT_NO_THROW(Objective{name}) << "can be ranked by";
   for (PowerReading& reading : readings) reading.launches = 0;
   EXPECT_THROW(energy_facts(readings), UnavailableError);
 }
