@@ -5,6 +5,7 @@
 #include "db/sqlite.h"
 #include "db/stored_times.h"
 #include "tuner/core/fields.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -64,6 +65,10 @@ std::vector<Row> rows_of(std::vector<StoredResult> best, const std::vector<Colum
     }
     rows.push_back(std::move(row));
   }
+  std::ranges::stable_sort(rows, [](const Row& one, const Row& other) {
+    if (one.space != other.space) return one.space < other.space;
+    return in_natural_order(key(one.problem), key(other.problem));
+  });
   return rows;
 }
 

@@ -122,6 +122,8 @@ TEST(Table, ShowsALongLastColumnBelowItsRows) {
 TEST(Wrapped, BreaksBetweenWordsAndIndentsTheRest) {
   EXPECT_EQ(wrapped("short\n  one two three\n", 11), "short\n  one two\n    three\n");
   EXPECT_EQ(wrapped("a /a/path/that/is/long b", 8), "a\n/a/path/that/is/long\nb");
+  EXPECT_EQ(wrapped("keeps all of 82.8 %; one", 17), "keeps all of\n82.8 %; one");
+  EXPECT_EQ(wrapped("keeps 82.8 %", 6), "keeps\n82.8 %");
   EXPECT_EQ(wrapped("take A=1,B=2,C=3 now", 8), "take\nA=1,B=2,\nC=3 now");
 }
 

@@ -271,7 +271,21 @@ void write_export(const ResultsOptions& options, const db::ResultReader& store) 
   write(input);
 }
 
-std::string bests_text(const std::vector<db::StoredResult>& best) {
+/// Sorts each device's bests for a space by problem as people count.
+void sort_problems(std::vector<db::StoredResult>& best) {
+  for (auto begin = best.begin(); begin != best.end();) {
+    const auto end = std::find_if(begin, best.end(), [&](const db::StoredResult& one) {
+      return one.device.name != begin->device.name || one.space != begin->space;
+    });
+    std::stable_sort(begin, end, [](const db::StoredResult& one, const db::StoredResult& other) {
+      return in_natural_order(key(one.result.problem), key(other.result.problem));
+    });
+    begin = end;
+  }
+}
+
+std::string bests_text(std::vector<db::StoredResult> best) {
+  sort_problems(best);
   std::vector<Device> devices;
   for (const db::StoredResult& row : best) devices.push_back(row.device);
   const std::vector<std::string> names = short_device_names(devices);
