@@ -13,6 +13,7 @@
 #include "reports/portfolio_report.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
+#include "reports/text_layout.h"
 #include "tuner/cli/bundled_kernels.h"
 #include "tuner/cli/command_report.h"
 #include "tuner/cli/options.h"
@@ -229,8 +230,8 @@ std::string rules_text(const ResultsOptions& options, const db::ResultReader& st
   for (const db::StoredPortfolio& stored :
        portfolios_of(options, store, std::max(most, std::size_t{1}))) {
     devices.push_back(device_rules(stored, most));
-    write_error(printable(devices.back().space + " on " + devices.back().device) + ": " +
-                devices.back().notes);
+    write_error(wrapped(printable(devices.back().space + " on " + devices.back().device) + ": " +
+                        devices.back().notes));
   }
   if (devices.empty()) best_or_throw(options, store, /*per_kernel=*/false);
   return options.rules == "cpp" ? db::export_rules_cpp(devices) : db::export_rules_python(devices);
@@ -264,7 +265,7 @@ void write_export(const ResultsOptions& options, const db::ResultReader& store) 
     input.notes += portfolio_text(report);
     input.portfolios.push_back(portfolio_json(report));
   }
-  write_error(input.notes);
+  write_error(wrapped(input.notes));
   if (is_one) refuse_several(options.format, input.results);
   if (is_compiled) input.compiled = compile_bundle(input.results, compiled_space(options));
   input.defaults = store.defaults(options.query);
