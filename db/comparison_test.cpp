@@ -139,9 +139,11 @@ TEST_F(ComparisonOf, KnowsWhereAllWasTried) {
   record("B", times_on(false), "hash", "exhaustive", "interrupted");
   record("C", times_on(false), "hash", "random", "budget");
   record("C", {planted(config(64, 1), 70)}, "hash", "forest", "complete");
+  record("D", times_on(false), "hash", "", "complete");
   const std::vector<Comparison::Advice> advice = store_.compare({}).rows.at(0).advice;
   EXPECT_EQ(advice.at(0).chosen_by, ChosenBy::all);
   EXPECT_EQ(advice.at(1).chosen_by, ChosenBy::search) << "the first in the space's order";
+  EXPECT_EQ(advice.at(3).chosen_by, ChosenBy::unknown) << "no strategy is known";
   EXPECT_EQ(advice.at(2).chosen_by, ChosenBy::search) << "one that a search chose is among them";
 }
 

@@ -101,7 +101,8 @@ std::string gain_text(const Names& names, const Comparison::Row& row) {
 /// configurations were not chosen by their times.
 std::string effects_text(const std::vector<MainEffect>& effects, ChosenBy chosen_by) {
   const MainEffect& first = effects.front();
-  std::string text = chosen_by == ChosenBy::search ? "" : "tune " + first.parameter + " first: ";
+  const bool is_fair = chosen_by == ChosenBy::chance || chosen_by == ChosenBy::all;
+  std::string text = is_fair ? "tune " + first.parameter + " first: " : "";
   text += "of " + timed_text(first.configurations, chosen_by) + ", " + first.parameter +
           " alone explains " + percent(first.explained) + " of the variance of log time";
   constexpr double kNamedShare = 0.01;
