@@ -250,9 +250,15 @@ class Analysis {
 
 }  // namespace
 
-Comparison compare(std::vector<StoredResult> best, const std::vector<StoredResult>& kernels,
-                   const std::string& run,
+Comparison compare(std::vector<StoredResult> best, std::vector<StoredResult> kernels,
+                   const Query& query,
                    const std::function<const Connection&(const StoredResult&)>& database_of) {
+  const std::vector<std::string>& devices = query.compared_devices;
+  const auto is_left_out = [&](const StoredResult& one) {
+    return !devices.empty() && std::ranges::find(devices, one.device.name) == devices.end();
+  };
+  std::erase_if(best, is_left_out);
+  std::erase_if(kernels, is_left_out);
   Comparison comparison;
   comparison.columns = columns_of(best);
   comparison.rows = rows_of(std::move(best), comparison.columns);
@@ -262,7 +268,7 @@ Comparison compare(std::vector<StoredResult> best, const std::vector<StoredResul
     if (stored.device.kind == DeviceKind::cpu) continue;
     by_problem[{stored.space, key(stored.result.problem)}].push_back(&stored);
   }
-  TimesReader reader(kernels.size(), run);
+  TimesReader reader(kernels.size(), query.run);
   ResultLookup lookup;
   for (Row& row : comparison.rows) {
     compare_with_fastest(row);
@@ -284,7 +290,7 @@ Comparison compare(std::vector<StoredResult> best, const std::vector<StoredResul
 }
 
 Comparison ResultStore::compare(const Query& query) const {
-  return db::compare(best(query, /*per_kernel=*/false), best(query, /*per_kernel=*/true), query.run,
+  return db::compare(best(query, /*per_kernel=*/false), best(query, /*per_kernel=*/true), query,
                      [this](const StoredResult&) -> const Connection& { return *connection_; });
 }
 

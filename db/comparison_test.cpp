@@ -229,6 +229,16 @@ TEST_F(ComparisonOf, TellsModelsOfOneNameApartAndLeavesCpusAlone) {
   EXPECT_THAT(row.guests, SizeIs(2));
 }
 
+TEST_F(ComparisonOf, OfSomeDevicesLeavesOutTheOthers) {
+  record("A", {planted(config(1, 1), 1), planted(config(2, 1), 2)});
+  record("B", {planted(config(1, 1), 9), planted(config(2, 1), 3)});
+  record("C", {planted(config(3, 1), 1)});
+  EXPECT_FALSE(store_.compare({}).rows.at(0).least_worst);
+  const Comparison two = store_.compare({.compared_devices = {"A", "B"}});
+  EXPECT_THAT(two.columns, SizeIs(2));
+  EXPECT_EQ(two.rows.at(0).least_worst->configuration, config(2, 1));
+}
+
 TEST_F(ComparisonOf, ARunIsOfItsResultsAlone) {
   record("A", {planted(config(1, 1), 1), planted(config(2, 1), 2)});
   record("B", {planted(config(2, 1), 3)});

@@ -243,7 +243,7 @@ std::vector<StoredResult> LayeredStore::candidates(const Query& query) const {
 Comparison LayeredStore::compare(const Query& asked) const {
   const Query query = exact(asked);
   return db::compare(
-      best(query, /*per_kernel=*/false), best(query, /*per_kernel=*/true), query.run,
+      best(query, /*per_kernel=*/false), best(query, /*per_kernel=*/true), query,
       [this](const StoredResult& stored) -> const Connection& {
         return std::ranges::find(layers_, stored.shared_from, &Layer::name)->store.connection();
       });

@@ -290,12 +290,13 @@ std::string bests_text(std::vector<db::StoredResult> best) {
   std::vector<Device> devices;
   for (const db::StoredResult& row : best) devices.push_back(row.device);
   const std::vector<std::string> names = short_device_names(devices);
-  Table table({"=device", "=space", "=problem", "=kernel", ">time", "=source", "=remarks", "?rate",
-               "=?compared with", "?measured", "=configuration"});
+  Table table({"=device", "=space", "=problem", "=kernel", ">time", "?95 % interval (samples)",
+               "=source", "=remarks", "?rate", "=?compared with", "?measured", "=configuration"});
   for (std::size_t i = 0; i < best.size(); ++i) {
     const db::StoredResult& row = best[i];
     table.add_row({names[i], row.space, key(row.result.problem), row.result.kernel,
-                   format_time(row.result.measurement.median_ms), source_file(row), remarks(row),
+                   format_time(row.result.measurement.median_ms),
+                   interval_text(row.result.measurement), source_file(row), remarks(row),
                    rates(row.result), to_text(row.result.coverage()), format_utc(row.at_unix),
                    key(row.result.configuration)});
   }
@@ -553,6 +554,10 @@ void add_compare_options(CLI::App& app, ResultsOptions& options) {
       ->type_name("WORD")
       ->check(CLI::IsMember({"text", "md", "csv", "json"}))
       ->capture_default_str();
+  app.add_option("--devices", options.devices,
+                 "Only these devices, separated by commas, each named as for --device")
+      ->type_name("LIST")
+      ->delimiter(',');
   app.add_flag("--all-pairs", options.all_pairs,
                "Show each GPU, and what each keeps with the best of every other, also of more than "
                "8 GPUs");
@@ -594,7 +599,14 @@ int run_export(const ResultsOptions& options) {
 
 int run_compare(const ResultsOptions& options) {
   const db::LayeredStore store = open(options);
-  const db::Comparison comparison = store.compare(options.query);
+  db::Query query = options.query;
+  for (const std::string& device : options.devices) {
+    query.device = device;
+    refuse_unknown(options.database, query, store);
+    query.compared_devices.push_back(store.exact(query).device);
+  }
+  query.device = options.query.device;
+  const db::Comparison comparison = store.compare(query);
   if (comparison.rows.empty()) best_or_throw(options, store, /*per_kernel=*/false);
   const std::string format = options.json ? "json" : options.format;
   if (format == "text") {

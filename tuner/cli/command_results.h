@@ -21,6 +21,7 @@ struct ResultsOptions {
   Objective objective = Objective::time;  ///< For best: energy or edp ranks measured finalists.
   bool results = false;                   ///< For list: single results instead of runs.
   std::uint64_t limit = 0;                ///< For list: maximum number; 0: all.
+  std::vector<std::string> devices;       ///< For compare: only these; empty: all.
   bool all_pairs = false;  ///< For compare: each GPU and the matrix, however many there are.
   bool json = false;
   /// For export: a name in db/export_formats.h; for compare: text, md, ...
