@@ -343,7 +343,9 @@ int show_best_by_objective(const ResultsOptions& options) {
 int show_one(const ResultsOptions& options, const db::ResultReader& store) {
   std::string text;
   Json json = Json::array();
+  std::size_t most_problems = 0;
   for (const auto& stored : store.portfolios(options.query, 1, options.per_kernel)) {
+    most_problems = std::max(most_problems, stored.bests.size());
     const auto one = one_for_all(stored);
     if (!one) continue;
     const db::StoredResult& first = stored.chosen.front();
@@ -359,9 +361,11 @@ int show_one(const ResultsOptions& options, const db::ResultReader& store) {
   }
   if (json.empty()) {
     refuse_unknown(options.database, options.query, store);
-    throw InputError(options.database.string() +
-                     ": no configuration that matches is correct on all problems; at least two "
-                     "problems are needed");
+    throw InputError(
+        options.database.string() +
+        (most_problems == 1
+             ? ": --one chooses for several problems, and what matches is of one"
+             : ": no configuration that matches is known to be right for all problems"));
   }
   if (options.json) {
     write_document(db::document_text("smemtune-one-for-all", 1, {{"spaces", std::move(json)}}));
