@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <simdjson.h>
 
 namespace smemtune::db {
 
@@ -37,16 +38,19 @@ void append_string(const std::string& word, std::string& text) {
 
 /// Parses the column as JSON and returns what `read` makes of it.
 template <typename Read>
-auto parse(const Statement& row, const char* column, Read read) {
+auto parse(const Statement& row, std::string_view column, Read read) {
+  thread_local simdjson::dom::parser parser;
   try {
-    return read(Json::parse(row.text(column)));
-  } catch (const Json::exception& error) {
+    return read(parser.parse(row.text(column)).value());
+  } catch (const simdjson::simdjson_error& error) {
+    throw row.damaged(column, error.what());
+  } catch (const InputError& error) {
     throw row.damaged(column, error.what());
   }
 }
 
 template <typename Value, typename Parse>
-void read_word(const Statement& row, const std::string& column, Value& value, Parse parse) {
+void read_word(const Statement& row, std::string_view column, Value& value, Parse parse) {
   try {
     value = parse(row.text(column));
   } catch (const InputError& error) {
@@ -68,66 +72,63 @@ void NewRow::insert_into(const Connection& connection, const std::string& table,
   insert.run();
 }
 
-void read_column(const Statement& row, const std::string& column, bool& value) {
+void read_column(const Statement& row, std::string_view column, bool& value) {
   value = row.integer(column) != 0;
 }
 
-void read_column(const Statement& row, const std::string& column, int& value) {
+void read_column(const Statement& row, std::string_view column, int& value) {
   value = static_cast<int>(row.integer(column));
 }
 
-void read_column(const Statement& row, const std::string& column, std::int64_t& value) {
+void read_column(const Statement& row, std::string_view column, std::int64_t& value) {
   value = row.integer(column);
 }
 
-void read_column(const Statement& row, const std::string& column, double& value) {
+void read_column(const Statement& row, std::string_view column, double& value) {
   value = row.real(column);
 }
 
-void read_column(const Statement& row, const std::string& column, std::string& value) {
+void read_column(const Statement& row, std::string_view column, std::string& value) {
   value = row.text(column);
 }
 
-void read_column(const Statement& row, const std::string& column, Dim3& value) {
-  value = {row.integer(column + "_x"), row.integer(column + "_y"), row.integer(column + "_z")};
+void read_column(const Statement& row, std::string_view column, Dim3& value) {
+  const auto of = [&](const char* axis) { return row.integer(std::string(column) + axis); };
+  value = {of("_x"), of("_y"), of("_z")};
 }
 
-void read_column(const Statement& row, const std::string& column, DeviceKind& value) {
+void read_column(const Statement& row, std::string_view column, DeviceKind& value) {
   read_word(row, column, value, parse_device_kind);
 }
 
-void read_column(const Statement& row, const std::string& column, Status& value) {
+void read_column(const Statement& row, std::string_view column, Status& value) {
   read_word(row, column, value, parse_status);
 }
 
-void read_column(const Statement& row, const std::string& column, Stage& value) {
+void read_column(const Statement& row, std::string_view column, Stage& value) {
   read_word(row, column, value, parse_stage);
 }
 
-void read_column(const Statement& row, const std::string& column, ComparedWith& value) {
+void read_column(const Statement& row, std::string_view column, ComparedWith& value) {
   read_word(row, column, value, parse_compared_with);
 }
 
-void read_column(const Statement& row, const std::string& column,
+void read_column(const Statement& row, std::string_view column,
                  std::vector<ComparedOutput>& value) {
   value.clear();
   if (row.text(column).empty()) return;
-  try {
-    for (const Json& one : Json::parse(row.text(column))) {
-      value.push_back({.problem = bindings_from(one.at(0)),
-                       .output = one.at(1).get<std::string>(),
-                       .with = parse_compared_with(one.at(2).get<std::string>()),
-                       .compared = one.at(3).get<std::uint64_t>(),
-                       .elements_total = one.at(4).get<std::uint64_t>()});
+  parse(row, column, [&](JsonElement all) {
+    for (const simdjson::dom::array one : all) {
+      value.push_back({.problem = read_bindings(one.at(0).value()),
+                       .output = std::string(std::string_view(one.at(1))),
+                       .with = parse_compared_with(std::string(std::string_view(one.at(2)))),
+                       .compared = one.at(3),
+                       .elements_total = one.at(4)});
     }
-  } catch (const Json::exception& error) {
-    throw row.damaged(column, error.what());
-  } catch (const InputError& error) {
-    throw row.damaged(column, error.what());
-  }
+  });
 }
 
-void read_column(const Statement& row, const std::string& column, FinalsFacts& value) {
+void read_column(const Statement& row, std::string_view column, FinalsFacts& value) {
   value = {};
   if (row.text(column).empty()) return;
   try {
@@ -160,7 +161,7 @@ std::string to_json(const Bindings& bindings) {
 }
 
 Bindings bindings_from_json(const Statement& row, const char* column) {
-  return parse(row, column, bindings_from);
+  return parse(row, column, read_bindings);
 }
 
 std::string to_json(const std::vector<LaunchResult>& launches) {
@@ -178,9 +179,9 @@ std::string to_json(const std::vector<LaunchResult>& launches) {
 }
 
 std::vector<LaunchResult> launches_from_json(const Statement& row, const char* column) {
-  return parse(row, column, [](const Json& array) {
+  return parse(row, column, [](simdjson::dom::array array) {
     std::vector<LaunchResult> launches;
-    for (const Json& object : array) launches.push_back(launch_from(object));
+    for (const JsonElement object : array) launches.push_back(read_launch(object));
     return launches;
   });
 }
@@ -209,15 +210,21 @@ std::string to_json(const std::map<std::string, double>& metrics) {
 }
 
 std::map<std::string, double> metrics_from_json(const Statement& row, const char* column) {
-  return parse(row, column,
-               [](const Json& object) { return object.get<std::map<std::string, double>>(); });
+  return parse(row, column, [](simdjson::dom::object object) {
+    std::map<std::string, double> metrics;
+    for (const auto& [name, value] : object) metrics.emplace(name, value);
+    return metrics;
+  });
 }
 
 std::string to_json(const std::vector<std::string>& words) { return column_text(Json(words)); }
 
 std::vector<std::string> words_from_json(const Statement& row, const char* column) {
-  return parse(row, column,
-               [](const Json& array) { return array.get<std::vector<std::string>>(); });
+  return parse(row, column, [](simdjson::dom::array array) {
+    std::vector<std::string> words;
+    for (const JsonElement word : array) words.emplace_back(std::string_view(word));
+    return words;
+  });
 }
 
 std::vector<std::uint8_t> to_blob(std::span<const double> samples_ms) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // Conversions between values and the database's columns. Reading throws StoreError for text that
@@ -38,19 +39,18 @@ class NewRow {
   std::vector<std::function<void(Statement&)>> binders_;
 };
 
-void read_column(const Statement& row, const std::string& column, bool& value);
-void read_column(const Statement& row, const std::string& column, int& value);
-void read_column(const Statement& row, const std::string& column, std::int64_t& value);
-void read_column(const Statement& row, const std::string& column, double& value);
-void read_column(const Statement& row, const std::string& column, std::string& value);
-void read_column(const Statement& row, const std::string& column, Dim3& value);
-void read_column(const Statement& row, const std::string& column, DeviceKind& value);
-void read_column(const Statement& row, const std::string& column, Status& value);
-void read_column(const Statement& row, const std::string& column, Stage& value);
-void read_column(const Statement& row, const std::string& column, ComparedWith& value);
-void read_column(const Statement& row, const std::string& column,
-                 std::vector<ComparedOutput>& value);
-void read_column(const Statement& row, const std::string& column, FinalsFacts& value);
+void read_column(const Statement& row, std::string_view column, bool& value);
+void read_column(const Statement& row, std::string_view column, int& value);
+void read_column(const Statement& row, std::string_view column, std::int64_t& value);
+void read_column(const Statement& row, std::string_view column, double& value);
+void read_column(const Statement& row, std::string_view column, std::string& value);
+void read_column(const Statement& row, std::string_view column, Dim3& value);
+void read_column(const Statement& row, std::string_view column, DeviceKind& value);
+void read_column(const Statement& row, std::string_view column, Status& value);
+void read_column(const Statement& row, std::string_view column, Stage& value);
+void read_column(const Statement& row, std::string_view column, ComparedWith& value);
+void read_column(const Statement& row, std::string_view column, std::vector<ComparedOutput>& value);
+void read_column(const Statement& row, std::string_view column, FinalsFacts& value);
 
 /// Returns text like `{"M":4096,"T":"float"}`. Unlike key(), distinguishes the word `1` from the
 /// number 1.

@@ -5,6 +5,7 @@
 #include "db/sqlite.h"
 #include "db/stored_times.h"
 #include "tuner/core/fields.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -64,6 +65,10 @@ std::vector<Row> rows_of(std::vector<StoredResult> best, const std::vector<Colum
     }
     rows.push_back(std::move(row));
   }
+  std::ranges::stable_sort(rows, [](const Row& one, const Row& other) {
+    if (one.space != other.space) return one.space < other.space;
+    return in_natural_order(key(one.problem), key(other.problem));
+  });
   return rows;
 }
 
@@ -79,11 +84,27 @@ void compare_with_fastest(Row& row) {
   }
 }
 
+/// Reads single results, with one statement for each database.
+class ResultLookup {
+ public:
+  /// Gives `take` the row of the result, if it is stored.
+  void read(const Connection& in, std::int64_t result, const auto& take) {
+    const auto place = selects_.try_emplace(&in, in, "SELECT * FROM result WHERE id = :id").first;
+    Statement& select = place->second;
+    if (select.bind(":id", result).step()) take(std::as_const(select));
+    select.reset();
+  }
+
+ private:
+  std::map<const Connection*, Statement> selects_;
+};
+
 /// Fills in the parts of a row that compare its GPUs.
 class Analysis {
  public:
-  Analysis(Row& row, const StoredTimes& times, std::span<const TimedCase> cases)
-      : row_(row), times_(times), cases_(cases) {
+  Analysis(Row& row, const StoredTimes& times, std::span<const TimedCase> cases,
+           ResultLookup& lookup)
+      : row_(row), times_(times), cases_(cases), lookup_(lookup) {
     for (const std::size_t gpu : row.gpus) {
       const StoredResult& best = row.best.at(gpu);
       kernels_.push_back(version_of(best));
@@ -131,20 +152,21 @@ class Analysis {
     return times_.table.best_ms[on] / times_.table.ms[on][variant];
   }
 
-  static Measurement time_of(const Connection& connection, std::int64_t result) {
-    Statement select(connection, "SELECT * FROM result WHERE id = :id");
+  Measurement time_of(const Connection& in, std::int64_t result) const {
     Measurement measured;
-    if (!select.bind(":id", result).step()) return measured;
-    visit_fields(measured,
-                 [&](const char* name, auto& value) { read_column(select, name, value); });
+    lookup_.read(in, result, [&](const Statement& row) {
+      visit_fields(measured, [&](const char* name, auto& value) { read_column(row, name, value); });
+    });
     return measured;
   }
 
-  static std::string failure(const Connection& connection, std::int64_t result) {
-    Statement select(connection, "SELECT status, reason FROM result WHERE id = :id");
-    if (!select.bind(":id", result).step()) return {};
-    const std::string reason = select.text("reason");
-    return select.text("status") + (reason.empty() ? "" : " (" + reason + ")");
+  std::string failure(const Connection& in, std::int64_t result) const {
+    std::string text;
+    lookup_.read(in, result, [&](const Statement& row) {
+      const std::string reason = row.text("reason");
+      text = row.text("status") + (reason.empty() ? "" : " (" + reason + ")");
+    });
+    return text;
   }
 
   std::optional<Comparison::ForAll> for_all(std::optional<std::size_t> variant) const {
@@ -218,7 +240,8 @@ class Analysis {
 
   Row& row_;
   const StoredTimes& times_;
-  std::span<const TimedCase> cases_;    ///< One per GPU of the row.
+  std::span<const TimedCase> cases_;  ///< One per GPU of the row.
+  ResultLookup& lookup_;
   std::vector<KernelVersion> kernels_;  ///< Kernels of the GPUs' bests.
   /// Indices of the GPUs' bests among the variants.
   std::vector<std::optional<std::size_t>> bests_;
@@ -227,9 +250,15 @@ class Analysis {
 
 }  // namespace
 
-Comparison compare(std::vector<StoredResult> best, const std::vector<StoredResult>& kernels,
-                   const std::string& run,
+Comparison compare(std::vector<StoredResult> best, std::vector<StoredResult> kernels,
+                   const Query& query,
                    const std::function<const Connection&(const StoredResult&)>& database_of) {
+  const std::vector<std::string>& devices = query.compared_devices;
+  const auto is_left_out = [&](const StoredResult& one) {
+    return !devices.empty() && std::ranges::find(devices, one.device.name) == devices.end();
+  };
+  std::erase_if(best, is_left_out);
+  std::erase_if(kernels, is_left_out);
   Comparison comparison;
   comparison.columns = columns_of(best);
   comparison.rows = rows_of(std::move(best), comparison.columns);
@@ -239,7 +268,8 @@ Comparison compare(std::vector<StoredResult> best, const std::vector<StoredResul
     if (stored.device.kind == DeviceKind::cpu) continue;
     by_problem[{stored.space, key(stored.result.problem)}].push_back(&stored);
   }
-  TimesReader reader(kernels.size(), run);
+  TimesReader reader(kernels.size(), query.run);
+  ResultLookup lookup;
   for (Row& row : comparison.rows) {
     compare_with_fastest(row);
     std::vector<TimedCase> cases;
@@ -254,13 +284,13 @@ Comparison compare(std::vector<StoredResult> best, const std::vector<StoredResul
     const StoredTimes times = reader.read(cases, by_problem[{row.space, key(row.problem)}]);
     row.known = times.known;
     row.looked = times.variants.size();
-    Analysis(row, times, cases).run();
+    Analysis(row, times, cases, lookup).run();
   }
   return comparison;
 }
 
 Comparison ResultStore::compare(const Query& query) const {
-  return db::compare(best(query, /*per_kernel=*/false), best(query, /*per_kernel=*/true), query.run,
+  return db::compare(best(query, /*per_kernel=*/false), best(query, /*per_kernel=*/true), query,
                      [this](const StoredResult&) -> const Connection& { return *connection_; });
 }
 

@@ -98,10 +98,10 @@ struct Comparison {
 };
 
 /// Compares the devices' best results for each problem. `kernels`: the best result of each kernel.
-/// `run`: only runs whose id begins with this text count. `database_of` returns the database that
+/// Of the query, the run and the compared devices count. `database_of` returns the database that
 /// holds a result.
-Comparison compare(std::vector<StoredResult> best, const std::vector<StoredResult>& kernels,
-                   const std::string& run,
+Comparison compare(std::vector<StoredResult> best, std::vector<StoredResult> kernels,
+                   const Query& query,
                    const std::function<const Connection&(const StoredResult&)>& database_of);
 
 }  // namespace smemtune::db

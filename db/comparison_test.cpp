@@ -139,9 +139,11 @@ TEST_F(ComparisonOf, KnowsWhereAllWasTried) {
   record("B", times_on(false), "hash", "exhaustive", "interrupted");
   record("C", times_on(false), "hash", "random", "budget");
   record("C", {planted(config(64, 1), 70)}, "hash", "forest", "complete");
+  record("D", times_on(false), "hash", "", "complete");
   const std::vector<Comparison::Advice> advice = store_.compare({}).rows.at(0).advice;
   EXPECT_EQ(advice.at(0).chosen_by, ChosenBy::all);
   EXPECT_EQ(advice.at(1).chosen_by, ChosenBy::search) << "the first in the space's order";
+  EXPECT_EQ(advice.at(3).chosen_by, ChosenBy::unknown) << "no strategy is known";
   EXPECT_EQ(advice.at(2).chosen_by, ChosenBy::search) << "one that a search chose is among them";
 }
 
@@ -225,6 +227,16 @@ TEST_F(ComparisonOf, TellsModelsOfOneNameApartAndLeavesCpusAlone) {
   EXPECT_THAT(row.gpus, ElementsAre(0, 1));
   EXPECT_THAT(row.best, SizeIs(3));
   EXPECT_THAT(row.guests, SizeIs(2));
+}
+
+TEST_F(ComparisonOf, OfSomeDevicesLeavesOutTheOthers) {
+  record("A", {planted(config(1, 1), 1), planted(config(2, 1), 2)});
+  record("B", {planted(config(1, 1), 9), planted(config(2, 1), 3)});
+  record("C", {planted(config(3, 1), 1)});
+  EXPECT_FALSE(store_.compare({}).rows.at(0).least_worst);
+  const Comparison two = store_.compare({.compared_devices = {"A", "B"}});
+  EXPECT_THAT(two.columns, SizeIs(2));
+  EXPECT_EQ(two.rows.at(0).least_worst->configuration, config(2, 1));
 }
 
 TEST_F(ComparisonOf, ARunIsOfItsResultsAlone) {

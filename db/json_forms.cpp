@@ -15,6 +15,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <simdjson.h>
 #include <string_view>
 #include <type_traits>
 #include <variant>
@@ -153,14 +154,53 @@ std::vector<ComparedOutput> compared_from(const Json& array) {
   return compared;
 }
 
+// These functions read both kinds of parsed JSON in the same way.
+
+const Json& required_member(const Json& object, const char* name) { return object.at(name); }
+JsonElement required_member(JsonElement object, const char* name) { return object.at_key(name); }
+
+/// Returns something like a pointer, null if the object has no such member.
+const Json* find_member(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found == object.end() ? nullptr : &*found;
+}
+std::optional<JsonElement> find_member(JsonElement object, const char* name) {
+  simdjson::simdjson_result<JsonElement> found = object.at_key(name);
+  if (found.error() == simdjson::NO_SUCH_FIELD) return std::nullopt;
+  return found.value();
+}
+
+template <typename T>
+void assign(const Json& json, T& value) {
+  json.get_to(value);
+}
+template <typename T>
+void assign(JsonElement element, T& value) {
+  value = static_cast<T>(
+      element.get<std::conditional_t<std::is_same_v<T, int>, std::int64_t, T>>().value());
+}
+void assign(JsonElement element, std::string& text) { text = std::string_view(element); }
+void assign(JsonElement element, std::vector<std::string>& words) {
+  for (const JsonElement word : simdjson::dom::array(element)) {
+    words.emplace_back(std::string_view(word));
+  }
+}
+void assign(JsonElement element, Dim3& size) {
+  const simdjson::dom::array array = element;
+  for (std::size_t i = 0; i < size.size(); ++i) size[i] = array.at(i);
+}
+void assign(JsonElement element, Facts& facts) {
+  for (const auto& [name, value] : simdjson::dom::object(element)) facts.emplace(name, value);
+}
+
 /// Reads the fields that the object has. A missing field was added to the format after the object
 /// was written.
-template <typename T>
-void read_fields(const Json& object, T& value) {
+template <typename Object, typename T>
+void read_fields(const Object& object, T& value) {
   visit_fields(value, [&](const char* name, auto& member) {
     using Member = std::remove_reference_t<decltype(member)>;
-    const auto found = object.find(name);
-    if (found == object.end()) return;
+    const auto found = find_member(object, name);
+    if (!found) return;
     if (found->is_null()) {
       // Fields that are 0 when unknown stay 0.
       const bool has_zero = is_unknown(value, name, Member());
@@ -170,7 +210,7 @@ void read_fields(const Json& object, T& value) {
       return;
     }
     if constexpr (std::is_same_v<Member, std::optional<std::int64_t>>) {
-      member = found->template get<std::int64_t>();
+      assign(*found, member.emplace());
     } else if constexpr (std::is_enum_v<Member>) {
       member = parse_word(found->template get<std::string>(), Member());
     } else if constexpr (std::is_same_v<Member, std::vector<ComparedOutput>>) {
@@ -178,9 +218,21 @@ void read_fields(const Json& object, T& value) {
     } else if constexpr (std::is_same_v<Member, FinalsFacts>) {
       member = finals_from(*found);
     } else {
-      member = found->template get<Member>();
+      assign(*found, member);
     }
   });
+}
+
+template <typename Object>
+LaunchResult any_launch_from(const Object& object) {
+  LaunchResult launch;
+  required_member(object, "entry");  // Throws if this is not a launch at all.
+  read_fields(object, launch.shape);
+  read_fields(required_member(object, "resources"), launch.resources);
+  read_fields(required_member(object, "occupancy"), launch.occupancy);
+  if (const auto time = find_member(object, "time_ms")) assign(*time, launch.time_ms);
+  if (const auto facts = find_member(object, "facts")) assign(*facts, launch.facts);
+  return launch;
 }
 
 Json time_json(const Result& result) {
@@ -428,16 +480,22 @@ Bindings bindings_from(const Json& json) {
   return bindings;
 }
 
-LaunchResult launch_from(const Json& json) {
-  LaunchResult launch;
-  json.at("entry");  // Throws if this is not a launch at all.
-  read_fields(json, launch.shape);
-  read_fields(json.at("resources"), launch.resources);
-  read_fields(json.at("occupancy"), launch.occupancy);
-  launch.time_ms = json.value("time_ms", 0.0);
-  launch.facts = json.value("facts", Facts());
-  return launch;
+Bindings read_bindings(JsonElement element) {
+  Bindings bindings;
+  for (const auto& [name, value] : simdjson::dom::object(element)) {
+    Value& held = bindings[std::string(name)];
+    if (value.is_string()) {
+      held = std::string(std::string_view(value));
+    } else {
+      held = std::int64_t(value);
+    }
+  }
+  return bindings;
 }
+
+LaunchResult launch_from(const Json& json) { return any_launch_from(json); }
+
+LaunchResult read_launch(JsonElement element) { return any_launch_from(element); }
 
 Device device_from(const Json& json) {
   Device device;

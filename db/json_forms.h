@@ -6,6 +6,10 @@
 
 #include <string>
 
+namespace simdjson::dom {
+class element;
+}
+
 // The JSON form of all that smemtune stores and prints: used in the documents that commands write
 // (db/EXPORT.md) and in the database's JSON columns.
 
@@ -13,6 +17,10 @@ namespace smemtune::db {
 
 /// JSON whose members keep the order in which they were added.
 using Json = nlohmann::ordered_json;
+
+/// A value of a parsed text, valid until its parser parses another one. What every stored result
+/// has is read from it, because building a `Json` takes longer than all else that a result takes.
+using JsonElement = simdjson::dom::element;
 
 /// Returns the number, or null for NaN and infinity, which mean unknown and do not exist in JSON.
 Json number_json(double value);
@@ -31,10 +39,12 @@ Json result_json(const Result& result);
 /// Returns a result with its space, device and provenance.
 Json stored_json(const StoredResult& stored);
 
-// Inverses of the above. Throw nlohmann::json::exception, or InputError for an unknown word, if the
-// JSON was not written by the functions above.
+// Inverses of the above. Throw nlohmann::json::exception or simdjson::simdjson_error, or InputError
+// for an unknown word, if the JSON was not written by the functions above.
 Bindings bindings_from(const Json& json);
+Bindings read_bindings(JsonElement element);
 LaunchResult launch_from(const Json& json);
+LaunchResult read_launch(JsonElement element);
 Device device_from(const Json& json);
 Result result_from(const Json& json);
 StoredResult stored_from(const Json& json);

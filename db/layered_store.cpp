@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -209,23 +210,36 @@ std::vector<StoredResult> LayeredStore::first_answers(
     const Query& query,
     const std::function<std::vector<StoredResult>(const ResultStore&, const Query&)>& ask) const {
   Answered answered;
-  std::vector<std::pair<Question, StoredResult>> all;
-  std::set<std::string> layers;  // Layers that had an answer.
+  std::vector<StoredResult> all;
+  std::vector<Question> questions;  // Of each result of `all`.
+  std::set<std::string> layers;     // Layers that had an answer.
   visit(query, [&](const Layer& layer, const Query& its) {
-    for (StoredResult& one : ask(layer.store, its)) {
-      auto question = answered.asked(one);
+    std::vector<StoredResult> answers = ask(layer.store, its);
+    auto kept = answers.begin();
+    for (auto one = kept; one != answers.end(); ++one) {
+      auto question = answered.asked(*one);
       if (!question) continue;
-      label(one, layer);
+      label(*one, layer);
       layers.insert(layer.name);
-      all.emplace_back(std::move(*question), std::move(one));
+      questions.push_back(std::move(*question));
+      if (kept != one) *kept = std::move(*one);
+      ++kept;
     }
+    answers.erase(kept, answers.end());
     answered.end_layer();
+    if (all.empty()) {
+      all = std::move(answers);
+    } else {
+      std::ranges::move(answers, std::back_inserter(all));
+    }
   });
-  if (layers.size() > 1) {  // The results of a single layer are in order already.
-    std::ranges::stable_sort(all, {}, [](const auto& one) -> const Question& { return one.first; });
-  }
+  if (layers.size() < 2) return all;  // The results of a single layer are in order already.
+  std::vector<std::size_t> order(all.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {},
+                           [&](std::size_t i) -> const Question& { return questions[i]; });
   std::vector<StoredResult> sorted;
-  for (auto& [question, one] : all) sorted.push_back(std::move(one));
+  for (const std::size_t i : order) sorted.push_back(std::move(all[i]));
   return sorted;
 }
 
@@ -243,7 +257,7 @@ std::vector<StoredResult> LayeredStore::candidates(const Query& query) const {
 Comparison LayeredStore::compare(const Query& asked) const {
   const Query query = exact(asked);
   return db::compare(
-      best(query, /*per_kernel=*/false), best(query, /*per_kernel=*/true), query.run,
+      best(query, /*per_kernel=*/false), best(query, /*per_kernel=*/true), query,
       [this](const StoredResult& stored) -> const Connection& {
         return std::ranges::find(layers_, stored.shared_from, &Layer::name)->store.connection();
       });

@@ -542,21 +542,18 @@ DatabaseSummary summarize_database(const std::filesystem::path& file) {
                              .bytes = std::filesystem::file_size(file),
                              .parts = {}};
   Statement select(connection, R"sql(
-    WITH of_run AS (
-      SELECT run_id, count(*) AS results, sum(status = 'correct') AS correct,
-             max(at_unix) AS last_unix
-      FROM result GROUP BY run_id)
     SELECT coalesce(origin.file, '') AS source, device_model.name AS device, space.name AS space,
-           count(*) AS runs, coalesce(sum(of_run.results), 0) AS results,
-           coalesce(sum(of_run.correct), 0) AS correct,
-           coalesce(max(of_run.last_unix), -1) AS last_unix
+           count(*) AS runs, coalesce(sum(run_count.results), 0) AS results,
+           coalesce(sum(run_count.correct), 0) AS correct,
+           coalesce(max((SELECT at_unix FROM result WHERE run_id = run.id
+                         ORDER BY number DESC LIMIT 1)), -1) AS last_unix
     FROM run
     JOIN environment ON environment.id = run.environment_id
     JOIN device_unit ON device_unit.id = environment.unit_id
     JOIN device_model ON device_model.id = device_unit.model_id
     JOIN space ON space.id = run.space_id
     LEFT JOIN origin ON origin.id = run.origin_id
-    LEFT JOIN of_run ON of_run.run_id = run.id
+    LEFT JOIN run_count ON run_count.run_id = run.id
     GROUP BY 1, device_model.id, space.id
     ORDER BY 1, 2, 3)sql");
   while (select.step()) {

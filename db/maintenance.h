@@ -35,7 +35,7 @@ struct DatabaseSummary {
     std::string device;
     std::string space;
     std::uint64_t runs = 0;
-    std::uint64_t results = 0;
+    std::uint64_t results = 0;  ///< Configurations that its runs evaluated, as StoredRun has them.
     std::uint64_t correct = 0;
     double last_unix = -1;
   };

@@ -183,7 +183,7 @@ TEST_F(Maintenance, MergingTakesNoFilesOfOtherTuners) {
 
 TEST_F(Maintenance, SummarizesByDeviceAndSpace) {
   ResultStore store(file_);
-  tune(store, "run-1", {{16, 2}, {32, 1}});
+  tune(store, "run-1", {{16, 2}, {32, 1}, {32, 1.1}});  // One configuration was measured twice.
   tune(store, "run-2", {{64, 3}});
   const DatabaseSummary summary = summarize_database(file_);
   EXPECT_EQ(fs::file_size(file_), summary.bytes);
@@ -191,6 +191,8 @@ TEST_F(Maintenance, SummarizesByDeviceAndSpace) {
   EXPECT_EQ("gemm", summary.parts[0].space);
   EXPECT_EQ(2u, summary.parts[0].runs);
   EXPECT_EQ(3u, summary.parts[0].results);
+  EXPECT_EQ(3u, summary.parts[0].correct);
+  EXPECT_GT(summary.parts[0].last_unix, 0);
   EXPECT_EQ("", summary.parts[0].source);
 }
 

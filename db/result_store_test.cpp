@@ -347,6 +347,11 @@ TEST(Columns, RefuseTextThatWasNotWrittenHere) {
   expect_refused("{\"TILE\":null}", bindings_from_json);
   expect_refused("[1]", launches_from_json);
   expect_refused("[{\"entry\":\"e\",\"grid\":[1,2]}]", launches_from_json);
+  expect_refused(R"([{"entry":"e","resources":{},"occupancy":5}])", launches_from_json);
+  expect_refused(R"([{"entry":"e","resources":{"barriers":"1"},"occupancy":{}}])",
+                 launches_from_json);
+  expect_refused(R"([{"entry":"e","resources":{},"occupancy":{},"facts":{"code":"1"}}])",
+                 launches_from_json);
   expect_refused("[\"flops\"]", metrics_from_json);
   expect_refused("", metrics_from_json);
 }

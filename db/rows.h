@@ -124,6 +124,8 @@ struct Query {
   std::optional<std::vector<std::string>> versions = {};
   std::filesystem::path space_file = {};  ///< The file that `versions` are of.
   bool exact = false;                     ///< Every name is a stored one, to the letter.
+  /// Only these devices are held against each other, named to the letter.
+  std::vector<std::string> compared_devices = {};
 };
 
 /// A kernel's version, as a query names it.

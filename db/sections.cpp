@@ -13,6 +13,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace smemtune::db {
@@ -93,36 +94,44 @@ struct Met {
   std::string kernel;
 };
 
-/// Reads one section.
+/// Reads one section after the other.
 class SectionReader {
  public:
   SectionReader(const Connection& connection, const MeantRuns& runs, std::size_t most)
-      : connection_(connection), runs_(runs), choice_(most) {}
+      : connection_(connection),
+        runs_(runs),
+        most_(most),
+        entries_(connection, R"sql(
+          SELECT configuration_id, id, status, stage, run_id, chosen,
+                 CASE WHEN status = 'correct' THEN '' ELSE reason END AS reason
+          FROM result
+          WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
+          ORDER BY configuration_id, id)sql"),
+        default_ids_(connection, R"sql(
+          SELECT id FROM result
+          WHERE kernel_id = :kernel AND is_default = 1 AND status = 'correct'
+            AND +model_id = :model AND +problem_id = :problem)sql"),
+        result_(connection, result_sql()),
+        choice_(most) {}
 
   void add(const Met& met) {
     keep_defaults(met);
-    Statement select(connection_, R"sql(
-      SELECT configuration_id, id, status, stage, run_id, chosen,
-             CASE WHEN status = 'correct' THEN '' ELSE reason END AS reason
-      FROM result
-      WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
-      ORDER BY configuration_id, id)sql");
-    select.bind(":model", met.model_id)
+    entries_.bind(":model", met.model_id)
         .bind(":kernel", met.kernel_id)
         .bind(":problem", met.problem_id);
     std::int64_t configuration = 0;
     std::optional<Entry> counting;
-    while (select.step()) {
-      const std::int64_t run = select.integer("run_id");
+    while (entries_.step()) {
+      const std::int64_t run = entries_.integer("run_id");
       if (!runs_.ids.contains(run)) continue;
       its_runs_.insert(run);
       Entry entry;
-      entry.id = entry.first_id = select.integer("id");
-      read_column(select, "status", entry.result.status);
-      read_column(select, "stage", entry.result.stage);
-      read_column(select, "chosen", entry.result.chosen);
-      read_column(select, "reason", entry.result.reason);
-      const std::int64_t its = select.integer("configuration_id");
+      entry.id = entry.first_id = entries_.integer("id");
+      read_column(entries_, "status", entry.result.status);
+      read_column(entries_, "stage", entry.result.stage);
+      read_column(entries_, "chosen", entry.result.chosen);
+      read_column(entries_, "reason", entry.result.reason);
+      const std::int64_t its = entries_.integer("configuration_id");
       if (counting && its == configuration) {
         entry.first_id = counting->first_id;
         if (supersedes(entry.result, counting->result)) counting = std::move(entry);
@@ -135,15 +144,15 @@ class SectionReader {
     if (counting) count(met, *counting);
   }
 
+  /// Returns the section of what was added since the last call.
   ProblemResults take() {
     std::map<std::int64_t, std::int64_t> in_order;  // Ids by the configuration's first.
     for (const Entry& entry : choice_.chosen()) in_order[entry.first_id] = entry.id;
     for (const Entry& entry : always_) in_order[entry.first_id] = entry.id;
     section_.chosen_by = chosen_by_runs(connection_, its_runs_);
-    Statement select(connection_, result_sql());
     for (const auto& [first, id] : in_order) {
-      if (select.bind(":id", id).step()) section_.results.push_back(read_stored(select));
-      select.reset();
+      if (result_.bind(":id", id).step()) section_.results.push_back(read_stored(result_));
+      result_.reset();
     }
     if (!section_.results.empty()) {
       const StoredResult& newest = *std::ranges::max_element(
@@ -152,19 +161,19 @@ class SectionReader {
       section_.model_id = newest.model_id;
       section_.problem = newest.result.problem;
     }
-    return std::move(section_);
+    choice_ = RandomSample(most_);
+    always_.clear();
+    defaults_.clear();
+    its_runs_.clear();
+    return std::exchange(section_, {});
   }
 
  private:
   void keep_defaults(const Met& met) {
-    Statement select(connection_, R"sql(
-      SELECT id FROM result
-      WHERE kernel_id = :kernel AND is_default = 1 AND status = 'correct'
-        AND +model_id = :model AND +problem_id = :problem)sql");
-    select.bind(":kernel", met.kernel_id)
+    default_ids_.bind(":kernel", met.kernel_id)
         .bind(":model", met.model_id)
         .bind(":problem", met.problem_id);
-    while (select.step()) defaults_.insert(select.integer("id"));
+    while (default_ids_.step()) defaults_.insert(default_ids_.integer("id"));
   }
 
   void count(const Met& met, const Entry& entry) {
@@ -182,6 +191,11 @@ class SectionReader {
 
   const Connection& connection_;
   const MeantRuns& runs_;
+  std::size_t most_;
+  Statement entries_;
+  Statement default_ids_;
+  Statement result_;
+  // The section that is being read.
   RandomSample choice_;
   std::vector<Entry> always_;
   std::set<std::int64_t> defaults_;
@@ -197,6 +211,8 @@ class WorkClock {
         at_(connection, "SELECT at_unix, number FROM result WHERE id = :id"),
         before_(connection,
                 "SELECT at_unix FROM result WHERE run_id = :run AND number = :number - 1") {}
+
+  void start() { at_work_.clear(); }
 
   void met(std::int64_t run, std::int64_t result) {
     const auto [place, is_new] = at_work_.try_emplace(run);
@@ -239,44 +255,57 @@ class WorkClock {
   std::map<std::int64_t, AtWork> at_work_;  ///< Keys are runs.
 };
 
-std::vector<ProblemResults::Step> read_convergence(const Connection& connection,
-                                                   const MeantRuns& runs,
-                                                   const std::vector<Met>& kernels) {
-  std::string ids = "[";
-  for (const Met& met : kernels) ids += (ids.size() > 1 ? "," : "") + std::to_string(met.kernel_id);
-  Statement select(connection, R"sql(
-    SELECT id, status, stage, median_ms, run_id FROM result
-    WHERE model_id = :model AND problem_id = :problem
-      AND kernel_id IN (SELECT value FROM json_each(:kernels))
-    ORDER BY id)sql");
-  select.bind(":model", kernels.front().model_id)
-      .bind(":problem", kernels.front().problem_id)
-      .bind(":kernels", ids + "]");
-  std::vector<ProblemResults::Step> steps;
-  WorkClock clock(connection, runs);
-  ProblemResults::Step now;
-  while (select.step()) {
-    const std::int64_t run = select.integer("run_id");
-    if (!runs.ids.contains(run)) continue;
-    clock.met(run, select.integer("id"));
-    const std::string stage = select.text("stage");
-    if (stage == "final") continue;  // Timed again, not found.
-    ++now.evaluations;
-    if (stage == "none" || select.is_null("median_ms")) continue;
-    const double ms = select.real("median_ms");
-    if (now.best_ms > 0 && ms >= now.best_ms) continue;
-    now.best_ms = ms;
-    now.seconds = clock.seconds();
+class ConvergenceReader {
+ public:
+  ConvergenceReader(const Connection& connection, const MeantRuns& runs)
+      : runs_(runs), clock_(connection, runs), select_(connection, R"sql(
+          SELECT id, status, stage, median_ms, run_id FROM result
+          WHERE model_id = :model AND problem_id = :problem
+            AND kernel_id IN (SELECT value FROM json_each(:kernels))
+          ORDER BY id)sql") {}
+
+  /// REQUIRES: `kernels` are of one section, and not empty.
+  std::vector<ProblemResults::Step> read(std::span<const Met> kernels) {
+    std::string ids = "[";
+    for (const Met& met : kernels) {
+      ids += (ids.size() > 1 ? "," : "") + std::to_string(met.kernel_id);
+    }
+    select_.bind(":model", kernels.front().model_id)
+        .bind(":problem", kernels.front().problem_id)
+        .bind(":kernels", ids + "]");
+    clock_.start();
+    std::vector<ProblemResults::Step> steps;
+    ProblemResults::Step now;
+    while (select_.step()) {
+      const std::int64_t run = select_.integer("run_id");
+      if (!runs_.ids.contains(run)) continue;
+      clock_.met(run, select_.integer("id"));
+      const std::string stage = select_.text("stage");
+      if (stage == "final") continue;  // Timed again, not found.
+      ++now.evaluations;
+      if (stage == "none" || select_.is_null("median_ms")) continue;
+      const double ms = select_.real("median_ms");
+      if (now.best_ms > 0 && ms >= now.best_ms) continue;
+      now.best_ms = ms;
+      now.seconds = clock_.seconds();
+      steps.push_back(now);
+    }
+    if (steps.empty()) return steps;
+    now.seconds = clock_.seconds();
     steps.push_back(now);
+    if (now.seconds > 0) return steps;
+    // Other tuners' files may say no moments, or one for all results.
+    for (ProblemResults::Step& step : steps) {
+      step.seconds = std::numeric_limits<double>::quiet_NaN();
+    }
+    return steps;
   }
-  if (steps.empty()) return steps;
-  now.seconds = clock.seconds();
-  steps.push_back(now);
-  if (now.seconds > 0) return steps;
-  // Other tuners' files may say no moments, or one for all results.
-  for (ProblemResults::Step& step : steps) step.seconds = std::numeric_limits<double>::quiet_NaN();
-  return steps;
-}
+
+ private:
+  const MeantRuns& runs_;
+  WorkClock clock_;
+  Statement select_;
+};
 
 /// In the order of the sections, those of one section beside each other.
 std::vector<Met> read_met(const Connection& connection, const Query& query) {
@@ -331,17 +360,16 @@ std::vector<ProblemResults> read_sections(const Connection& connection, const Qu
   std::set<std::pair<std::int64_t, std::int64_t>> places;
   for (const Met& met : all) places.emplace(met.model_id, met.problem_id);
   if (!places.empty()) most = std::max(kLeastOfASection, most / places.size());
+  SectionReader reader(connection, runs, most);
+  ConvergenceReader convergence(connection, runs);
   std::vector<ProblemResults> sections;
   for (std::size_t begin = 0; begin < all.size();) {
     const auto place = [&](std::size_t i) { return std::pair(all[i].model_id, all[i].problem_id); };
     std::size_t end = begin;
-    SectionReader reader(connection, runs, most);
     for (; end < all.size() && place(end) == place(begin); ++end) reader.add(all[end]);
     ProblemResults section = reader.take();
     if (!section.results.empty()) {
-      section.convergence = read_convergence(connection, runs,
-                                             {all.begin() + static_cast<std::ptrdiff_t>(begin),
-                                              all.begin() + static_cast<std::ptrdiff_t>(end)});
+      section.convergence = convergence.read(std::span(all).subspan(begin, end - begin));
       sections.push_back(std::move(section));
     }
     begin = end;

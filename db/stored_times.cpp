@@ -71,17 +71,20 @@ std::size_t StoredTimes::tried_everywhere() const {
 ChosenBy chosen_by_runs(const Connection& connection, const std::set<std::int64_t>& runs) {
   Statement select(connection, "SELECT strategy, outcome FROM run WHERE id = :run");
   bool any_searched = runs.empty();
+  bool any_unknown = false;
   for (const std::int64_t run : runs) {
     if (!select.bind(":run", run).step()) return ChosenBy::search;
     const std::string strategy = select.text("strategy");
     const bool is_random = strategy == "random";
     const bool is_blind = is_random || strategy == "exhaustive";
     if (is_blind && select.text("outcome") == "complete") return ChosenBy::all;
+    any_unknown = any_unknown || strategy.empty();
     // The first configurations of an exhaustive search are not a random sample.
-    any_searched = any_searched || !is_random;
+    any_searched = any_searched || !(is_random || strategy.empty());
     select.reset();
   }
-  return any_searched ? ChosenBy::search : ChosenBy::chance;
+  if (any_searched) return ChosenBy::search;
+  return any_unknown ? ChosenBy::unknown : ChosenBy::chance;
 }
 
 StoredTimes TimesReader::read(std::span<const TimedCase> cases,

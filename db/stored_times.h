@@ -87,7 +87,8 @@ class TimesReader {
 };
 
 /// Returns how the configurations that these runs tried were chosen: at random, or the whole space,
-/// if that follows from the runs' strategies and outcomes; otherwise by a search.
+/// if that follows from the runs' strategies and outcomes; otherwise by a search, or unknown if no
+/// strategy is known, as of what other tuners measured.
 ChosenBy chosen_by_runs(const Connection& connection, const std::set<std::int64_t>& runs);
 
 /// Returns the id of the problem in this database; 0 if it is not there.

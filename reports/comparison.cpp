@@ -101,7 +101,8 @@ std::string gain_text(const Names& names, const Comparison::Row& row) {
 /// configurations were not chosen by their times.
 std::string effects_text(const std::vector<MainEffect>& effects, ChosenBy chosen_by) {
   const MainEffect& first = effects.front();
-  std::string text = chosen_by == ChosenBy::search ? "" : "tune " + first.parameter + " first: ";
+  const bool is_fair = chosen_by == ChosenBy::chance || chosen_by == ChosenBy::all;
+  std::string text = is_fair ? "tune " + first.parameter + " first: " : "";
   text += "of " + timed_text(first.configurations, chosen_by) + ", " + first.parameter +
           " alone explains " + percent(first.explained) + " of the variance of log time";
   constexpr double kNamedShare = 0.01;
@@ -512,14 +513,15 @@ std::vector<std::string> for_all_sentences(const Names& names, const Comparison:
   if (!row.least_worst) return {};
   const Comparison::ForAll& least = *row.least_worst;
   const Comparison::ForAll& most = *row.most_portable;
-  const std::string mean = "performance portability " + percent(most.portability) +
+  const auto tenths = [](double share) { return decimal(100 * share, 1) + " %"; };
+  const std::string mean = "performance portability " + tenths(most.portability) +
                            " (the harmonic mean of what the GPUs keep)";
   return {"smallest loss on the worst GPU: " + configuration_text(least) + ", which " +
               shares_text(names, row, least) + tried_text(row),
           has_one_for_all(row) ? "best on average: the same, with " + mean
                                : "best on average: " + configuration_text(most) + ", which " +
                                      shares_text(names, row, most) + ": " + mean +
-                                     ", where the former has " + percent(least.portability),
+                                     ", where the former has " + tenths(least.portability),
           gain_text(names, row)};
 }
 

@@ -49,7 +49,7 @@ TEST_F(ComparisonText, HoldsDevicesAgainstEachOther) {
 
 N=4096,T=float
   smallest loss on the worst GPU: tiled TILE=128, which keeps 91 % on A100, 100 % on H200, of 2 that were tried on both GPUs
-  best on average: the same, with performance portability 95 % (the harmonic mean of what the GPUs keep)
+  best on average: the same, with performance portability 95.2 % (the harmonic mean of what the GPUs keep)
   a configuration of its own makes a GPU up to 10 % faster (on A100)
 
   source: own

@@ -18,19 +18,7 @@ namespace {
 using db::Comparison;
 using Json = nlohmann::ordered_json;
 
-/// The devices' names; of those that several columns have, the columns' own.
-using Labels = std::vector<std::string>;
-
-Labels labels_of(const Comparison& comparison, const std::vector<std::string>& names) {
-  std::map<std::string, int> columns;
-  for (const Comparison::Column& column : comparison.columns) ++columns[column.device.name];
-  Labels labels = names;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    const std::string& name = comparison.columns[i].device.name;
-    if (columns[name] == 1) labels[i] = name;
-  }
-  return labels;
-}
+using Labels = std::vector<std::string>;  ///< column_names().
 
 /// Returns the GPUs of a row, grouped by a property of their bests: `32 on A100 and A4000; 64 on
 /// A6000`.
@@ -94,8 +82,8 @@ bool has_several(const Comparison::Row& row) { return row.gpus.size() > 1; }
 
 std::vector<std::string> devices_sentences(const Comparison& comparison,
                                            const Comparison::Row& row) {
-  const std::vector<std::string> names = column_names(comparison);
-  std::vector<std::string> all = where_winners_differ(labels_of(comparison, names), row);
+  const Labels names = column_names(comparison);
+  std::vector<std::string> all = where_winners_differ(names, row);
   std::ranges::move(for_all_sentences(names, row), std::back_inserter(all));
   std::ranges::move(advice_sentences(names, row), std::back_inserter(all));
   return all;
@@ -149,7 +137,7 @@ Json effects_json(const Labels& labels, const Comparison::Row& row) {
 }  // namespace
 
 Json devices_json(const Comparison& comparison) {
-  const Labels labels = labels_of(comparison, column_names(comparison));
+  const Labels labels = column_names(comparison);
   Json problems = Json::array();
   for (const Comparison::Row& row : comparison.rows) {
     if (!has_several(row)) continue;

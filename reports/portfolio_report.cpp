@@ -36,6 +36,7 @@ std::map<std::string, std::vector<std::string>> shares(const db::StoredPortfolio
     const KernelConfiguration& one = stored.variants[stored.portfolio->choice[in]];
     shares[one.kernel + " " + key(one.configuration)].push_back(key(stored.times.problems[in]));
   }
+  for (auto& [configuration, problems] : shares) std::ranges::sort(problems, in_natural_order);
   return shares;
 }
 

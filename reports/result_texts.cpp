@@ -54,6 +54,15 @@ nlohmann::ordered_json rounded_json(double number) {
 
 bool has_interval(const Measurement& time) { return time.sample_count > 1 && time.has_median(); }
 
+std::string interval_text(const Measurement& time) {
+  if (!has_interval(time)) return "";
+  const std::string low = format_time(time.median_low_ms);
+  const std::string high = format_time(time.median_high_ms);
+  const std::string unit = high.substr(high.find(' '));
+  return (low.ends_with(unit) ? low.substr(0, low.size() - unit.size()) : low) + " to " + high +
+         " (" + std::to_string(time.sample_count) + ")";
+}
+
 nlohmann::ordered_json time_json(const Measurement& time) {
   nlohmann::ordered_json json = {
       {"ms", rounded_json(time.median_ms)}, {"low", nullptr}, {"high", nullptr}, {"n", nullptr}};

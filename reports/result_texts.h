@@ -39,6 +39,10 @@ nlohmann::ordered_json rounded_json(double number);
 /// Returns whether samples give an interval of the median.
 bool has_interval(const Measurement& time);
 
+/// `549.4 to 550.6 us (32)`: the interval of the median and the number of samples; empty where there
+/// is none.
+std::string interval_text(const Measurement& time);
+
 /// Returns `ms` with `low`, `high` and `n`, which are null where they are not known.
 nlohmann::ordered_json time_json(const Measurement& time);
 

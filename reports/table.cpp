@@ -221,7 +221,12 @@ std::optional<Table::Layout> Table::fit(const Rows& rows, std::vector<std::size_
     if (optional == columns.rend()) {
       layout.last_is_below = has_text;
       if (has_text) widths.pop_back();
+      const std::vector<std::size_t> whole = widths;
       if (!narrow(widths, room, least)) return std::nullopt;
+      for (std::size_t i = 0; i < widths.size(); ++i) {
+        const bool breaks_numbers = columns_[columns[i]].is_right && widths[i] < whole[i];
+        if (breaks_numbers && least >= kLeastCell) return std::nullopt;
+      }
       if (has_text) widths.push_back(0);
       return layout;
     }

@@ -23,8 +23,8 @@ class Table {
   void add_row(std::vector<std::string> cells);
 
   /// Returns the table, ending with a newline. Control characters in cells become `?`. Cells that
-  /// are too long are broken; those of a long last column go below their rows; a table with too many
-  /// columns is shown in parts, each with the first column.
+  /// are too long are broken; those of a long last column go below their rows; a table whose columns
+  /// do not fit without breaking numbers is shown in parts, each with the first column.
   std::string text(const std::string& indent = "") const;
 
   /// Returns text() of the rows added since the last call, for a table that is never in memory as a

@@ -119,9 +119,23 @@ TEST(Table, ShowsALongLastColumnBelowItsRows) {
   EXPECT_NE(table.text().find("\n    A=1,B=1,"), std::string::npos) << table.text();
 }
 
+TEST(Table, IsShownInPartsRatherThanWithBrokenNumbers) {
+  const std::string name(30, 'k');
+  Table table({"name", ">time", ">compute", ">memory"});
+  table.add_row({name, "1.000 ms", "3.74 GFLOP/s of 9.87 GFLOP/s", "175 MB/s of 256 MB/s"});
+  const std::string text = table.text();
+  for (const char* const number : {"3.74 GFLOP/s of 9.87 GFLOP/s", "175 MB/s of 256 MB/s"}) {
+    EXPECT_NE(text.find(number), std::string::npos) << text;
+  }
+  EXPECT_EQ(text.find(name), text.find("1.000 ms") - name.size() - 2) << text;
+  EXPECT_NE(text.find(name), text.rfind(name)) << text;
+}
+
 TEST(Wrapped, BreaksBetweenWordsAndIndentsTheRest) {
   EXPECT_EQ(wrapped("short\n  one two three\n", 11), "short\n  one two\n    three\n");
   EXPECT_EQ(wrapped("a /a/path/that/is/long b", 8), "a\n/a/path/that/is/long\nb");
+  EXPECT_EQ(wrapped("keeps all of 82.8 %; one", 17), "keeps all of\n82.8 %; one");
+  EXPECT_EQ(wrapped("keeps 82.8 %", 6), "keeps\n82.8 %");
   EXPECT_EQ(wrapped("take A=1,B=2,C=3 now", 8), "take\nA=1,B=2,\nC=3 now");
 }
 

@@ -22,7 +22,8 @@ std::size_t bytes_of(std::string_view text, std::size_t count) {
   return text.size();
 }
 
-/// Breaks one line between words, and a key like `A=1,B=2` that is longer behind its commas.
+/// Breaks one line between words, but not before `%`, and a key like `A=1,B=2` that is longer behind
+/// its commas.
 std::string wrapped_line(const std::string& line, std::size_t columns) {
   if (text_width(line) <= columns) return line;
   const std::size_t indent = std::min(line.find_first_not_of(' '), columns / 2);
@@ -31,7 +32,8 @@ std::string wrapped_line(const std::string& line, std::size_t columns) {
   std::size_t used = indent;
   bool is_first = true;
   for (std::size_t begin = indent; begin < line.size();) {
-    const std::size_t end = std::min(line.find(' ', begin), line.size());
+    std::size_t end = std::min(line.find(' ', begin), line.size());
+    if (line.compare(end, 2, " %") == 0) end = std::min(line.find(' ', end + 1), line.size());
     std::string word = line.substr(begin, end - begin);
     const bool is_key = word.find('=') != std::string::npos && word.find(',') != std::string::npos;
     if (is_key && text_width(word) > columns - next_indent.size()) {

@@ -245,6 +245,7 @@ class NoDatabase final : public ResultLog {
   void close_attempts(const ResultKey&) override {}
   void in_transaction(const std::function<void()>& writes) override { writes(); }
   std::optional<Result> find(const ResultKey&) override { return std::nullopt; }
+  std::vector<Configuration> known(const ResultKey&) override { return {}; }
   Bests bests(const Problem&, const std::map<std::string, std::string>&) override { return {}; }
 };
 

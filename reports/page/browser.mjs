@@ -106,7 +106,10 @@ export class Browser {
   }
 
   async close() {
-    await new Promise(resolve => { this.process.on('exit', resolve); this.process.kill(); });
+    this.session = undefined;
+    const ended = new Promise(resolve => this.process.on('exit', resolve));
+    await this.call('Browser.close');  // Killed, it would leave processes that still write to the profile.
+    await ended;
     rmSync(this.profile, {recursive: true, force: true, maxRetries: 5});
   }
 }

@@ -24,10 +24,18 @@ const legend = (entries, shape) => element('p', {class: 'legend'}, ...entries.ma
 const digits = (x, n = 4) => Number(x.toPrecision(n)).toString();
 const time = (ms, text = x => x < 1000 ? x.toPrecision(4) : String(Math.round(x))) => ms >= 1000 ? text(ms / 1000) + ' s' : ms >= 1 ? text(ms) + ' ms'
   : ms >= 1e-3 ? text(ms * 1e3) + ' us' : text(ms * 1e6) + ' ns';
-const intervalText = one => one.low === null ? '' : `${time(one.low)} to ${time(one.high)}`;
+const intervalText = one => {
+  if (one.low === null) return '';
+  const [low, high] = [time(one.low), time(one.high)];
+  const unit = high.slice(high.indexOf(' '));
+  return `${low.endsWith(unit) ? low.slice(0, -unit.length) : low} to ${high}`;
+};
+const rateText = one => one.rate.replaceAll(/ (?=[A-Z])/g, '\u00a0');  // A number stays beside its unit.
 const short = (text, most = 40) => text.length > most ? text.slice(0, most - 1) + '…' : text;
 const count = n => n.toLocaleString('en');
 const percent = share => (100 * share).toFixed(share >= 0.9995 ? 0 : 1) + ' %';
+// Without its sign; with a decimal where a whole number would say that nothing is lost.
+const wholePercent = share => (100 * share).toFixed(share >= 0.995 && share < 0.9995 ? 1 : 0);
 const median = sorted => sorted.length % 2 ? sorted[(sorted.length - 1) / 2]
   : (sorted[sorted.length / 2 - 1] + sorted[sorted.length / 2]) / 2;
 const extent = values => {

@@ -7,7 +7,7 @@ const kernelTable = section => table('The best of each kernel', [
   {text: time(one.ms), value: one.ms}, intervalText(one), one.n,
   one.default_ms === null ? '' : {text: time(one.default_ms), value: one.default_ms},
   overDefault(one),
-  one.rate, one.compared_with]));
+  rateText(one), one.compared_with]));
 
 const ladder = section => section.best.length < 2 && section.best[0].default_ms === null ? null : chart('Speed of the kernels', 'Each with its best configuration and with its default, as a share of the winner’s speed.',
   () => ({type: 'bar', data: {labels: section.best.map(one => one.kernel), datasets: [

@@ -5,13 +5,16 @@ const inNaturalOrder = (a, b) => a.localeCompare(b, 'en', {numeric: true});
 const problems = () => {
   const list = data.sections.filter(one => one.best.length)
     .toSorted((a, b) => inNaturalOrder(a.device_label, b.device_label) || inNaturalOrder(a.problem, b.problem));
-  return list.length < 2 || data.devices.length === 1 && data.devices[0].winners.length === list.length ? null : table('The best of each problem', [{title: 'device'}, {title: 'problem'}, {title: 'kernel'},
+  const parts = list.map(one => one.problem.split(','));
+  const differing = parts.map(its => its.filter(part => !parts.every(other => other.includes(part))).join(','));
+  const everywhere = list.length && parts[0].filter(part => parts.every(other => other.includes(part))).join(',');
+  return list.length < 2 || data.devices.length === 1 && data.devices[0].winners.length === list.length ? null : table(`The best of each problem${everywhere ? `; in all: ${everywhere}` : ''}`, [{title: 'device'}, {title: 'problem'}, {title: 'kernel'},
     {title: 'configuration'}, {title: 'time', number: true}, {title: '95 % interval'}, {title: 'n', number: true}, {title: 'rate'},
     {title: 'over its default', number: true}, {title: 'compared with'}, {title: 'from'}],
-  list.map(section => {
+  list.map((section, n) => {
     const [one] = section.best;
-    return [deviceCount() > 1 ? section.device_label : '', section.problem, one.kernel, withoutConstants(Object.entries(one.values)), {text: time(one.ms), value: one.ms},
-      intervalText(one), one.n, one.rate, overDefault(one), one.compared_with, one.from.split('/').pop()];
+    return [deviceCount() > 1 ? section.device_label : '', differing[n], one.kernel, withoutConstants(Object.entries(one.values)), {text: time(one.ms), value: one.ms},
+      intervalText(one), one.n, rateText(one), overDefault(one), one.compared_with, one.from.split('/').pop()];
   }), 500);
 };
 const deviceCount = () => new Set(data.sections.map(one => one.device_label)).size;
@@ -71,7 +74,7 @@ const mostNumbered = 12;  // Cells of a larger matrix have colors only.
 const matrix = one => {
   const isLarge = one.winners.length > mostNumbered;
   const cell = share => share === null ? null : typeof share === 'string' ? {gap: isLarge ? '×' : 'fails', title: share}
-    : {text: isLarge ? '' : (100 * share).toFixed(0), share, title: percent(share)};
+    : {text: isLarge ? '' : wholePercent(share), share, title: percent(share)};
   const order = one.winners.map((_, n) => n).sort((a, b) => inNaturalOrder(one.winners[a].device, one.winners[b].device));
   const lines = [...order.map((of, n) => [`${n + 1} ${one.winners[of].device}`, one.shares[of]]), ...one.for_all.map(all => [all.what, all.shares])];
   const grid = colored('What the best of each device keeps on the others, in per cent of their own best, and what one configuration for all ' +
@@ -82,7 +85,7 @@ const matrix = one => {
 };
 
 const forAll = one => table(`One configuration for all ${one.winners.length} devices`, [{title: 'what'}, {title: 'kernel'}, {title: 'configuration'},
-  {title: 'keeps at worst', number: true}, {title: 'on'}, {title: 'performance portability (harmonic mean)', number: true}, {title: 'tried on all (n)', number: true}],
+  {title: 'keeps at worst', number: true}, {title: 'worst on'}, {title: 'performance portability (harmonic mean)', number: true}, {title: 'tried on all (n)', number: true}],
 one.for_all.map(all => [all.what, all.kernel, withoutConstants(Object.entries(all.values)), {text: percent(all.worst), value: all.worst},
   one.winners[all.shares.indexOf(Math.min(...all.shares))].device, {text: percent(all.portability), value: all.portability}, one.on_all]));
 

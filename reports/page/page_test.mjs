@@ -132,7 +132,7 @@ const tests = {
     await browser.until('document.documentElement.dataset.drawn');
     assert.equal(await browser.evaluate('document.documentElement.dataset.drawn'), before);
     const kernel = await browser.evaluate(`${select('Kernel')}.selectedOptions[0].text`);
-    assert.match(await browser.evaluate('document.querySelector("[aria-label=\\"Heat map\\"] caption").textContent'), new RegExp(` ${kernel}:`));
+    assert.match(await browser.evaluate('document.querySelector("[aria-label=\\"Heat map\\"] caption").textContent'), new RegExp(` ${kernel}, in per cent:`));
     assert.deepEqual(browser.complaints(), []);
   },
   'parallel coordinates name the values on their axes': async () => {

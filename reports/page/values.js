@@ -1,5 +1,5 @@
 // One bar per value of each parameter, the parameters that matter most first.
-const chosen = {search: 'that the search chose', chance: 'drawn at random', all: 'of a space that was tried whole'};
+const chosen = {search: 'that the search chose', chance: 'drawn at random', all: 'of a space that was tried whole', unknown: 'chosen in a way that is not known'};
 const byValue = (section, rows, timed, ranked) => {
   if (timed.length < 2) return null;
   const best = rows.ms[timed[0]];

@@ -781,7 +781,7 @@ TEST_F(CommandLine, NamesTheOneConfigurationForAllProblems) {
   EXPECT_EQ(run({"--space", file, "--device", "cpu", "--quiet"}).status, 0);
   const Ended alone = run({"best", "--one"});
   EXPECT_EQ(alone.status, 2);
-  EXPECT_THAT(alone.err, HasSubstr("two problems"));
+  EXPECT_THAT(alone.err, HasSubstr("several problems, and what matches is of one"));
 
   const std::vector<std::string> both = {"--space",   file,     "--device",  "cpu",
                                          "--problem", "N=1000", "--problem", "N=5000"};

@@ -2,6 +2,7 @@
 
 #include "db/json_forms.h"
 #include "db/run_log.h"
+#include "reports/device_names.h"
 #include "reports/table.h"
 #include "tuner/cli/command_results.h"
 #include "tuner/cli/options.h"
@@ -14,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <utility>
@@ -46,12 +48,16 @@ int run_check(const DatabaseOptions& options) {
 
 int run_info(const DatabaseOptions& options) {
   const db::DatabaseSummary summary = db::summarize_database(options.database);
-  Table table({"device", "space", ">runs", ">results", ">correct", "last", "imported from"});
+  Table table({"device", "=space", ">runs", ">results", ">correct", "last", "imported from"});
   Json parts = Json::array();
-  for (const auto& part : summary.parts) {
-    table.add_row({part.device, part.space, format_count(part.runs), format_count(part.results),
+  std::vector<Device> devices(summary.parts.size());
+  for (std::size_t i = 0; i < devices.size(); ++i) devices[i].name = summary.parts[i].device;
+  const std::vector<std::string> names = short_device_names(devices);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const db::DatabaseSummary::Part& part = summary.parts[i];
+    table.add_row({names[i], part.space, format_count(part.runs), format_count(part.results),
                    format_count(part.correct), part.last_unix < 0 ? "" : format_utc(part.last_unix),
-                   part.source});
+                   std::filesystem::path(part.source).filename().string()});
     parts.push_back({{"device", part.device},
                      {"space", part.space},
                      {"runs", part.runs},

@@ -13,6 +13,7 @@
 #include "reports/portfolio_report.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
+#include "reports/text_layout.h"
 #include "tuner/cli/bundled_kernels.h"
 #include "tuner/cli/command_report.h"
 #include "tuner/cli/options.h"
@@ -229,8 +230,8 @@ std::string rules_text(const ResultsOptions& options, const db::ResultReader& st
   for (const db::StoredPortfolio& stored :
        portfolios_of(options, store, std::max(most, std::size_t{1}))) {
     devices.push_back(device_rules(stored, most));
-    write_error(printable(devices.back().space + " on " + devices.back().device) + ": " +
-                devices.back().notes);
+    write_error(wrapped(printable(devices.back().space + " on " + devices.back().device) + ": " +
+                        devices.back().notes));
   }
   if (devices.empty()) best_or_throw(options, store, /*per_kernel=*/false);
   return options.rules == "cpp" ? db::export_rules_cpp(devices) : db::export_rules_python(devices);
@@ -264,23 +265,38 @@ void write_export(const ResultsOptions& options, const db::ResultReader& store) 
     input.notes += portfolio_text(report);
     input.portfolios.push_back(portfolio_json(report));
   }
-  write_error(input.notes);
+  write_error(wrapped(input.notes));
   if (is_one) refuse_several(options.format, input.results);
   if (is_compiled) input.compiled = compile_bundle(input.results, compiled_space(options));
   input.defaults = store.defaults(options.query);
   write(input);
 }
 
-std::string bests_text(const std::vector<db::StoredResult>& best) {
+/// Sorts each device's bests for a space by problem as people count.
+void sort_problems(std::vector<db::StoredResult>& best) {
+  for (auto begin = best.begin(); begin != best.end();) {
+    const auto end = std::find_if(begin, best.end(), [&](const db::StoredResult& one) {
+      return one.device.name != begin->device.name || one.space != begin->space;
+    });
+    std::stable_sort(begin, end, [](const db::StoredResult& one, const db::StoredResult& other) {
+      return in_natural_order(key(one.result.problem), key(other.result.problem));
+    });
+    begin = end;
+  }
+}
+
+std::string bests_text(std::vector<db::StoredResult> best) {
+  sort_problems(best);
   std::vector<Device> devices;
   for (const db::StoredResult& row : best) devices.push_back(row.device);
   const std::vector<std::string> names = short_device_names(devices);
-  Table table({"=device", "=space", "=problem", "=kernel", ">time", "=source", "=remarks", "?rate",
-               "=?compared with", "?measured", "=configuration"});
+  Table table({"=device", "=space", "=problem", "=kernel", ">time", "?95 % interval (samples)",
+               "=source", "=remarks", "?rate", "=?compared with", "?measured", "=configuration"});
   for (std::size_t i = 0; i < best.size(); ++i) {
     const db::StoredResult& row = best[i];
     table.add_row({names[i], row.space, key(row.result.problem), row.result.kernel,
-                   format_time(row.result.measurement.median_ms), source_file(row), remarks(row),
+                   format_time(row.result.measurement.median_ms),
+                   interval_text(row.result.measurement), source_file(row), remarks(row),
                    rates(row.result), to_text(row.result.coverage()), format_utc(row.at_unix),
                    key(row.result.configuration)});
   }
@@ -322,7 +338,9 @@ int show_best_by_objective(const ResultsOptions& options) {
 int show_one(const ResultsOptions& options, const db::ResultReader& store) {
   std::string text;
   Json json = Json::array();
+  std::size_t most_problems = 0;
   for (const auto& stored : store.portfolios(options.query, 1, options.per_kernel)) {
+    most_problems = std::max(most_problems, stored.bests.size());
     const auto one = one_for_all(stored);
     if (!one) continue;
     const db::StoredResult& first = stored.chosen.front();
@@ -338,9 +356,11 @@ int show_one(const ResultsOptions& options, const db::ResultReader& store) {
   }
   if (json.empty()) {
     refuse_unknown(options.database, options.query, store);
-    throw InputError(options.database.string() +
-                     ": no configuration that matches is correct on all problems; at least two "
-                     "problems are needed");
+    throw InputError(
+        options.database.string() +
+        (most_problems == 1
+             ? ": --one chooses for several problems, and what matches is of one"
+             : ": no configuration that matches is known to be right for all problems"));
   }
   if (options.json) {
     write_document(db::document_text("smemtune-one-for-all", 1, {{"spaces", std::move(json)}}));
@@ -533,6 +553,10 @@ void add_compare_options(CLI::App& app, ResultsOptions& options) {
       ->type_name("WORD")
       ->check(CLI::IsMember({"text", "md", "csv", "json"}))
       ->capture_default_str();
+  app.add_option("--devices", options.devices,
+                 "Only these devices, separated by commas, each named as for --device")
+      ->type_name("LIST")
+      ->delimiter(',');
   app.add_flag("--all-pairs", options.all_pairs,
                "Show each GPU, and what each keeps with the best of every other, also of more than "
                "8 GPUs");
@@ -574,7 +598,14 @@ int run_export(const ResultsOptions& options) {
 
 int run_compare(const ResultsOptions& options) {
   const db::LayeredStore store = open(options);
-  const db::Comparison comparison = store.compare(options.query);
+  db::Query query = options.query;
+  for (const std::string& device : options.devices) {
+    query.device = device;
+    refuse_unknown(options.database, query, store);
+    query.compared_devices.push_back(store.exact(query).device);
+  }
+  query.device = options.query.device;
+  const db::Comparison comparison = store.compare(query);
   if (comparison.rows.empty()) best_or_throw(options, store, /*per_kernel=*/false);
   const std::string format = options.json ? "json" : options.format;
   if (format == "text") {

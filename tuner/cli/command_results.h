@@ -17,9 +17,10 @@ struct ResultsOptions {
   bool no_shipped = false;
   bool per_kernel = false;  ///< For best: the best of each kernel, not only the fastest of all.
   bool one = false;         ///< For best: the configuration that loses least over all problems.
-  std::string objective = "time";  ///< For best: anything else ranks the finalists.
-  bool results = false;            ///< For list: single results instead of runs.
-  std::uint64_t limit = 0;         ///< For list: maximum number; 0: all.
+  std::string objective = "time";    ///< For best: anything else ranks the finalists.
+  bool results = false;              ///< For list: single results instead of runs.
+  std::uint64_t limit = 0;           ///< For list: maximum number; 0: all.
+  std::vector<std::string> devices;  ///< For compare: only these; empty: all.
   bool all_pairs = false;  ///< For compare: each GPU and the matrix, however many there are.
   bool json = false;
   /// For export: a name in db/export_formats.h; for compare: text, md, ...

@@ -79,7 +79,8 @@ TEST_F(ComparingCommands, CompareWritesItsFormats) {
       HasSubstr("smallest loss on the worst GPU: tiled TILE=32, which keeps 67 % on Large"));
   EXPECT_THAT(
       text.out,
-      HasSubstr("on Small: do not take over the best of Large: it keeps 33 %, 200.0 % slower"));
+      HasSubstr(
+          "on Small: do not take over the best of Large: it keeps 33 %, takes 3.0x the time"));
   EXPECT_THAT(smemtune("compare --format md").out, HasSubstr("| 1 Large | best | 33 % |"));
   EXPECT_THAT(smemtune("compare --format csv").out,
               HasSubstr(",Small,own,Large,own,tiled,TILE=8,9,0.33"));

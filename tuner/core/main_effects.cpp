@@ -22,13 +22,15 @@ struct Level {
 
 std::string to_text(ChosenBy chosen_by) {
   if (chosen_by == ChosenBy::all) return "all";
+  if (chosen_by == ChosenBy::unknown) return "unknown";
   return chosen_by == ChosenBy::chance ? "chance" : "search";
 }
 
 std::string timed_text(std::size_t configurations, ChosenBy chosen_by) {
-  const char* const how = chosen_by == ChosenBy::all      ? ", all of the space tried"
-                          : chosen_by == ChosenBy::chance ? " drawn at random"
-                                                          : " that the search chose";
+  const char* const how = chosen_by == ChosenBy::all       ? ", all of the space tried"
+                          : chosen_by == ChosenBy::chance  ? " drawn at random"
+                          : chosen_by == ChosenBy::unknown ? ""
+                                                           : " that the search chose";
   return format_count(configurations) + " timed configurations" + how;
 }
 

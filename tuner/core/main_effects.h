@@ -11,13 +11,14 @@ namespace smemtune {
 
 /// How the configurations that were measured had been chosen. A finding about those that a search
 /// chose need not hold for the whole space, because a search prefers fast configurations.
-enum class ChosenBy { search, chance, all };
+enum class ChosenBy { search, chance, all, unknown };
 
-/// Returns the stored word for reports: `search`, `chance`, `all`.
+/// Returns the stored word for reports: `search`, `chance`, `all`, `unknown`.
 std::string to_text(ChosenBy chosen_by);
 
 /// Describes the configurations: `960 timed configurations that the search chose`, `960 timed
-/// configurations drawn at random`, `960 timed configurations, all of the space tried`.
+/// configurations drawn at random`, `960 timed configurations, all of the space tried`; `960 timed
+/// configurations` if how they were chosen is not known.
 std::string timed_text(std::size_t configurations, ChosenBy chosen_by);
 
 /// How much a parameter matters by itself.

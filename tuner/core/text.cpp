@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -179,6 +180,10 @@ std::string format_count(std::uint64_t count) {
 
 std::string counted(std::uint64_t count, const std::string& noun) {
   return format_count(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+bool in_natural_order(const std::string& one, const std::string& other) {
+  return strverscmp(one.c_str(), other.c_str()) < 0;
 }
 
 std::string joined(std::span<const std::string> words, std::string_view separator) {

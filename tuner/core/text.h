@@ -67,6 +67,10 @@ std::string format_count(std::uint64_t count);
 /// Formats a count with its noun: `1 kernel`, `3,000 kernels`.
 std::string counted(std::uint64_t count, const std::string& noun);
 
+/// Returns whether `one` comes before `other` where numbers in texts are compared as numbers:
+/// `N=512` before `N=1024`.
+bool in_natural_order(const std::string& one, const std::string& other);
+
 std::string joined(std::span<const std::string> words, std::string_view separator);
 
 /// Joins what `of` returns for each element.

@@ -81,6 +81,11 @@ std::string verdict_text(const std::optional<Slowdown>& slowdown, double same_pe
   const double sign = is_faster ? -1 : 1;
   const double low = is_faster ? slowdown->high_percent : slowdown->low_percent;
   const double high = is_faster ? slowdown->low_percent : slowdown->high_percent;
+  if (verdict == Verdict::slower && slowdown->percent >= 100) {
+    const auto times = [](double percent) { return in_tenths(1 + percent / 100); };
+    return "takes " + times(slowdown->percent) + "x the time (" + times(low) + " to " +
+           times(high) + "x)";
+  }
   const bool has_amount = is_faster || verdict == Verdict::slower;
   return (has_amount ? in_tenths(sign * slowdown->percent) + " % " : "") + to_text(verdict) + " (" +
          in_tenths(sign * low) + " to " + in_tenths(sign * high) + " %)";

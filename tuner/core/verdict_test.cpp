@@ -88,6 +88,8 @@ TEST(VerdictOf, IsWhereTheWholeIntervalLies) {
 TEST(VerdictText, SaysByHowMuch) {
   EXPECT_EQ(verdict_text(Slowdown{2.5, 2, 3}, 1), "2.5 % slower (2.0 to 3.0 %)");
   EXPECT_EQ(verdict_text(Slowdown{-2.5, -3, -2}, 1), "2.5 % faster (2.0 to 3.0 %)");
+  EXPECT_EQ(verdict_text(Slowdown{1944.9, 1938.5, 1953.5}, 1),
+            "takes 20.4x the time (20.4 to 20.5x)");
   EXPECT_EQ(verdict_text(Slowdown{0, -0.2, 0.5}, 1), "the same (-0.2 to 0.5 %)");
   EXPECT_EQ(verdict_text(Slowdown{0, -0.01, 0.01}, 1), "the same (0.0 to 0.0 %)");
   EXPECT_EQ(verdict_text(Slowdown{0, -3, 2}, 1), "cannot be told (-3.0 to 2.0 %)");

@@ -68,21 +68,42 @@ void write_all(int descriptor, std::string_view text, const std::filesystem::pat
   }
 }
 
-/// Returns the status of the file; nullopt if there is none. Throws InputError if a file there
-/// cannot be replaced.
-std::optional<struct stat> replaceable(const std::filesystem::path& file) {
+/// Returns the status of the file; nullopt if there is none. Throws InputError if what is there
+/// cannot be written.
+std::optional<struct stat> writable(const std::filesystem::path& file) {
   struct stat found {};
   if (stat(file.c_str(), &found) != 0) {
     if (errno == ENOENT) return std::nullopt;
     cannot_write(file, std::strerror(errno));
   }
   if (S_ISDIR(found.st_mode)) cannot_write(file, "it is a folder");
-  if (!S_ISREG(found.st_mode)) cannot_write(file, "it is not a regular file");
   return found;
 }
 
+bool is_standard_output(const std::filesystem::path& named) {
+  return named == "-" || named == "/dev/stdout";
+}
+
+/// Returns true for a device, a pipe or a socket, which are written as they are.
+bool is_stream(const std::optional<struct stat>& found) {
+  return found && !S_ISREG(found->st_mode);
+}
+
+void write_stream(const std::filesystem::path& stream,
+                  const std::function<void(const TextSink&)>& write) {
+  const int descriptor = open(stream.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) cannot_write(stream, std::strerror(errno));
+  try {
+    write([&](std::string_view part) { write_all(descriptor, part, stream); });
+  } catch (...) {
+    close(descriptor);
+    throw;
+  }
+  if (close(descriptor) != 0) cannot_write(stream, std::strerror(errno));
+}
+
 /// Returns the file that a chain of symbolic links leads to, even if that does not exist yet.
-/// REQUIRES: replaceable(), which rejects links that must not be followed.
+/// REQUIRES: writable(), which rejects links that must not be followed.
 std::filesystem::path behind_links(std::filesystem::path file) {
   constexpr int kMostLinks = 40;  // Linux's own limit.
   std::error_code no_link;
@@ -102,7 +123,7 @@ void write_whole_file(const std::filesystem::path& named, const std::string& tex
 
 void write_whole_file(const std::filesystem::path& named,
                       const std::function<void(const TextSink&)>& write) {
-  if (named == "-") {
+  if (is_standard_output(named)) {
     const auto check = [](bool done) {
       if (!done) cannot_write("standard output", std::strerror(errno));
     };
@@ -112,7 +133,8 @@ void write_whole_file(const std::filesystem::path& named,
     check(std::fflush(stdout) == 0);
     return;
   }
-  const auto found = replaceable(named);
+  const auto found = writable(named);
+  if (is_stream(found)) return write_stream(named, write);
   const std::filesystem::path file = behind_links(named);
   TemporaryFile temporary(file);
   struct stat made {};
@@ -131,8 +153,11 @@ void write_whole_file(const std::filesystem::path& named,
 }
 
 void check_writable(const std::filesystem::path& file) {
-  if (file == "-") return;
-  replaceable(file);
+  if (is_standard_output(file)) return;
+  if (is_stream(writable(file))) {
+    if (access(file.c_str(), W_OK) != 0) cannot_write(file, std::strerror(errno));
+    return;
+  }
   const TemporaryFile temporary(behind_links(file));
 }
 

@@ -11,12 +11,13 @@ namespace smemtune {
 using TextSink = std::function<void(std::string_view)>;
 
 /// Writes a file as a whole or not at all: a temporary file beside it, fsync, rename. A symbolic
-/// link stays, and the file that it leads to is written. "-" is standard output. Throws InputError
-/// when the place cannot be written; a file that was there then remains unchanged.
+/// link stays, and the file that it leads to is written. "-" and "/dev/stdout" are standard output; a
+/// device or a pipe is written as it is. Throws InputError when the place cannot be written; a file
+/// that was there then remains unchanged.
 void write_whole_file(const std::filesystem::path& named, const std::string& text);
 
-/// Writes what `write` gives in parts, in the same way. Where `write` throws, a file stays as it was;
-/// standard output keeps the parts it got.
+/// Writes what `write` gives in parts, in the same way. If `write` throws, a file stays as it was;
+/// standard output, a device or a pipe keeps the parts that it got.
 void write_whole_file(const std::filesystem::path& named,
                       const std::function<void(const TextSink&)>& write);
 

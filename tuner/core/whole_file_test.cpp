@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstddef>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -83,12 +84,34 @@ TEST_F(WriteWholeFile, RefusesLinksThatLeadNowhere) {
   EXPECT_EQ(files(), 2u);
 }
 
-TEST_F(WriteWholeFile, RefusesWhatIsNoFile) {
+TEST_F(WriteWholeFile, RefusesAFolder) {
   EXPECT_THROW(write_whole_file(folder(), "text"), InputError);
   EXPECT_THROW(write_whole_file(folder() / "missing" / "best.json", "text"), InputError);
-  ASSERT_EQ(mkfifo((folder() / "pipe").c_str(), 0600), 0);
-  EXPECT_THROW(write_whole_file(folder() / "pipe", "text"), InputError);
-  EXPECT_EQ(files(), 1u);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(WriteWholeFile, WritesToADeviceOrPipeAsItIs) {
+  check_writable("/dev/null");
+  write_whole_file("/dev/null", "text");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+
+  const fs::path pipe = folder() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  check_writable(pipe);  // Waits for no reader.
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  fs::create_symlink("pipe", folder() / "link");
+  write_whole_file(folder() / "link", "text");
+  char text[8] = {};
+  EXPECT_EQ(read(reader, text, sizeof text), 4);
+  EXPECT_STREQ(text, "text");
+  EXPECT_EQ(read(reader, text, sizeof text), 0) << "its end was closed";
+  const auto fail = [](const TextSink&) { throw InputError("no text"); };
+  EXPECT_THROW(write_whole_file(pipe, fail), InputError);
+  close(reader);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_EQ(files(), 2u);
+  EXPECT_THROW(write_whole_file("/dev/full", "text"), InputError);
 }
 
 TEST_F(WriteWholeFile, LeavesTheOldFileWhenThereIsNoRoom) {
@@ -114,10 +137,11 @@ TEST_F(WriteWholeFile, LeavesTheOldFileWhenThereIsNoRoom) {
   EXPECT_EQ(files(), 1u);
 }
 
-TEST_F(WriteWholeFile, WritesToStandardOutputForADash) {
+TEST_F(WriteWholeFile, WritesToStandardOutputByBothNames) {
   testing::internal::CaptureStdout();
   write_whole_file("-", "text\n");
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "text\n");
+  write_whole_file("/dev/stdout", "more\n");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "text\nmore\n");
   EXPECT_EQ(files(), 0u);
 }
 
