@@ -399,16 +399,24 @@ class Finals {
     share_with_twins(state_, contender);
   }
 
-  /// Asks the device for facts of each finalist, when all times are taken. Says once why there are
-  /// `none`: "no counters".
+  /// Asks the device for facts of each finalist, when all times are taken, unless the run has to end.
+  /// Says once why there are `none`: "no counters".
   void ask_facts(const Race& race, const std::string& none,
                  const std::function<FactsReport(Contender&)>& ask) {
     std::set<std::string> refusals;
+    std::size_t left_out = 0;
     for (const Race::Standing& standing : finalists_of(race)) {
       Contender& contender = contenders_[standing.variant];
       if (contender.failed) continue;
-      if (tuning_.must_end()) break;
-      take_told(none, ask(contender), contender, refusals);
+      if (tuning_.must_end()) {
+        ++left_out;
+      } else {
+        take_told(none, ask(contender), contender, refusals);
+      }
+    }
+    if (left_out > 0) {
+      tuning_.observer.note(none + " of " + counted(left_out, "finalist") + ": " +
+                            (tuning_.stop ? "the run was stopped" : "the time was up") + " first");
     }
     device_.renew();
   }

@@ -756,6 +756,19 @@ TEST(TuningLoop, SaysOnceWhyThereIsNoEnergyAndGoesOn) {
   }
 }
 
+TEST(TuningLoop, SaysThatItWasStoppedBeforeTheEnergyOfFinalistsWasRead) {
+  FakeSpace fake;
+  FakeRun run(fake);
+  run.request.options.energy = true;
+  run.observer.progress = [&](const Progress& progress) {
+    if (progress.phase == "finals") run.stop = true;
+  };
+  const ProblemSummary summary = run.run().problems.front();
+  EXPECT_FALSE(summary.best()->launches.front().facts.contains("energy.joules_per_launch"));
+  EXPECT_THAT(run.notes, Contains(testing::ContainsRegex(
+                             "no energy of [0-9]+ finalists?: the run was stopped first")));
+}
+
 TEST(TuningLoop, TakesNoEnergyOfWhatDoesLessWhenItIsRepeated) {
   FakeSpace fake;
   fake.add("tiled", "fault idle in energy");
