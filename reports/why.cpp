@@ -382,7 +382,18 @@ std::string bytes_text(const Result& result) {
   return text;
 }
 
+/// Returns how many times as long the only launch took when it was counted as when it was timed,
+/// which the shares of its time that units were at work are to be multiplied by: beginning and
+/// ending to count takes tens of microseconds of it. Nullopt where that is not known.
+std::optional<double> counted_longer(const Result& result) {
+  if (result.launches.size() != 1 || result.launches.front().shape.times != 1) return std::nullopt;
+  const std::optional<double> counted_ns = Figures(result.launches.front()).counter("duration_ns");
+  if (!counted_ns || !(result.measurement.median_ms > 0)) return std::nullopt;
+  return std::max(1.0, *counted_ns * 1e-6 / result.measurement.median_ms);
+}
+
 /// The unit that counters show most at work in the main launch; empty where they were not read.
+/// Says nothing of latency where it is not known how much of the time is that of counting.
 std::string bound_text(const Result& result) {
   constexpr std::array<std::pair<const char*, const char*>, 5> kUnits = {
       {{"dram_percent", "DRAM"},
@@ -410,12 +421,14 @@ std::string bound_text(const Result& result) {
     }
     return found;
   };
-  const auto [percent, unit] = most(kUnits);
+  const std::optional<double> longer = counted_longer(result);
+  const auto [share, unit] = most(kUnits);
+  const double percent = std::min(100.0, share * longer.value_or(1));
   if (percent >= kBusy_percent) {
     return std::string("bound by ") + unit + ": " + decimal(percent, 0) + " % of its peak";
   }
   const auto [warps, wait] = most(kWaits);
-  if (percent < 0 || percent > kIdle_percent || warps < 0) return "";
+  if (!longer || percent < 0 || percent > kIdle_percent || warps < 0) return "";
   return "bound by latency: no unit is above " + decimal(percent, 0) + " % (" + unit +
          "); its warps wait mostly " + wait;
 }

@@ -227,9 +227,18 @@ TEST(WhyText, NamesTheUnitThatCountersShowAtWork) {
               HasSubstr("bound by DRAM: 91 % of its peak"));
   EXPECT_THAT(
       text({{"counter.dram_percent", 22},
+            {"counter.duration_ns", 0.9e6},
             {"counter.stalled_at_barrier_warps", 1},
             {"counter.stalled_for_global_memory_warps", 6}}),
       HasSubstr("no unit is above 22 % (DRAM); its warps wait mostly for\n      global memory"));
+  EXPECT_THAT(text({{"counter.dram_percent", 22},
+                    {"counter.duration_ns", 3e6},
+                    {"counter.stalled_for_global_memory_warps", 6}}),
+              HasSubstr("bound by DRAM: 66 % of its peak"))
+      << "it was counted for 3 ms and takes 1";
+  EXPECT_THAT(text({{"counter.dram_percent", 22}, {"counter.stalled_for_global_memory_warps", 6}}),
+              Not(HasSubstr("bound by")))
+      << "how long it was counted is not known";
   EXPECT_THAT(text({{"counter.dram_percent", 50}}), Not(HasSubstr("bound by")));
   EXPECT_THAT(text({}), Not(HasSubstr("bound by")));
   EXPECT_THAT(text({{"counter.dram_read_bytes", 1024}, {"counter.dram_write_bytes", 512}}),
