@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <map>
 #include <set>
+#include <thread>
 
 namespace smemtune::test {
 namespace {
