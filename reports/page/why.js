@@ -5,7 +5,7 @@ const why = section => {
   const configured = one => `${one.kernel} ${withoutConstants(Object.entries(one.configuration))}`;
   return [
     ...beats.map(one => element('section', {},
-      element('h3', {text: `${digits(one.factor, 3)}x over ${one.other}, ${configured(one)}`}),
+      element('h3', {text: `${one.factor.toFixed(2)}x over ${one.other}, ${configured(one)}`}),
       element('p', {text: one.sentence ? `${one.cause}: it ${one.sentence}` : 'No single figure tells why.'}),
       one.differences.length ? element('ul', {}, ...one.differences.map(text => element('li', {text}))) : null)),
     lines.length ? element('section', {}, element('h3', {text: 'The winner by itself'}), ...lines.map(text => element('p', {text}))) : null,
