@@ -761,19 +761,19 @@ TEST(TuningLoop, SaysThatTheTimeWasUpBeforeTheEnergyOfFinalistsWasRead) {
   FakeSpace fake;
   FakeRun run(fake);
   run.request.options.energy = true;
-  run.request.options.budget = {.max_evaluations = 4, .max_seconds = 1};
+  run.request.options.budget = {.max_evaluations = 4, .max_seconds = 2};
   run.request.options.grace_s = 0.5;
   const auto begun = std::chrono::steady_clock::now();
   const auto wait_until = [&begun](int ms) {
     std::this_thread::sleep_until(begun + std::chrono::milliseconds(ms));
   };
   run.observer.progress = [&](const Progress& progress) {
-    if (progress.phase == "finals") wait_until(1100);
+    if (progress.phase == "finals") wait_until(2100);
   };
   const auto keep = run.observer.note;
   run.observer.note = [&](const std::string& note) {
     keep(note);
-    if (note.starts_with("time ran out")) wait_until(1700);
+    if (note.starts_with("time ran out")) wait_until(2700);
   };
   const ProblemSummary summary = run.run().problems.front();
   EXPECT_FALSE(summary.best()->launches.front().facts.contains("energy.joules_per_launch"));
