@@ -98,8 +98,8 @@ struct Comparison {
 };
 
 /// Compares the devices' best results for each problem. `kernels`: the best result of each kernel.
-/// Of the query, the run and the compared devices count. `database_of` returns the database that
-/// holds a result.
+/// The query restricts that by its run and its compared devices alone. `database_of` returns the
+/// database that holds a result.
 Comparison compare(std::vector<StoredResult> best, std::vector<StoredResult> kernels,
                    const Query& query,
                    const std::function<const Connection&(const StoredResult&)>& database_of);

@@ -87,7 +87,7 @@ std::vector<const Result*> ranked_of(std::span<const Result* const> results,
   return ranked;
 }
 
-/// Those that can be ranked and have no value.
+/// Returns the finalists of which the objective is not known.
 std::vector<const Result*> without_value(std::span<const Result* const> results,
                                          const Objective& objective) {
   std::vector<const Result*> without;

@@ -444,7 +444,7 @@ std::string dram_text(const Result& result) {
   return text;
 }
 
-/// What is said of the best by itself.
+/// Returns the sentences about the best by itself, compared with nothing.
 std::vector<std::string> of_best_texts(const Result& best) {
   std::vector<std::string> texts = {bytes_text(best), dram_text(best), bound_text(best)};
   std::erase(texts, "");

@@ -19,7 +19,7 @@ const problems = () => {
 };
 const deviceCount = () => new Set(data.sections.map(one => one.device_label)).size;
 
-// What counters saw pass through DRAM; where they were not read, what the space declares.
+// Bytes that counters saw pass through DRAM; where these were not read, those that the space declares.
 const movedBytes = one => one.dram_bytes ?? one.bytes;
 
 // The best speed of each problem against its size, under what clocks and widths allow at each.

@@ -23,8 +23,8 @@ struct ResultFigure {
 /// energy, and these metrics of the space.
 std::vector<ResultFigure> result_figures(const std::set<std::string>& metrics = {});
 
-/// What a run's finalists are ranked by: an expression over figures, the less the better. The best
-/// is decided by time alone (ranking.h).
+/// An expression over figures of a result that ranks a run's finalists, the less the better. Which
+/// one is the best is decided by time alone (ranking.h).
 class Objective {
  public:
   /// Throws InputError, which lists all names where the text is no expression over figures.

@@ -23,7 +23,7 @@ void take_launch_times(const EvaluateReply& reply, Result& result);
 /// Adds to the result's launches what the device told of them.
 void take_facts(const FactsReport& report, Result& result);
 
-/// How long a configuration is repeated for its energy to be read.
+/// A configuration is repeated for so long while its energy is read.
 constexpr double kEnergy_s = 2;
 
 /// Returns how much longer than a deadline of its launches that may take.

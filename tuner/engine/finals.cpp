@@ -506,7 +506,7 @@ class Finals {
     });
   }
 
-  /// Whether a fact of an earlier run stays: those of kinds that this run does not read again.
+  /// Returns whether a fact of an earlier run stays: it is of a kind that this run does not read.
   bool is_kept(const std::string& fact, bool of_finalist) const {
     return (fact.starts_with(kCounterFacts) && !(of_finalist && options().counters)) ||
            (fact.starts_with(kEnergyFacts) && !(of_finalist && options().energy));

@@ -53,7 +53,7 @@ double evaluations_until(double chance, double least, std::uint64_t evaluated) {
   if (chance >= 1) return HUGE_VAL;
   const double now = static_cast<double>(evaluated);
   double until = now;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 3; ++i) {  // The offset lets the power grow: the one half-way is taken.
     const double middle = std::sqrt(now * until);
     const double power = kEvaluationsPower + kSinceGainPower * middle / (middle + kSinceGainOffset);
     until = now * std::pow(odds(chance) / odds(least), 1 / power);
