@@ -165,6 +165,17 @@ TEST_F(Verifier, HoldsTheReferenceAgainstItsDefinition) {
   EXPECT_THROW(held("out[i] = nothing[i]"), ExpressionError);
 }
 
+TEST_F(Verifier, ShowsAsManyDigitsAsTellTwoNumbersApart) {
+  Check check = checks(load("computes out[i] = in[i] * 2"))[0];
+  check.tolerance = {.absolute = 0, .relative = 0};
+  DefinitionBudget budget = {.host_bytes = 4096};
+  const auto wrong = check_definitions(launcher_, check, workload(0),
+                                       {{"out[i] = in[i] * 2.000000000002", "/verify"}}, budget);
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.failure().detail, HasSubstr("out[1] is 2, but "));
+  EXPECT_THAT(wrong.failure().detail, HasSubstr(" gives 2.0000000000020002 on "));
+}
+
 TEST_F(Verifier, SaysWhatTheHostHasNoMemoryToHoldAgainstADefinition) {
   const Check check = checks(load("computes out[i] = in[i] * 2"))[0];
   DefinitionBudget budget = {.host_bytes = 31};
