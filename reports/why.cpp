@@ -57,7 +57,7 @@ class Figures {
   /// `kind`: `shared_load`.
   Moves moves(const std::string& kind) const {
     Moves moves;
-    for (const int bytes : {1, 2, 4, 8, 16}) {
+    for (const int bytes : {1, 2, 4, 8, 16, 32}) {
       const double number = count(kind + "_" + std::to_string(bytes) + "_bytes");
       moves.count += number;
       moves.bytes += number * bytes;
@@ -73,7 +73,7 @@ class Figures {
     }
     return moves;
   }
-  double math() const { return count("fp32_fma") + count("fp64"); }
+  double math() const { return count("fp32_fma") + 2 * count("fp32_fma_2") + count("fp64"); }
   double tensor() const { return fact(launch_.facts, "code.tensor"); }
   /// The value of a hardware counter; nullopt if it was not read.
   std::optional<double> counter(const std::string& name) const {

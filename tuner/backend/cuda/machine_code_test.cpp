@@ -66,7 +66,7 @@ TEST(MachineCodeFacts, CountsKindsAndBytesPerThread) {
 TEST(MachineCodeFacts, SaysNothingOfEncodingsThatAreNotKnown) {
   EXPECT_FALSE(machine_code_facts(code({kFma}), 70).empty());
   EXPECT_TRUE(machine_code_facts(code({kFma}), 61).empty());
-  EXPECT_TRUE(machine_code_facts(code({kFma}), 100).empty());
+  EXPECT_TRUE(machine_code_facts(code({kFma}), 130).empty());
   EXPECT_TRUE(machine_code_facts({}, 90).empty());
   std::vector<std::uint8_t> cut = code({kFma, kFma});
   cut.pop_back();
@@ -78,6 +78,9 @@ TEST(MachineCodeFacts, TellsInstructionsOfOneOpcodeByTheArchitecture) {
   EXPECT_EQ(machine_code_facts(code({kTensorOrAdd}), 75).count("code.tensor"), 1u);
   EXPECT_EQ(machine_code_facts(code({kTensorOrAdd}), 86).count("code.other"), 1u);
   EXPECT_EQ(machine_code_facts(code({kTensorOrAdd}), 90).count("code.integer"), 1u);
+  constexpr Words kHalvesOrAdd{0x0000000504047235, 0x000fe20000000004};
+  EXPECT_EQ(machine_code_facts(code({kHalvesOrAdd}), 103).count("code.fp16"), 1u);
+  EXPECT_EQ(machine_code_facts(code({kHalvesOrAdd}), 120).count("code.integer"), 1u);
 }
 
 TEST(MachineCodeFacts, FindsTheLoopThatDoesTheWorkAndNotTheOneThatWaits) {
@@ -155,8 +158,31 @@ TEST_P(MachineCodeOf, AKernelHasWhatItsSourceSays) {
   EXPECT_EQ(facts->count("main_loop.shared_load_16_bytes"), 0u);
 }
 
+TEST(MachineCodeFacts, CountsWhatOnlyBlackwellHas) {
+  const auto facts = compiled_facts("sm_100", R"(
+    extern "C" __global__ void k(float* out, const float* in, const float2* pairs, float2* sums) {
+      __shared__ float tile[64];
+      float x[8];
+      asm volatile("ld.global.v8.f32 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8];"
+                   : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3]), "=f"(x[4]), "=f"(x[5]),
+                     "=f"(x[6]), "=f"(x[7])
+                   : "l"(in + 8 * threadIdx.x));
+      const auto place = static_cast<unsigned>(__cvta_generic_to_shared(tile + threadIdx.x));
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(place), "l"(in));
+      asm volatile("cp.async.wait_all;");
+      sums[threadIdx.x] = __ffma2_rn(pairs[0], pairs[1], pairs[2]);
+      out[threadIdx.x] = fmaxf(fmaxf(x[0], x[1]), x[7]) + tile[threadIdx.x ^ 1];
+    })");
+  if (!facts) GTEST_SKIP() << "no NVRTC compiles for sm_100";
+  EXPECT_EQ(facts->at("code.global_load_32_bytes"), 1);
+  EXPECT_EQ(facts->at("code.async_copy_4_bytes"), 1);
+  EXPECT_EQ(facts->at("code.fp32_fma_2"), 1);
+  EXPECT_EQ(facts->count("code.other"), 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, MachineCodeOf,
-                         testing::Values("sm_75", "sm_80", "sm_86", "sm_89", "sm_90"),
+                         testing::Values("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100",
+                                         "sm_103", "sm_110", "sm_120", "sm_121"),
                          [](const auto& one) { return std::string(one.param); });
 
 }  // namespace
