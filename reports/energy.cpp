@@ -40,19 +40,19 @@ std::string limits_text(const Result& result) {
   return text;
 }
 
-/// " (82 W idle, power limit 700 W, 2 other processes on the GPU, whose energy counts as well)"
+/// " (82 W before, power limit 700 W, 2 other processes on the GPU, whose energy counts as well)"
 std::string circumstances(const std::vector<const Result*>& measured) {
   const Result& first = *measured.front();
-  std::vector<std::string> parts;
-  if (const auto watts = energy_fact(first, "idle_watts")) {
-    parts.push_back(decimal(*watts, 0) + " W idle");
-  }
-  if (const auto watts = energy_fact(first, "power_limit_watts")) {
-    parts.push_back("power limit " + decimal(*watts, 0) + " W");
-  }
   double others = 0;
   for (const Result* result : measured) {
     others = std::max(others, energy_fact(*result, "other_processes").value_or(0));
+  }
+  std::vector<std::string> parts;
+  if (const auto watts = energy_fact(first, "idle_watts")) {
+    parts.push_back(decimal(*watts, 0) + (others > 0 ? " W before" : " W idle"));
+  }
+  if (const auto watts = energy_fact(first, "power_limit_watts")) {
+    parts.push_back("power limit " + decimal(*watts, 0) + " W");
   }
   if (others > 0) {
     parts.push_back(decimal(others, 0) + (others == 1 ? " other process" : " other processes") +

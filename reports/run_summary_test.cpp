@@ -370,7 +370,7 @@ TEST(EnergyLine, TellsOfOneResultWhatTheTableDoes) {
   const ProblemSummary measured = problem_with_energy();
   EXPECT_EQ(
       energy_line(measured.results[3]),
-      "  energy per launch: 4 mJ at 312 W (82 W idle, power limit 700 W, 2 other processes on "
+      "  energy per launch: 4 mJ at 312 W (82 W before, power limit 700 W, 2 other processes on "
       "the GPU, whose energy counts as well), clock limited by power 98 %\n");
   EXPECT_EQ(energy_line(problem().results[3]), "");
 }

@@ -106,6 +106,10 @@ int run_dry(const TuneOptions& options, const LoadedSpace& loaded, TuningRequest
   return finish(options, loaded.space, summary, device);
 }
 
+bool reads_energy(const TuneOptions& options) {
+  return options.tuning.energy || options.tuning.energy_within > 0;
+}
+
 void check_host_options(const TuneOptions& options) {
   if (options.device.hosts.empty()) {
     if (!options.device.host_program.empty()) throw InputError("--host-program needs --hosts");
@@ -222,14 +226,12 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag("--counters", options.tuning.counters,
                "Also read hardware counters of the finalists, after all times (needs CUPTI of CUDA "
                "12.6 and the right to)");
-  CLI::Option* const energy = app.add_flag(
-      "--energy", options.tuning.energy,
-      "Also repeat each finalist for 2 seconds, after all times, and read the energy that "
-      "the GPU takes (NVML)");
+  app.add_flag("--energy", options.tuning.energy,
+               "Also repeat each finalist for 2 seconds, after all times, and read the energy that "
+               "the GPU takes (NVML)");
   add_number(app, "--energy-within", options.tuning.energy_within, 1, 1e9,
-             "With --energy also that of all configurations that take at most X times the time of "
-             "the best, 3 seconds or more each [finalists only]")
-      ->needs(energy);
+             "Also read the energy of all configurations that take at most X times the time of the "
+             "best, 3 seconds or more each; includes --energy [finalists only]");
   add_objective(
       app, options.objective,
       "Rank the finalists at the end by time, energy, edp (energy x time) or an expression over "
@@ -274,7 +276,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (!options.device.devices.empty() && options.dry_run)
     throw InputError("--devices is for measuring; with --dry-run use --device");
   const bool is_ranked = options.objective != "time";
-  if (options.dry_run && (is_ranked || options.tuning.energy || options.tuning.counters)) {
+  if (options.dry_run && (is_ranked || reads_energy(options) || options.tuning.counters)) {
     throw InputError(
         "--counters, --energy and --objective are for measuring; --dry-run measures nothing");
   }
@@ -298,7 +300,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   request.options = options.tuning;
   request.options.resume = !options.fresh;
   const Objective objective = objective_of(options, loaded.space);
-  request.options.energy = options.tuning.energy || objective.uses(kEnergyFacts);
+  request.options.energy = reads_energy(options) || objective.uses(kEnergyFacts);
   request.options.counters = options.tuning.counters || objective.uses(kCounterFacts);
   make_strategy(request.options.strategy, {}, 1);  // Throws for an unknown name before work begins.
   if (options.dry_run) {

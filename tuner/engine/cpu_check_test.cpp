@@ -3,6 +3,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
 #include "tuner/engine/engine_test_support.h"
+#include "tuner/engine/finals.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -144,6 +145,10 @@ TEST(CpuCheck, HasItsPartOfABudgetOfTime) {
   EXPECT_EQ(2, cpu_check_reserve_s(run.request));
   run.request.cpu.reset();
   EXPECT_EQ(0, cpu_check_reserve_s(run.request));
+  run.request.options.energy = true;
+  EXPECT_NEAR(2.4, ending_reserve_s(run.request), 1e-9);
+  run.request.options.budget.max_seconds = 100;
+  EXPECT_EQ(9, ending_reserve_s(run.request)) << "of three finalists";
 }
 
 }  // namespace

@@ -42,9 +42,9 @@ constexpr std::size_t kLeastCutRounds = 6;
 // So many finalists are looked at on the CPU device where each of them has a race.
 constexpr std::size_t kMostRaces = 4;
 
-// Reading the energy of a configuration takes at least so much longer than it is read for, to warm
-// the GPU up.
-constexpr double kEnergyWarmUp_s = 1;
+// A time budget keeps time to read the energy of so many finalists, but no more than this share.
+constexpr double kUsualFinalists = 3;
+constexpr double kMostEnergyShare = 0.3;
 
 std::string others_with_race(std::size_t others) {
   if (others == 0) return "and no other was looked at";
@@ -259,7 +259,7 @@ class Finals {
       left_s = std::min(left_s, budget.max_device_seconds - device_s(tuning_, state_));
     }
     if (left_s == HUGE_VAL) return 0;
-    const double here_s = left_s / problems_left() - cpu_check_reserve_s(tuning_.request);
+    const double here_s = left_s / problems_left() - ending_reserve_s(tuning_.request);
     return std::max(1e-9, here_s);
   }
 
@@ -556,6 +556,16 @@ class Finals {
 };
 
 }  // namespace
+
+double ending_reserve_s(const TuningRequest& request) {
+  double energy_s = 0;
+  const double most_s = request.options.budget.max_seconds;
+  if (request.options.energy && most_s > 0) {
+    const double share_s = kMostEnergyShare * most_s / static_cast<double>(request.problems.size());
+    energy_s = std::min(kUsualFinalists * (kEnergyWarmUp_s + kEnergy_s), share_s);
+  }
+  return cpu_check_reserve_s(request) + energy_s;
+}
 
 RaceOptions race_options(const TuningOptions& options, bool several_units) {
   RaceOptions race;

@@ -8,6 +8,10 @@
 
 namespace smemtune {
 
+/// Returns how many seconds of a time budget to keep for what follows each problem's times: the
+/// check on the CPU device, and the energy of its finalists.
+double ending_reserve_s(const TuningRequest& request);
+
 /// How the finals race, but for what depends on how long the variants take. `several_units`: what
 /// is raced was screened on several boards.
 RaceOptions race_options(const TuningOptions& options, bool several_units = false);

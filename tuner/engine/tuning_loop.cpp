@@ -2,7 +2,6 @@
 
 #include "tuner/core/error.h"
 #include "tuner/engine/conclusions.h"
-#include "tuner/engine/cpu_check.h"
 #include "tuner/engine/finals.h"
 #include "tuner/engine/preparation.h"
 #include "tuner/engine/problem_state.h"
@@ -38,7 +37,7 @@ ProblemBudget budget_of(const Tuning& tuning, std::size_t problems_left) {
     share.evaluations = (left + problems_left - 1) / problems_left;
   }
   share.until_s = search_until(budget.max_seconds, tuning.elapsed_s(), problems_left,
-                               cpu_check_reserve_s(tuning.request));
+                               ending_reserve_s(tuning.request));
   share.until_device_s =
       search_until(budget.max_device_seconds, tuning.summary.device_s, problems_left);
   return share;
