@@ -359,7 +359,8 @@ Json finals_json(const FinalsFacts& facts) {
   if (facts == FinalsFacts()) return nullptr;
   Json json = {{"noise_percent", value_json(facts.noise_percent)},
                {"default_slower", nullptr},
-               {"cpu_checks", Json::array()}};
+               {"cpu_checks", Json::array()},
+               {"searched", nullptr}};
   if (const auto& slower = facts.default_slower) {
     json["default_slower"] = {{"percent", number_json(slower->percent)},
                               {"low_percent", number_json(slower->low_percent)},
@@ -367,6 +368,12 @@ Json finals_json(const FinalsFacts& facts) {
   }
   for (const CpuCheck& check : facts.cpu_checks) {
     json["cpu_checks"].push_back(cpu_check_json(check));
+  }
+  if (const auto& searched = facts.searched) {
+    json["searched"] = {
+        {"percent", searched->percent},     {"chance_of_better", searched->chance_of_better},
+        {"evaluated", searched->evaluated}, {"valid", searched->valid},
+        {"elsewhere", searched->elsewhere}, {"kernels_sha256", searched->kernels_sha256}};
   }
   return json;
 }
@@ -385,6 +392,14 @@ FinalsFacts finals_from(const Json& json) {
                             .high_percent = number(slower.at("high_percent"))};
   }
   for (const Json& check : json.at("cpu_checks")) facts.cpu_checks.push_back(cpu_check_from(check));
+  if (const auto searched = json.find("searched"); searched != json.end() && !searched->is_null()) {
+    facts.searched = {.percent = searched->at("percent").get<double>(),
+                      .chance_of_better = searched->at("chance_of_better").get<double>(),
+                      .evaluated = searched->at("evaluated").get<std::uint64_t>(),
+                      .valid = searched->at("valid").get<std::uint64_t>(),
+                      .elsewhere = searched->at("elsewhere").get<std::uint64_t>(),
+                      .kernels_sha256 = searched->at("kernels_sha256").get<std::string>()};
+  }
   return facts;
 }
 

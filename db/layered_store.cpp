@@ -391,7 +391,7 @@ LayeredStore::SharedTimings LayeredStore::prior_timings(
   for (const Layer& layer : layers_) {
     if (layer.name.empty()) continue;
     std::vector<PriorTimings> its =
-        layer.store.prior_timings(space, device, problems, /*in_log_too=*/true);
+        layer.store.prior_timings(space, device, problems, /*is_log=*/false);
     if (its.empty()) continue;
     shared.from.push_back(layer.name);
     std::ranges::move(its, std::back_inserter(shared.prior_timings));

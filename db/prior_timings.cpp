@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace smemtune::db {
@@ -19,7 +20,8 @@ struct Place {
   std::int64_t kernel_id = 0;
   std::int64_t problem_id = 0;
   bool is_wanted = false;
-  PriorTimings prior_timings;  ///< Complete except for the times.
+  PriorTimings prior_timings;  ///< Complete except for the times and the winner.
+  std::int64_t winner_id = 0;  ///< The winner's result; 0 if there is none.
 };
 
 int distance(const Device& one, const Device& other) {
@@ -33,7 +35,7 @@ int distance(const Device& one, const Device& other) {
 std::map<std::string, std::vector<Place>> places(const Connection& connection,
                                                  const std::string& space, const Device& device,
                                                  const std::vector<Problem>& problems,
-                                                 bool in_log_too) {
+                                                 bool is_log) {
   Statement select(connection, R"sql(
     SELECT current_kernel.model_id, current_kernel.kernel_id,
            current_kernel.name AS kernel_name, problem.id AS problem_id,
@@ -61,10 +63,11 @@ std::map<std::string, std::vector<Place>> places(const Connection& connection,
                                      .problem = bindings_from_json(select, "problem_json"),
                                      .device_distance = distance(there, device),
                                      .timed = {}}};
-    const PriorTimings& its = place.prior_timings;
-    const bool is_in_log =
-        its.device_distance == 0 && std::ranges::find(problems, its.problem) != problems.end();
-    if (!is_in_log || in_log_too) found[its.kernel].push_back(std::move(place));
+    PriorTimings& its = place.prior_timings;
+    its.is_in_log = is_log && its.device_distance == 0 &&
+                    std::ranges::find(problems, its.problem) != problems.end();
+    place.is_wanted = its.is_in_log;
+    found[its.kernel].push_back(std::move(place));
   }
   return found;
 }
@@ -81,28 +84,68 @@ void read_times(const Connection& connection, const Place& place, PriorTimings& 
   }
 }
 
+void read_winner(const Connection& connection, Place& place) {
+  Statement select(connection, R"sql(
+    SELECT result.id AS result_id, finals, cubin_sha256, values_json
+    FROM result JOIN configuration ON configuration.id = result.configuration_id
+    WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
+      AND stage = 'final' AND status = 'correct' AND chosen = 1
+    ORDER BY result.id DESC LIMIT 1)sql");
+  select.bind(":model", place.model_id)
+      .bind(":kernel", place.kernel_id)
+      .bind(":problem", place.problem_id);
+  if (!select.step()) return;
+  place.winner_id = select.integer("result_id");
+  FinalsFacts finals;
+  read_column(select, "finals", finals);
+  if (!finals.searched) return;
+  place.prior_timings.winner = {.configuration = bindings_from_json(select, "values_json"),
+                                .cubin_sha256 = select.text("cubin_sha256"),
+                                .searched = *finals.searched};
+}
+
+/// Forgets winners of a kernel where finals chose another kernel later.
+void keep_latest_winners(std::vector<Place>& places) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> latest;
+  for (const Place& place : places) {
+    std::int64_t& id = latest[{place.model_id, place.problem_id}];
+    id = std::max(id, place.winner_id);
+  }
+  for (Place& place : places) {
+    if (latest.at({place.model_id, place.problem_id}) == place.winner_id) continue;
+    place.prior_timings.winner.reset();
+  }
+}
+
 }  // namespace
 
 std::vector<PriorTimings> read_prior_timings(const Connection& connection, const std::string& space,
                                              const Device& device,
-                                             const std::vector<Problem>& problems,
-                                             bool in_log_too) {
-  std::vector<PriorTimings> all;
-  for (auto& [kernel, its_places] : places(connection, space, device, problems, in_log_too)) {
+                                             const std::vector<Problem>& problems, bool is_log) {
+  std::vector<Place> wanted;
+  for (auto& [kernel, its_places] : places(connection, space, device, problems, is_log)) {
     for (const Problem& problem : problems) {
       std::ranges::stable_sort(its_places, {}, [&](const Place& place) {
-        return std::pair(place.prior_timings.problem != problem,
-                         place.prior_timings.device_distance);
+        const PriorTimings& its = place.prior_timings;
+        return std::tuple(its.is_in_log, its.problem != problem, its.device_distance);
       });
       for (std::size_t i = 0; i < std::min(kMostPriorTimings, its_places.size()); ++i) {
         its_places[i].is_wanted = true;
       }
     }
     for (Place& place : its_places) {
-      if (!place.is_wanted) continue;
-      read_times(connection, place, place.prior_timings);
-      all.push_back(std::move(place.prior_timings));
+      if (place.is_wanted) wanted.push_back(std::move(place));
     }
+  }
+  std::vector<PriorTimings> all;
+  for (Place& place : wanted) {
+    if (place.prior_timings.device_distance == 0) read_winner(connection, place);
+  }
+  keep_latest_winners(wanted);
+  for (Place& place : wanted) {
+    PriorTimings& its = place.prior_timings;
+    if (!its.is_in_log) read_times(connection, place, its);
+    if (!its.is_in_log || its.winner) all.push_back(std::move(its));
   }
   return all;
 }

@@ -182,8 +182,8 @@ std::vector<ProblemResults> ResultStore::sections(const Query& asked, std::size_
 
 std::vector<PriorTimings> ResultStore::prior_timings(const std::string& space, const Device& device,
                                                      const std::vector<Problem>& problems,
-                                                     bool in_log_too) const {
-  return read_prior_timings(*connection_, space, device, problems, in_log_too);
+                                                     bool is_log) const {
+  return read_prior_timings(*connection_, space, device, problems, is_log);
 }
 
 std::vector<StoredResult> ResultStore::results_of(const std::vector<std::int64_t>& ids,

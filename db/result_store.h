@@ -80,10 +80,10 @@ class ResultStore final : public ResultReader {
   std::string space_text(const StoredResult& stored) const override;
 
   /// Returns what read_prior_timings() does, for strategies that learn from other problems and
-  /// devices. `in_log_too`: true for a database that the run does not write.
+  /// devices. `is_log`: false for a database that the run does not write.
   std::vector<PriorTimings> prior_timings(const std::string& space, const Device& device,
                                           const std::vector<Problem>& problems,
-                                          bool in_log_too = false) const;
+                                          bool is_log = true) const;
 
   /// Differs from what it was before where another process has written since.
   std::int64_t data_version() const;

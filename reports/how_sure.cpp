@@ -15,7 +15,11 @@ std::string how_sure(const ProblemSummary& problem) {
   }
   const Unfinished& unfinished = *problem.unfinished;
   if (!unfinished.chance_of_better) return "";
-  const std::string after = "after " + format_count(unfinished.evaluations) + " of " + all;
+  std::string after = "after " + format_count(unfinished.evaluations) + " of " + all;
+  if (unfinished.elsewhere > 0) {
+    after += " here, which confirm an earlier search of " + format_count(unfinished.elsewhere) +
+             " on this model";
+  }
   const double noise_percent = problem.best()->finals.noise_percent.value_or(0);
   if (unfinished.by_itself) {
     return "within " + significant(std::max(unfinished.percent, noise_percent), 2) +

@@ -61,6 +61,18 @@ struct CpuCheck {
   bool operator==(const CpuCheck&) const = default;
 };
 
+/// How much of a space the search before the finals left in doubt.
+struct Searched {
+  double percent = 1;           ///< How much faster counts as better, in per cent.
+  double chance_of_better = 0;  ///< Probability that something better is left; 0 where nothing is.
+  std::uint64_t evaluated = 0;  ///< Configurations with a result, known ones included...
+  std::uint64_t valid = 0;      ///< ... of this many.
+  std::uint64_t elsewhere = 0;  ///< Evaluations of earlier searches on which the chance rests, too.
+  std::string kernels_sha256 = {};  ///< Over the hashes of the kernels that were searched.
+
+  bool operator==(const Searched&) const = default;
+};
+
 /// Facts of a run's finals, kept with the configuration that they chose.
 struct FinalsFacts {
   /// Distance between the leader's two series (A/A), in per cent.
@@ -70,6 +82,8 @@ struct FinalsFacts {
   std::optional<PairedDifference> default_slower;
   /// Finalists that the CPU device ran, in the order in which they would have won.
   std::vector<CpuCheck> cpu_checks;
+  /// Nullopt where it is not known, as after a list of configurations.
+  std::optional<Searched> searched = std::nullopt;
 
   bool operator==(const FinalsFacts&) const = default;
 };

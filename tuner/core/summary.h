@@ -43,6 +43,8 @@ struct Unfinished {
   bool by_itself = false;         ///< Whether it ended because that probability was small.
   std::uint64_t evaluations = 0;  ///< Evaluations, including known results.
   std::uint64_t last_gain = 0;    ///< Number of the last one that gained more than 1 %.
+  /// Evaluations of an earlier search on this model that these confirm; 0 if there are none.
+  std::uint64_t elsewhere = 0;
 
   bool operator==(const Unfinished&) const = default;
 };

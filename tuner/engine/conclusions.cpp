@@ -1,6 +1,8 @@
 #include "tuner/engine/conclusions.h"
 
 #include "tuner/core/text.h"
+#include "tuner/engine/searched_before.h"
+#include "tuner/search/chance_of_better.h"
 
 #include <algorithm>
 #include <map>
@@ -19,6 +21,27 @@ bool has_all(const ProblemState& state) {
 std::optional<Unfinished> unfinished(const Tuning& tuning, const ProblemState& state) {
   if (!tuning.request.only.empty() || has_all(state)) return std::nullopt;
   return state.missed;
+}
+
+std::optional<Searched> searched(const Tuning& tuning, const ProblemState& state) {
+  const TuningOptions& options = tuning.request.options;
+  if (!tuning.request.only.empty() || !state.summary.valid ||
+      options.resource_limits.min_occupancy_percent > 0) {
+    return std::nullopt;
+  }
+  Searched searched = {.evaluated = state.entries.size(),
+                       .valid = *state.summary.valid,
+                       .kernels_sha256 = kernels_sha256(state)};
+  if (has_all(state)) return searched;
+  if (!state.missed || !state.missed->chance_of_better) return std::nullopt;
+  searched.percent = state.missed->percent;
+  searched.elsewhere = state.missed->elsewhere;
+  searched.chance_of_better = *state.missed->chance_of_better;
+  // Results that were still on their way when the search ended may have raised the estimate.
+  if (state.missed->by_itself) {
+    searched.chance_of_better = std::min(searched.chance_of_better, kSureChance);
+  }
+  return searched;
 }
 
 StaticRejects would_be_lost(const ProblemState& state) {

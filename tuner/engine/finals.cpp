@@ -2,6 +2,7 @@
 
 #include "tuner/core/ranking.h"
 #include "tuner/core/text.h"
+#include "tuner/engine/conclusions.h"
 #include "tuner/engine/contender.h"
 #include "tuner/engine/cpu_check.h"
 #include "tuner/engine/evaluation.h"
@@ -345,7 +346,8 @@ class Finals {
       if (result.chosen) {
         result.finals = {.noise_percent = race.noise_percent(),
                          .default_slower = default_slower(finalists, result),
-                         .cpu_checks = cpu_checks_};
+                         .cpu_checks = cpu_checks_,
+                         .searched = searched(tuning_, state_)};
       }
     }
     record(measured);

@@ -6,6 +6,7 @@
 #include "tuner/engine/device_feed.h"
 #include "tuner/engine/finals.h"
 #include "tuner/engine/progress_meter.h"
+#include "tuner/engine/searched_before.h"
 #include "tuner/engine/seen_times.h"
 #include "tuner/engine/too_fast.h"
 #include "tuner/search/chance_follower.h"
@@ -96,7 +97,7 @@ std::vector<Ranking> rankings(const Tuning& tuning, const ProblemState& state,
   if (!strategy_info(options.strategy).looks_elsewhere) return {};
   std::vector<const PriorTimings*> found;
   for (const PriorTimings& prior_timings : tuning.prior_timings) {
-    if (prior_timings.kernel == kernel) found.push_back(&prior_timings);
+    if (prior_timings.kernel == kernel && !prior_timings.is_in_log) found.push_back(&prior_timings);
   }
   const Problem& problem = state.set.problems.front();
   std::ranges::stable_sort(found, {}, [&](const PriorTimings* prior_timings) {
@@ -112,7 +113,8 @@ std::vector<Ranking> rankings(const Tuning& tuning, const ProblemState& state,
   return rankings;
 }
 
-std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const ProblemState& state) {
+std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const ProblemState& state,
+                                             const SearchedBefore& before) {
   std::vector<SearchedKernel> kernels;
   for (const KernelOnProblems& kernel : state.kernels) {
     const SearchSpace& space = kernel.bound.front().search_space();
@@ -125,6 +127,9 @@ std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const Problem
                                                                          int registers) {
            return launch_cost(bound, bound.search_space().configuration(index), device, registers);
          }});
+    for (const Candidate& first : before.first()) {
+      if (first.kernel + 1 == kernels.size()) kernels.back().first.push_back(first.configuration);
+    }
     for (const Ranking& ranking : kernels.back().rankings) {
       tuning.observer.note(name + ": also tries what was fast on " + ranking.place + " (" +
                            std::to_string(ranking.fastest_first.size()) + " configurations)");
@@ -136,11 +141,12 @@ std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const Problem
 /// Returns the strategy that chooses what to evaluate next of a problem: the list that the request
 /// names, else the strategy that it asks for, which is told what is known of other problems and
 /// devices. A dry run, where nothing is learnt, uses `random`. Notes what the strategy was told.
-std::unique_ptr<Strategy> strategy_of(const Tuning& tuning, const ProblemState& state) {
+std::unique_ptr<Strategy> strategy_of(const Tuning& tuning, const ProblemState& state,
+                                      const SearchedBefore& before) {
   if (!tuning.request.only.empty()) return std::make_unique<Listed>(state, tuning.request.only);
   const TuningOptions& options = tuning.request.options;
   const std::string_view name = tuning.log == nullptr ? kBlind : options.strategy;
-  return make_strategy(name, searched_kernels(tuning, state), options.seed);
+  return make_strategy(name, searched_kernels(tuning, state, before), options.seed);
 }
 
 /// The loop over one problem's configurations. Those that were asked for and whose results are not
@@ -149,7 +155,7 @@ std::unique_ptr<Strategy> strategy_of(const Tuning& tuning, const ProblemState& 
 class Search {
  public:
   Search(Tuning& tuning, ProblemState& state, std::unique_ptr<Strategy> strategy,
-         const ProblemBudget& budget)
+         const ProblemBudget& budget, SearchedBefore before)
       : tuning_(tuning),
         state_(state),
         strategy_(std::move(strategy)),
@@ -159,6 +165,7 @@ class Search {
         times_(state.kernels.size()),
         feed_(tuning, state, times_),
         until_percent_(until_percent(tuning, state)),
+        before_(std::move(before)),
         chance_(*strategy_, state.summary.valid, learns(tuning), 1 + better_percent() / 100) {}
 
   void run() {
@@ -351,6 +358,7 @@ class Search {
 
   void tell(InFlight& pending) {
     strategy_->tell(pending.candidate, pending.result);
+    before_.tell(pending.candidate, pending.result);
     if (!begun_again_) note_missed(pending.result);
     times_[pending.candidate.kernel].tell(pending.result, pending.hopeless);
     keep(pending);
@@ -363,13 +371,20 @@ class Search {
     chance_.tell(result.time_ms());
     const LastGain& gains = chance_.last_gain();
     if (gains.last_gain() == 0) return;
-    const std::optional<double> chance = chance_.now();
-    if (until_percent_ > 0 && chance && is_sure(*chance, gains.evaluations())) is_sure_ = true;
+    std::optional<double> chance = chance_.now();
+    bool is_enough = chance && is_sure(*chance, gains.evaluations());
+    const std::optional<Searched> before = before_.confirmed();
+    if (before && before->chance_of_better < chance.value_or(1)) {
+      chance = before->chance_of_better;
+      is_enough = *chance <= kSureChance;
+    }
+    if (until_percent_ > 0 && is_enough) is_sure_ = true;
     state_.missed = Unfinished{.chance_of_better = chance,
                                .percent = better_percent(),
                                .by_itself = is_sure_ && !no_more_,
                                .evaluations = gains.evaluations(),
-                               .last_gain = gains.last_gain()};
+                               .last_gain = gains.last_gain(),
+                               .elsewhere = before ? before->elsewhere : 0};
     state_.progress.chance_of_better = chance;
     state_.progress.chance_percent = better_percent();
   }
@@ -606,7 +621,9 @@ class Search {
   /// Returns how many evaluations are left until the search ends by itself if it finds nothing
   /// better; UINT64_MAX where it does not.
   std::uint64_t left_until_sure() const {
-    if (!(until_percent_ > 0) || !chance_.now()) return UINT64_MAX;
+    if (!(until_percent_ > 0)) return UINT64_MAX;
+    if (const auto missing = before_.missing()) return *missing;
+    if (!chance_.now()) return UINT64_MAX;
     const std::uint64_t done = chance_.last_gain().evaluations();
     const double enough = std::max(static_cast<double>(kLeastSure),
                                    evaluations_until(*chance_.now(), kSureChance, done));
@@ -639,6 +656,7 @@ class Search {
   std::vector<SeenTimes> times_;                            ///< One for each kernel.
   DeviceFeed feed_;
   double until_percent_;
+  SearchedBefore before_;
   ChanceFollower chance_;
   ProgressMeter meter_;
   std::uint64_t last_place_ = 0;
@@ -655,13 +673,16 @@ class Search {
 
 void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget) {
   if (!tuning.request.only.empty()) state.progress.valid = tuning.request.only.size();
-  Search(tuning, state, strategy_of(tuning, state), budget).run();
+  const SearchedBefore before(tuning, state, until_percent(tuning, state));
+  Search(tuning, state, strategy_of(tuning, state, before), budget, before).run();
 }
 
 void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget,
             const std::vector<KernelConfiguration>& only) {
   state.progress.valid = only.size();
-  Search(tuning, state, std::make_unique<Listed>(state, only), budget).run();
+  Search(tuning, state, std::make_unique<Listed>(state, only), budget,
+         SearchedBefore(tuning, state, 0))
+      .run();
 }
 
 }  // namespace smemtune

@@ -104,6 +104,94 @@ TEST(TuningLoop, EndsByItselfWhenItIsSureAndAgainAtTheSamePlace) {
   EXPECT_TRUE(again.unfinished->by_itself);
 }
 
+/// What a run on another board of the same model leaves for others.
+PriorTimings prior_timings_of(const ProblemSummary& there) {
+  PriorTimings prior = {.device = "there",
+                        .kernel = there.best()->kernel,
+                        .problem = there.problem,
+                        .device_distance = 0,
+                        .timed = {},
+                        .winner = PriorWinner{.configuration = there.best()->configuration,
+                                              .cubin_sha256 = there.best()->cubin_sha256,
+                                              .searched = *there.best()->finals.searched}};
+  for (const Result& result : there.results) {
+    if (result.kernel != prior.kernel || !result.timed()) continue;
+    prior.timed.emplace_back(result.measurement.median_ms, result.configuration);
+  }
+  return prior;
+}
+
+ProblemSummary run_after(const FakeSpace& fake, const PriorTimings& prior) {
+  FakeRun run(fake);
+  run.request.options.strategy = "auto";
+  run.request.elsewhere = {prior};
+  return run.run().problems.front();
+}
+
+TEST(TuningLoop, EndsWhenItConfirmsWhatAnEarlierSearchFoundOnTheModel) {
+  const FakeSpace fake = large_space();
+  FakeRun run(fake);
+  run.request.options.strategy = "auto";
+  const ProblemSummary there = run.run().problems.front();
+  ASSERT_TRUE(there.best()->finals.searched);
+  EXPECT_EQ(there.best()->finals.searched->evaluated, there.evaluated);
+  EXPECT_LE(there.best()->finals.searched->chance_of_better, 0.05);
+  const PriorTimings prior = prior_timings_of(there);
+
+  const ProblemSummary here = run_after(fake, prior);
+  EXPECT_EQ(best_key(here), best_key(there));
+  EXPECT_LT(here.evaluated, 20u) << "the winner, what was near it, and the defaults";
+  EXPECT_TRUE(here.unfinished->by_itself);
+  EXPECT_EQ(here.unfinished->elsewhere, there.evaluated);
+  EXPECT_EQ(here.best()->finals.searched->elsewhere, there.evaluated);
+
+  PriorTimings other_code = prior;
+  other_code.winner->cubin_sha256 = "of another compiler";
+  EXPECT_GE(run_after(fake, other_code).evaluated, 64u);
+  PriorTimings other_kernels = prior;
+  other_kernels.winner->searched.kernels_sha256 = "of edited kernels";
+  EXPECT_GE(run_after(fake, other_kernels).evaluated, 64u);
+  PriorTimings in_doubt = prior;
+  in_doubt.winner->searched.chance_of_better = 0.2;
+  EXPECT_GE(run_after(fake, in_doubt).evaluated, 64u);
+  PriorTimings sibling = prior;
+  sibling.device_distance = 1;
+  EXPECT_GE(run_after(fake, sibling).evaluated, 64u);
+}
+
+TEST(TuningLoop, EndsAgainAtTheSamePlaceWhateverItEstimatesThen) {
+  const FakeSpace fake = large_space();
+  FakeRun run(fake);
+  run.request.options.strategy = "auto";
+  run.request.options.budget.max_evaluations = 20;
+  const ProblemSummary first = run.run().problems.front();
+  ASSERT_GT(first.best()->finals.searched->chance_of_better, 0.05);
+  run.request.options.budget.max_evaluations = UINT64_MAX;
+  PriorTimings prior = prior_timings_of(first);
+  prior.is_in_log = true;
+  prior.timed.clear();
+  prior.winner->searched.chance_of_better = 0.05;
+  run.request.elsewhere = {prior};
+  const ProblemSummary again = run.run().problems.front();
+  EXPECT_EQ(again.evaluated, 0u);
+  EXPECT_TRUE(again.unfinished->by_itself);
+}
+
+TEST(TuningLoop, DoesNotTrustAnEarlierSearchWhoseWinnerIsBeatenHere) {
+  const FakeSpace fake = large_space();
+  FakeRun run(fake);
+  run.request.options.strategy = "auto";
+  const ProblemSummary there = run.run().problems.front();
+  PriorTimings prior = prior_timings_of(there);
+  const Result& slow = result_of(there, "tiled", "TILE=1,ITEMS=1");
+  ASSERT_TRUE(slow.timed());
+  prior.winner->configuration = slow.configuration;
+  prior.winner->cubin_sha256 = slow.cubin_sha256;
+  const ProblemSummary here = run_after(fake, prior);
+  EXPECT_GE(here.evaluated, 64u);
+  EXPECT_EQ(here.unfinished->elsewhere, 0u);
+}
+
 TEST(TuningLoop, BeginsWithAllThatEarlierRunsHaveFound) {
   const FakeSpace fake = large_space();
   FakeRun run(fake);

@@ -41,6 +41,11 @@ EveryKernel::EveryKernel(std::vector<SearchedKernel> kernels, std::uint64_t seed
 
 std::optional<Candidate> EveryKernel::ask() {
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    for (const ConfigurationIndex first : kernels_[i].searched.first) {
+      if (kernels_[i].untried->take(first)) return Candidate{i, first};
+    }
+  }
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
     const auto& first = kernels_[i].searched.default_configuration;
     if (first && kernels_[i].untried->take(*first)) return Candidate{i, *first};
   }

@@ -15,9 +15,9 @@
 
 namespace smemtune {
 
-/// Searches every kernel by itself: first the default of each, then enough configurations of each
-/// to show what it is worth, kernels that are far behind last, then more of the kernels whose best
-/// is nearer to the overall best.
+/// Searches every kernel by itself: first what is to be tried first, then the default of each, then
+/// enough configurations of each to show what it is worth, kernels that are far behind last, then
+/// more of the kernels whose best is nearer to the overall best.
 /// Kernels that are far behind share a twentieth of the evaluations, and one whose times leave it next
 /// to no chance is left alone as long as the others have anything untried.
 class EveryKernel final : public Strategy {
