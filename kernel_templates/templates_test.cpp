@@ -127,7 +127,8 @@ INSTANTIATE_TEST_SUITE_P(Shipped, ShippedTemplates, testing::ValuesIn(samples())
 // Tolerances can be derived for every space of floats.
 TEST(Templates, OfReferencesCompileInDoublePrecision) {
   const Device device = find_device(load_devices(kRoot / "configs/devices.json"), "sm_90");
-  for (const char* name : {"gemm", "convolution", "stencil1d", "add_one"}) {
+  for (const char* name :
+       {"gemm", "convolution", "stencil1d", "stencil2d", "stencil3d", "add_one"}) {
     const LoadedSpace loaded = load(name);
     const KernelTemplate& reference = *loaded.space.kernel(loaded.space.verify.reference);
     const KernelTemplate wide = in_double(reference);

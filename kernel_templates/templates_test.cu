@@ -47,6 +47,14 @@
 #include "stencil1d/stencil1d_grouped.cu"
 #include "stencil1d/stencil1d_naive.cu"
 #include "stencil1d/stencil1d_shared.cu"
+#include "stencil2d/stencil2d_async.cu"
+#include "stencil2d/stencil2d_bulk.cu"
+#include "stencil2d/stencil2d_naive.cu"
+#include "stencil2d/stencil2d_registers.cu"
+#include "stencil3d/stencil3d_async.cu"
+#include "stencil3d/stencil3d_bulk.cu"
+#include "stencil3d/stencil3d_naive.cu"
+#include "stencil3d/stencil3d_registers.cu"
 #include "transpose/transpose_in_place_naive.cu"
 #include "transpose/transpose_in_place_vectors.cu"
 #include "transpose/transpose_naive.cu"
@@ -210,6 +218,25 @@ template __global__ void stencil1d_grouped<double, 5, 128, 2>(const double*, dou
 template __global__ void stencil1d_naive<int, 3, 256>(const int*, int*, long long);
 template __global__ void stencil1d_shared<int, 3, 256, 1, 0, 1>(const int*, int*, long long);
 template __global__ void stencil1d_shared<float, 16, 128, 4, 1, 4>(const float*, float*, long long);
+template __global__ void stencil2d_async<float, 2, 1, 4, 4, 2, 3, 0>(const float*, float*,
+                                                                     long long, long long, int);
+template __global__ void stencil2d_bulk<double, 1, 0, 4, 4, 3, 1>(const __grid_constant__ TensorMap,
+                                                                  double*, long long, long long,
+                                                                  int);
+template __global__ void stencil2d_naive<float, 4, 0, 32, 8>(const float*, float*, long long,
+                                                             long long);
+template __global__ void stencil2d_registers<float, 1, 0, 4, 4, 4, 4, 0>(const float*, float*,
+                                                                         long long, long long, int);
+template __global__ void stencil3d_async<double, 1, 1, 2, 32, 4, 2, 3, 0>(const double*, double*,
+                                                                          long long, long long,
+                                                                          long long, int);
+template __global__ void stencil3d_bulk<float, 4, 0, 32, 8, 2, 3, 1>(
+    const __grid_constant__ TensorMap, float*, long long, long long, long long, int);
+template __global__ void stencil3d_naive<double, 2, 1, 32, 8>(const double*, double*, long long,
+                                                              long long, long long);
+template __global__ void stencil3d_registers<float, 1, 0, 2, 4, 2, 4, 1, 0>(const float*, float*,
+                                                                            long long, long long,
+                                                                            long long, int);
 template __global__ void transpose_in_place_naive<double, 32, 8>(double*, long long);
 template __global__ void transpose_in_place_vectors<signed char, 2, 64, 256>(signed char*,
                                                                              long long);
