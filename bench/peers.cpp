@@ -9,6 +9,7 @@
 //   argmax
 //   scan                  cub::DeviceScan
 //   histogram...          cub::DeviceHistogram::HistogramEven
+//   spmv_csr              cusparseSpMV, preprocessed, where cuSPARSE was there to build with
 //   the others            cudaMemcpyAsync, device to device, of as many bytes as the kernel must
 //                         move
 //
@@ -35,6 +36,9 @@
 #include <cstdlib>
 #include <cublasLt.h>
 #include <cublas_v2.h>
+#ifdef SMEMTUNE_CUSPARSE
+#include <cusparse.h>
+#endif
 #include <functional>
 #include <map>
 #include <memory>
@@ -55,6 +59,14 @@ void check(cublasStatus_t code, const char* call) {
     throw Error(std::string(call) + ": " + cublasGetStatusString(code));
   }
 }
+
+#ifdef SMEMTUNE_CUSPARSE
+void check(cusparseStatus_t code, const char* call) {
+  if (code != CUSPARSE_STATUS_SUCCESS) {
+    throw Error(std::string(call) + ": " + cusparseGetErrorString(code));
+  }
+}
+#endif
 
 /// Device buffers of a problem, by argument name.
 class Buffers {
@@ -245,6 +257,7 @@ cudaDataType cuda_type(const Problem& problem, const char* name) {
   if (word == "int") return CUDA_R_32I;
   if (word == "int8_t") return CUDA_R_8I;
   if (word == "float") return CUDA_R_32F;
+  if (word == "double") return CUDA_R_64F;
   return word == "__half" ? CUDA_R_16F : CUDA_R_16BF;
 }
 
@@ -398,6 +411,64 @@ class CublasLtMatmul final : public Peer {
   cublasLtMatmulHeuristicResult_t algorithm_ = {};
 };
 
+#ifdef SMEMTUNE_CUSPARSE
+class CusparseSpMV final : public Peer {
+ public:
+  CusparseSpMV(const Problem& problem, const Buffers& buffers, cudaStream_t stream)
+      : type_(cuda_type(problem, "T")) {
+    const std::int64_t m = size(problem, "M");
+    check(cusparseCreate(&handle_), "cusparseCreate");
+    check(cusparseSetStream(handle_, stream), "cusparseSetStream");
+    check(cusparseCreateCsr(&matrix_, m, m, m * size(problem, "LENGTH"), buffers["row"],
+                            buffers["column"], buffers["value"], CUSPARSE_INDEX_32I,
+                            CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type_),
+          "cusparseCreateCsr");
+    check(cusparseCreateDnVec(&x_, m, buffers["x"], type_), "cusparseCreateDnVec");
+    check(cusparseCreateDnVec(&y_, m, buffers["y"], type_), "cusparseCreateDnVec");
+    std::size_t bytes = 0;
+    check(cusparseSpMV_bufferSize(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, one(), matrix_, x_,
+                                  zero(), y_, type_, CUSPARSE_SPMV_ALG_DEFAULT, &bytes),
+          "cusparseSpMV_bufferSize");
+    check(cudaMalloc(&workspace_, bytes), "cudaMalloc");
+    check(cusparseSpMV_preprocess(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, one(), matrix_, x_,
+                                  zero(), y_, type_, CUSPARSE_SPMV_ALG_DEFAULT, workspace_),
+          "cusparseSpMV_preprocess");
+  }
+  ~CusparseSpMV() override {
+    cudaFree(workspace_);
+    cusparseDestroyDnVec(y_);
+    cusparseDestroyDnVec(x_);
+    cusparseDestroySpMat(matrix_);
+    cusparseDestroy(handle_);
+  }
+  CusparseSpMV(const CusparseSpMV&) = delete;
+  CusparseSpMV& operator=(const CusparseSpMV&) = delete;
+
+  std::string name() const override { return "cusparseSpMV"; }
+  void launch() override {
+    check(cusparseSpMV(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, one(), matrix_, x_, zero(), y_,
+                       type_, CUSPARSE_SPMV_ALG_DEFAULT, workspace_),
+          "cusparseSpMV");
+  }
+
+ private:
+  const void* one() const {
+    return type_ == CUDA_R_32F ? static_cast<const void*>(&one_) : &one_double_;
+  }
+  const void* zero() const { return &zero_; }  // As a float, too.
+
+  float one_ = 1;
+  double one_double_ = 1;
+  double zero_ = 0;
+  cudaDataType type_ = CUDA_R_32F;
+  cusparseHandle_t handle_ = nullptr;
+  cusparseSpMatDescr_t matrix_ = nullptr;
+  cusparseDnVecDescr_t x_ = nullptr;
+  cusparseDnVecDescr_t y_ = nullptr;
+  void* workspace_ = nullptr;
+};
+#endif
+
 /// A problem as CUB computes it: `Work` is CubRows, CubScan or CubHistogram.
 template <typename Work>
 class Cub final : public Peer {
@@ -521,6 +592,9 @@ std::unique_ptr<Peer> peer_of(const LoadedSpace& loaded, const db::ResultStore& 
   if (space.starts_with("histogram")) {
     return std::make_unique<Cub<CubHistogram>>(cub_histogram(problem, ours.buffers()), stream);
   }
+#ifdef SMEMTUNE_CUSPARSE
+  if (space == "spmv_csr") return std::make_unique<CusparseSpMV>(problem, ours.buffers(), stream);
+#endif
   return std::make_unique<Copy>(static_cast<std::size_t>(bytes / 2), stream);
 }
 

@@ -363,7 +363,8 @@ TEST(Pictures, AreThoseThatTheScriptDrawsFromTheStoredResults) {
 }
 
 TEST(Pictures, AreAllShown) {
-  const std::string pages = read(kRoot / "README.md") + read(kRoot / "docs/report.md");
+  const std::string pages =
+      read(kRoot / "README.md") + read(kRoot / "docs/report.md") + read(kRoot / "docs/families.md");
   for (const auto& [name, picture] : pictures_in(kRoot / "docs/figures")) {
     EXPECT_THAT(pages, testing::HasSubstr("figures/" + name + ")"));
   }

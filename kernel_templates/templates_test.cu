@@ -30,6 +30,10 @@
 #include "memory/memory_padding.cu"
 #include "memory/memory_spills.cu"
 #include "memory/memory_stride.cu"
+#include "nbody/nbody_naive.cu"
+#include "nbody/nbody_registers.cu"
+#include "nbody/nbody_split.cu"
+#include "nbody/nbody_tiled.cu"
 #include "normalize/normalize_bulk.cu"
 #include "normalize/normalize_cluster.cu"
 #include "normalize/normalize_naive.cu"
@@ -44,6 +48,9 @@
 #include "scan/scan_bulk.cu"
 #include "scan/scan_lookback.cu"
 #include "scan/scan_naive.cu"
+#include "spmv_csr/spmv_csr_merge.cu"
+#include "spmv_csr/spmv_csr_naive.cu"
+#include "spmv_csr/spmv_csr_vector.cu"
 #include "stencil1d/stencil1d_grouped.cu"
 #include "stencil1d/stencil1d_naive.cu"
 #include "stencil1d/stencil1d_shared.cu"
@@ -134,6 +141,15 @@ template __global__ void memory_occupancy<16>(const float*, float*);
 template __global__ void memory_padding<1, 2>(const unsigned*, unsigned*, int);
 template __global__ void memory_spills<32, 8, 4>(const float*, float*, int);
 template __global__ void memory_stride<8, 3, 2>(const unsigned*, unsigned*, int);
+template __global__ void nbody_naive<double, 256>(const double*, double*, long long, double,
+                                                  double);
+template __global__ void nbody_registers<float, 128, 3, 4>(const float*, float*, long long, float,
+                                                           float);
+template __global__ void nbody_split<float, 128, 2, 4, 2, 8, 2>(const float*, float*, long long,
+                                                                float);
+template __global__ void nbody_split_sums<float, 8>(const float*, float*, long long, float);
+template __global__ void nbody_tiled<double, 64, 4, 2, 1, 16, 1>(const double*, double*, long long,
+                                                                 double, double);
 template __global__ void softmax_bulk<float, 1, 64, 4, 2, 3, 1, 1>(const float*, float*, long long,
                                                                    long long);
 template __global__ void rms_norm_bulk<__half, 4, 64, 1, 2, 2, 0>(const __half*, __half*,
@@ -214,6 +230,16 @@ template __global__ void scan_lookback<float, 0, 16, 256, 4, 1, 1, 0>(const floa
 template __global__ void scan_naive<double, 1, 256>(const double*, double*, double*, long long);
 template __global__ void scan_naive_sums<int>(int*, long long);
 template __global__ void scan_naive_add<int, 256>(int*, const int*, long long);
+template __global__ void spmv_csr_merge<double, 128, 7, 1>(const int*, const int*, const double*,
+                                                           const double*, double*, int*, double*,
+                                                           long long);
+template __global__ void spmv_csr_merge_open<double>(const int*, const double*, double*, long long,
+                                                     int);
+template __global__ void spmv_csr_naive<float, 256>(const int*, const int*, const float*,
+                                                    const float*, float*, long long);
+template __global__ void spmv_csr_vector<double, 256, 8, 4, 2, 2, 1>(const int*, const int*,
+                                                                     const double*, const double*,
+                                                                     double*, long long);
 template __global__ void stencil1d_grouped<double, 5, 128, 2>(const double*, double*, long long);
 template __global__ void stencil1d_naive<int, 3, 256>(const int*, int*, long long);
 template __global__ void stencil1d_shared<int, 3, 256, 1, 0, 1>(const int*, int*, long long);

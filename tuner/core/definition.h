@@ -61,9 +61,10 @@ struct DefinitionEffort {
 ///
 /// The left side names an output and its indices, one per dimension of its shape, each running over
 /// that dimension. The right side may contain numbers, the problem's names, indices, scalars and
-/// array elements, + - * / % (the remainder, with the sign of the dividend), comparisons (1 or 0),
-/// && || !, ?:, sum(i < n, x), max(i < n, x), min(i < n, x), sqrt exp log abs floor sin cos tan tanh
-/// erf, pow(x, y) or x ** y, a // b for floor(a / b), min and max of two operands, and sizeof(type).
+/// array elements, + - * / % (the remainder, with the sign of the dividend), comparisons (1 or 0;
+/// a problem's name that stands for a word is compared with a word, MATRIX == skewed), && || !, ?:,
+/// sum(i < n, x), max(i < n, x), min(i < n, x), sqrt exp log abs floor sin cos tan tanh erf,
+/// pow(x, y) or x ** y, a // b for floor(a / b), min and max of two operands, and sizeof(type).
 /// The indices of an element and the bounds of a loop are integer expressions (expression.h), which
 /// may read elements of integer arrays. Operands that && || ?: do not need are not evaluated.
 /// Reading outside an array throws ExpressionError with the index and the shape.

@@ -183,10 +183,8 @@ class Definition::Parser {
     const auto constant = constants_.find(token.text);
     if (constant != constants_.end()) {
       const auto* integer = std::get_if<std::int64_t>(&constant->second);
-      if (integer == nullptr) {
-        tokens_.fail(token.column, in_quotes(token.text) + " stands for a word, not for a number");
-      }
-      return whole_number(token.column, *integer);
+      if (integer != nullptr) return whole_number(token.column, *integer);
+      return comparison(token, std::get<std::string>(constant->second));
     }
     if (std::find(scalars_.begin(), scalars_.end(), token.text) != scalars_.end()) {
       Node scalar = node(Operation::scalar, token.column);
@@ -201,6 +199,16 @@ class Definition::Parser {
                                      std::to_string(array->second) + " dimensions");
     }
     fail_unknown(token, "name");
+  }
+
+  /// Parses `== WORD` or `!= WORD` behind a name that stands for `value`.
+  Node comparison(const Token& name, const std::string& value) {
+    const bool wants_equal = tokens_.peek().is("==");
+    if (!wants_equal && !tokens_.peek().is("!=")) {
+      tokens_.fail(name.column, in_quotes(name.text) + " stands for a word, not for a number");
+    }
+    tokens_.take();
+    return whole_number(name.column, (take_name("a word").text == value) == wants_equal ? 1 : 0);
   }
 
   Node element(const Token& token) {

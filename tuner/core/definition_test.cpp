@@ -126,6 +126,8 @@ TEST(Definition, KnowsItsOperatorsAndFunctions) {
   EXPECT_THAT(out("in[i] >= 1 && !(in[i] == 4)"), ElementsAre(1, 0, 0, 1));
   EXPECT_THAT(out("in[i] < 0 or in[i] != 8"), ElementsAre(1, 1, 1, 0));
   EXPECT_THAT(out("in[i] <= 1 ? 10 : 20"), ElementsAre(10, 10, 20, 20));
+  EXPECT_THAT(out("T == float ? i : 0"), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(out("i + (T == double) + (T != double)"), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(out("abs(in[i])"), ElementsAre(1, 2, 4, 8));
   EXPECT_THAT(out("min(in[i], 2)"), ElementsAre(1, -2, 2, 2));
   EXPECT_THAT(out("max(in[i], i < 2)"), ElementsAre(1, 1, 4, 8));
@@ -231,6 +233,8 @@ TEST(Definition, RefusesWhatItCannotRead) {
   EXPECT_THAT(message_of("out[i] = A[i]"), HasSubstr("column 10: 'A' has 2 dimensions, not 1"));
   EXPECT_THAT(message_of("out[i] = in"), HasSubstr("'in' is an array and needs its indices"));
   EXPECT_THAT(message_of("out[i] = T"), HasSubstr("'T' stands for a word"));
+  EXPECT_THAT(message_of("out[i] = T + 1"), HasSubstr("'T' stands for a word"));
+  EXPECT_THAT(message_of("out[i] = T == 4"), HasSubstr("expected the name of a word"));
   EXPECT_THAT(message_of("out[N] = 1"), HasSubstr("column 5: 'N' would have two meanings"));
   EXPECT_THAT(message_of("out[i] = sum(i < 2, 1)"), HasSubstr("'i' would have two meanings"));
   EXPECT_THAT(message_of("out[i] = sum(k < k, 1)"), HasSubstr("column 18: unknown name 'k'"));

@@ -150,6 +150,26 @@ const std::vector<std::uint8_t>& Buffers::initial(const std::string& name) const
   return find(name)->initial;
 }
 
+bool Buffers::resize(const Argument& scratch) {
+  for (Buffer& buffer : buffers_) {
+    if (buffer.argument.name != scratch.name || !buffer.argument.is_scratch()) continue;
+    const std::int64_t room = buffer.end - kGuardBytes - buffer.data;
+    if (scratch.bytes() > room) return false;
+    buffer.argument = scratch;
+    buffer.data_end = buffer.data + buffer.bytes();
+  }
+  return true;
+}
+
+void Buffers::take_reference(Buffers& other) {
+  for (Buffer& buffer : buffers_) {
+    for (Buffer& before : other.buffers_) {
+      if (before.argument.name == buffer.argument.name)
+        std::swap(before.reference, buffer.reference);
+    }
+  }
+}
+
 void Buffers::restore() { fill(0); }
 
 void Buffers::refill(const DataSet* set) { fill(set == nullptr ? 0 : set->key); }

@@ -40,6 +40,13 @@ class Buffers {
   /// Returns the initial contents of a buffer in constant memory.
   const std::vector<std::uint8_t>& initial(const std::string& name) const;
 
+  /// Gives scratch of this name the argument's size, which parameters may change. Returns false if
+  /// it has no room for that.
+  bool resize(const Argument& scratch);
+
+  /// Takes over what keep_reference() has kept in other buffers of the same names.
+  void take_reference(Buffers& other);
+
   /// Restores inputs and inouts to their initial contents, poisons outputs, and repairs guard
   /// zones.
   void restore();

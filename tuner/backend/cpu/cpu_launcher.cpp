@@ -128,6 +128,7 @@ Outcome<LoadedKernel> CpuLauncher::load(KernelHandle handle, const CompiledKerne
       kernel.scalars[argument.name] = scalar_bytes(argument);
     }
     if (argument.is_texture()) kernel.textures.insert(argument.name);
+    if (argument.is_buffer() && argument.is_scratch()) kernel.scratch.push_back(argument);
     if (!argument.in_constant_memory()) continue;
     for (const CompiledSymbol& symbol : compiled.symbols) {
       if (symbol.name_expression != argument.symbol) continue;
@@ -211,7 +212,7 @@ std::optional<Failure> CpuLauncher::check_launch(const Kernel& kernel, const Lau
 
 Outcome<RunReport> CpuLauncher::run(KernelHandle handle, const RunRequest& request) {
   const Kernel& kernel = kernel_of(handle);
-  Buffers& buffers = buffers_of(request.workload);
+  Buffers& buffers = *prepared(request.workload, kernel).buffers;
   buffers.restore();
   if (auto failure = launch_all(kernel, *kernel.checked, buffers)) return *failure;
 
@@ -229,8 +230,8 @@ Outcome<RunReport> CpuLauncher::run(KernelHandle handle, const RunRequest& reque
 
 Outcome<bool> CpuLauncher::draw_data(KernelHandle reference, WorkloadId id) {
   Kernel& kernel = kernel_of(reference);
-  Prepared& on = prepared(id);
-  Buffers& buffers = on.buffers;
+  Prepared& on = prepared(id, kernel);
+  Buffers& buffers = *on.buffers;
   const std::int64_t bytes = buffers.result_bytes();
   if (!buffers.can_redraw() || !buffers.has_reference() || bytes > kMostDataBytes) return false;
   const DataSet drawn = {.key = unforeseeable()};
@@ -271,7 +272,7 @@ void CpuLauncher::set_holders(const Kernel& kernel, Buffers& buffers) {
 
 Outcome<TimeReport> CpuLauncher::time(KernelHandle handle, const TimeRequest& request) {
   Kernel& kernel = kernel_of(handle);
-  Prepared& on = prepared(request.workload);
+  Prepared& on = prepared(request.workload, kernel);
 
   if (request.each_launch) return time_launches(kernel, on, request);
   TimeReport report;
@@ -306,7 +307,7 @@ std::optional<Failure> CpuLauncher::plan(Kernel& kernel, Prepared& on, const Tim
     once_us = 1000 * once->elapsed_ms;
   }
   const double launches = std::ceil(request.min_sample_us / std::max(once_us, 0.001));
-  const auto fillings = static_cast<std::int64_t>(kMostRefilledBytes / on.buffers.range().bytes);
+  const auto fillings = static_cast<std::int64_t>(kMostRefilledBytes / on.buffers->range().bytes);
   const auto most = std::min<std::int64_t>(request.max_launches_per_sample, fillings);
   report.launches_per_sample = static_cast<int>(
       std::clamp(launches, 1.0, static_cast<double>(std::max<std::int64_t>(1, most))));
@@ -348,21 +349,21 @@ const DataSet* CpuLauncher::choose(Kernel& kernel, const Prepared& on) {
 Outcome<CpuLauncher::Timed> CpuLauncher::timed_launch(Kernel& kernel, Prepared& on,
                                                       const TimeRequest& request, Wanted wanted,
                                                       const std::function<void()>& mark) {
-  const bool compares = wanted.compared && on.buffers.has_reference();
+  const bool compares = wanted.compared && on.buffers->has_reference();
   const DataSet* const set = compares && !wanted.own_data ? choose(kernel, on) : nullptr;
   if (compares || wanted.own_data) {
-    on.buffers.refill(set);
+    on.buffers->refill(set);
   } else {
-    on.buffers.refill_afresh();
+    on.buffers->refill_afresh();
   }
   if (wanted.cold) flush_caches();
   const Clock::time_point start = Clock::now();
-  if (auto failure = launch_all(kernel, *kernel.fast, on.buffers, mark)) return *failure;
+  if (auto failure = launch_all(kernel, *kernel.fast, *on.buffers, mark)) return *failure;
   Timed timed = {.elapsed_ms = ms_since(start)};
   if (mark) mark();
   if (!compares) return timed;
   const RunRequest rules = {.tolerance = {}, .tolerances = request.tolerances, .download = {}};
-  timed.mismatch = on.buffers.examine(rules, set);
+  timed.mismatch = on.buffers->examine(rules, set);
   return timed;
 }
 
@@ -391,7 +392,7 @@ Outcome<TimeReport> CpuLauncher::time_launches(Kernel& kernel, Prepared& on,
 
 Outcome<LookReport> CpuLauncher::look(KernelHandle handle, WorkloadId workload, double seconds) {
   const Kernel& kernel = kernel_of(handle);
-  Buffers& buffers = buffers_of(workload);
+  Buffers& buffers = *prepared(workload, kernel).buffers;
   buffers.restore();
   Look look;
   look.until = Clock::now() +
@@ -561,6 +562,22 @@ CpuLauncher::Prepared& CpuLauncher::prepared(WorkloadId id) {
     throw UnavailableError("workload " + std::to_string(id) + " was not prepared");
   }
   return *found->second;
+}
+
+CpuLauncher::Prepared& CpuLauncher::prepared(WorkloadId id, const Kernel& kernel) {
+  Prepared& on = prepared(id);
+  bool fits = true;
+  for (const Argument& scratch : kernel.scratch) {
+    if (on.buffers->resize(scratch)) continue;
+    *std::ranges::find(on.workload.arguments, scratch.name, &Argument::name) = scratch;
+    fits = false;
+  }
+  if (!fits) {
+    auto larger = std::make_unique<Buffers>(on.workload);
+    larger->take_reference(*on.buffers);
+    on.buffers = std::move(larger);
+  }
+  return on;
 }
 
 CpuLauncher::Kernel& CpuLauncher::kernel_of(KernelHandle handle) {

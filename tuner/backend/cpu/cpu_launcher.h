@@ -15,6 +15,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smemtune::cpu {
@@ -76,14 +77,17 @@ class CpuLauncher final : public Launcher {
     std::map<std::string, Argument> structs;     ///< Structs that are made of other arguments.
     std::map<std::string, std::string> symbols;  ///< Lowered names of arguments in constant memory.
     std::set<std::string> textures;              ///< Arguments that are passed as textures.
+    std::vector<Argument> scratch;  ///< Buffers whose size may differ from other configurations'.
     std::set<std::uint64_t> met = {};  ///< Keys of the data sets that its timed launches had.
   };
 
   /// The buffers of a workload, and the data drawn for timed launches on them.
   struct Prepared {
-    explicit Prepared(const Workload& workload) : buffers(workload) {}
+    explicit Prepared(Workload of)
+        : workload(std::move(of)), buffers(std::make_unique<Buffers>(workload)) {}
 
-    Buffers buffers;
+    Workload workload;
+    std::unique_ptr<Buffers> buffers;
     std::deque<DataSet> data_sets = {};  ///< Oldest first.
   };
 
@@ -105,7 +109,9 @@ class CpuLauncher final : public Launcher {
   };
 
   Prepared& prepared(WorkloadId id);
-  Buffers& buffers_of(WorkloadId id) { return prepared(id).buffers; }
+  /// Same, with scratch of the sizes that the kernel wants.
+  Prepared& prepared(WorkloadId id, const Kernel& kernel);
+  Buffers& buffers_of(WorkloadId id) { return *prepared(id).buffers; }
   Kernel& kernel_of(KernelHandle handle);
   std::optional<Failure> check_launch(const Kernel& kernel, const LaunchShape& launch,
                                       const std::string& lowered_name,

@@ -523,6 +523,36 @@ TEST_F(Kernels, TakeTheScalarsOfTheirConfiguration) {
   EXPECT_EQ(10, std::accumulate(array.begin(), array.end(), 0.0));
 }
 
+// Scratch has neither too little room after a smaller configuration, nor after a larger one so much
+// that an overrun is not seen.
+TEST_F(Kernels, HaveScratchOfTheSizeThatTheirConfigurationWants) {
+  CpuLauncher launcher(test_limits());
+  const auto arguments = [](std::int64_t blocks) {
+    return std::vector<Argument>{input("in", ScalarType::float32, 1100),
+                                 buffer("sums", ScalarType::float32, Role::scratch, blocks),
+                                 output("out", ScalarType::float32, 1), integer("n", 1100),
+                                 integer("count", blocks)};
+  };
+  ASSERT_TRUE(launcher.prepare(0, {.arguments = arguments(5), .seed = 1}));
+  const auto run = [&](std::int64_t room, std::int64_t blocks, bool as_reference) {
+    const auto loaded =
+        launcher.load(0, *compiled_,
+                      {shape("block_sums", {blocks, 1, 1}, {224, 1, 1}, {"in", "sums", "n"}),
+                       shape("total", {1, 1, 1}, {32, 1, 1}, {"sums", "out", "count"})},
+                      arguments(room));
+    RunRequest request;
+    request.as_reference = as_reference;
+    return launcher.run(loaded->handle, request);
+  };
+  ASSERT_TRUE(run(5, 5, true));
+  const auto larger = run(5000, 5000, false);
+  ASSERT_TRUE(larger) << larger.failure().detail;
+  EXPECT_FALSE(larger->mismatch);
+  const auto overrun = run(5, 6, false);
+  ASSERT_FALSE(overrun);
+  EXPECT_EQ("overrun", overrun.failure().reason);
+}
+
 TEST_F(Kernels, AreRepeatedWithSwappedBuffersAndChangedScalars) {
   CpuLauncher launcher(test_limits());
   const std::vector<Argument> arguments = {

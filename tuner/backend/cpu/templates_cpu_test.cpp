@@ -69,7 +69,8 @@ Arrays defined(const Space& space, const Problem& problem, const std::vector<Arg
   for (const Argument& argument : arguments) {
     if (argument.is_buffer()) {
       dimensions[argument.name] = argument.shape.size();
-      arrays[argument.name] = {.shape = argument.shape, .elements = before.at(argument.name)};
+      arrays[argument.name] = {
+          .shape = argument.shape, .elements = before.at(argument.name), .type = argument.type};
     } else {
       names.push_back(argument.name);
       scalars[argument.name] =
