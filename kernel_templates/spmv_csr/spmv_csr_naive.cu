@@ -4,7 +4,8 @@
 //
 //   row: m + 1 offsets; column, value: row[m] each, fewer than 2^31; x, y: m elements of T
 //
-// The threads of a warp read as far apart as their rows begin.
+// The threads of a warp read as far apart as their rows begin. Sums are added up in double
+// precision: a long sum of floats takes no notice of small terms.
 //
 // Template parameters
 //   T        element type             float, double
@@ -23,7 +24,7 @@ __global__ void __launch_bounds__(THREADS)
                    long long m) {
   const long long i = static_cast<long long>(blockIdx.x) * THREADS + threadIdx.x;
   if (i >= m) return;
-  T sum = T(0);
-  for (int k = row[i]; k < row[i + 1]; ++k) sum += value[k] * x[column[k]];
-  y[i] = sum;
+  double sum = 0;
+  for (int k = row[i]; k < row[i + 1]; ++k) sum += static_cast<double>(value[k]) * x[column[k]];
+  y[i] = static_cast<T>(sum);
 }
