@@ -205,7 +205,7 @@ std::vector<std::string> absolute_paths(std::span<const std::string> paths) {
 
 bool has_cuda() { return SMEMTUNE_CUDA_BUILD; }
 
-ChosenDevices choose_devices(const DeviceChoice& choice) {
+ChosenDevices choose_devices(const DeviceChoice& choice, std::vector<Device> present) {
   const bool by_default = choice.device.empty() && choice.devices.empty();
   if (choice.device == kCpu) return {.devices = {cpu_device(choice.limits_of)}, .notice = {}};
   if (choice.shuffle_threads) throw InputError("--shuffle-threads is for --device cpu");
@@ -224,12 +224,12 @@ ChosenDevices choose_devices(const DeviceChoice& choice) {
   }
   std::vector<std::string> known = {kCpu};
   try {
-    const std::vector<Device> gpus = present_gpus();
+    const std::vector<Device> gpus = present.empty() ? present_gpus() : std::move(present);
     for (const Device& gpu : gpus) known.push_back(gpu.name);
     if (!choice.devices.empty()) {
-      return {.devices = select_gpus(gpus, choice.devices), .notice = {}};
+      return {.devices = select_gpus(gpus, choice.devices), .notice = {}, .present = gpus};
     }
-    return {.devices = {select_gpu(gpus, choice.device)}, .notice = {}};
+    return {.devices = {select_gpu(gpus, choice.device)}, .notice = {}, .present = gpus};
   } catch (const UnavailableError& error) {
     throw UnavailableError(error.what() + suggested_device(choice.device, known));
   }

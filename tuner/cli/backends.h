@@ -54,12 +54,13 @@ std::vector<std::string> absolute_paths(std::span<const std::string> paths);
 struct ChosenDevices {
   std::vector<Device> devices;  ///< At least one; distinct boards.
   std::string notice;           ///< A prominent notice why the CPU device is used; empty otherwise.
+  std::vector<Device> present = {};  ///< All GPUs among which it was chosen.
 };
 
 /// Returns the requested devices; by default the first GPU, or the CPU device if the machine has no
 /// NVIDIA device at all. Starts no process and creates no CUDA context. Throws UnavailableError if
-/// a device or its back end is missing.
-ChosenDevices choose_devices(const DeviceChoice& choice);
+/// a device or its back end is missing. `present`: the GPUs that are here; empty: the driver is asked.
+ChosenDevices choose_devices(const DeviceChoice& choice, std::vector<Device> present = {});
 
 /// Returns how to start the workers for units of one model. `share`: the number of models that are
 /// tuned at once and share the cores.

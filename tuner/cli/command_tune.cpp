@@ -10,6 +10,7 @@
 #include "tuner/cli/model_runs.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/overrun_timer.h"
+#include "tuner/cli/remembered_gpus.h"
 #include "tuner/cli/selected_kernels.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
@@ -331,8 +332,10 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
     offer_compilers(options.device, nvrtc_versions(options.device, hosts), loaded.space);
   }
   late.phase("looking for devices");
-  ChosenDevices chosen =
-      hosts.empty() ? choose_devices(options.device) : choose_devices(options.device, hosts);
+  const std::string fingerprint = gpu_fingerprint();
+  ChosenDevices chosen = hosts.empty()
+                             ? choose_devices(options.device, take_remembered_gpus(fingerprint))
+                             : choose_devices(options.device, hosts);
   say_unless_quiet(options, chosen.notice);
   std::vector<DeviceLock> locks;  // Other hosts lock their own devices.
   if (hosts.empty()) {
@@ -343,6 +346,7 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   if (stop) return kInterrupted;
   request.begun = late.begun();
   const int status = tune_models(session, by_model(chosen.devices), std::move(hosts), late);
+  if (status == 0) remember_gpus(fingerprint, chosen.present);
   late.phase("reading the database");
   std::ranges::move(session.met, std::back_inserter(chosen.devices));
   if (!options.export_file.empty()) export_best(options, loaded.space, chosen.devices);
