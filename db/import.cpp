@@ -182,8 +182,21 @@ void refuse_all_odd(const std::filesystem::path& file, const OddEntries& odd,
   throw InputError(file.string() + ": " + odd.faults.front() + odd.others_text());
 }
 
+/// Returns whether the entry is of the space, and leaves it to be read from its beginning.
+bool is_of(const std::string& space, JsonText entry) {
+  simdjson::ondemand::object object;
+  if (entry.get_object().get(object) != simdjson::SUCCESS) return true;  // Reading it says why not.
+  std::string_view its;
+  const bool has_space =
+      object.find_field_unordered("space").get_string().get(its) == simdjson::SUCCESS;
+  const bool is_other = has_space && its != space;
+  (void)object.reset();
+  return !is_other;
+}
+
 ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Origin origin,
-                         Runs runs, const std::function<void(RunRecord&&)>& take) {
+                         Runs runs, const std::string& space,
+                         const std::function<void(RunRecord&&)>& take) {
   ImportedFile imported = {.origin = std::move(origin), .odd = {}};
   ExportReader reader(file.string(), imported.origin, runs);
   std::uint64_t entries = 0;
@@ -200,7 +213,9 @@ ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Ori
                        "; smemtune-best and smemtune-results are read");
     }
     ++entries;
-    const auto fault = fault_of_entry([&] { reader.add(whole_json(entry)); });
+    const auto fault = fault_of_entry([&] {
+      if (space.empty() || is_of(space, entry)) reader.add(whole_json(entry));
+    });
     if (!fault) return;
     imported.odd.add("entry " + std::to_string(entries) + " of \"" + std::string(list) +
                      "\": " + *fault);
@@ -243,10 +258,8 @@ ImportedFile read_database(const std::filesystem::path& file, Origin origin, Run
   return imported;
 }
 
-}  // namespace
-
-ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
-                       const std::function<void(RunRecord&&)>& take) {
+ImportedFile read_any_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
+                           const std::string& space, const std::function<void(RunRecord&&)>& take) {
   Origin origin;
   origin.file = file.string();
   origin.imported_unix = unix_now();
@@ -260,7 +273,7 @@ ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& nam
   if (read.text.empty() && !read.cut_off) throw InputError(file.string() + ": is empty");
   if (is_export(read.text)) {
     finish_origin();
-    return read_export(file, std::move(read), std::move(origin), runs, take);
+    return read_export(file, std::move(read), std::move(origin), runs, space, take);
   }
   if (runs == Runs::ours) {
     throw InputError(file.string() +
@@ -278,6 +291,18 @@ ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& nam
   OddEntries odd = std::move(last.odd);
   take(record_of(last, names, origin));
   return {.origin = std::move(origin), .cut_off = last.cut_off, .odd = std::move(odd)};
+}
+
+}  // namespace
+
+ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
+                       const std::function<void(RunRecord&&)>& take) {
+  return read_any_runs(file, names, runs, "", take);
+}
+
+ImportedFile read_our_runs(const std::filesystem::path& file, const std::string& space,
+                           const std::function<void(RunRecord&&)>& take) {
+  return read_any_runs(file, {}, Runs::ours, space, take);
 }
 
 }  // namespace smemtune::db

@@ -37,4 +37,9 @@ struct ImportedFile {
 ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
                        const std::function<void(RunRecord&&)>& take);
 
+/// Reads one of our exports or databases as read_runs() does, runs in them as ours. Of an export
+/// only results of `space` are read, unless it is empty.
+ImportedFile read_our_runs(const std::filesystem::path& file, const std::string& space,
+                           const std::function<void(RunRecord&&)>& take);
+
 }  // namespace smemtune::db

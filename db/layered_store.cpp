@@ -29,12 +29,12 @@ bool is_shareable(const std::filesystem::path& file) {
 }
 
 /// Opens a database, or imports an export into a database in memory.
-ResultStore open_shared(const std::filesystem::path& file,
+ResultStore open_shared(const std::filesystem::path& file, const std::string& space,
                         const std::function<void(const std::string&)>& warn) {
   if (is_database(file)) return ResultStore(file, ResultStore::Mode::read_only);
   ResultStore store(":memory:");
   const auto add = [&store](RunRecord&& record) { store.add(std::move(record)); };
-  const ImportedFile read = read_runs(file, {}, Runs::ours, add);
+  const ImportedFile read = read_our_runs(file, space, add);
   if (read.cut_off) warn(file.string() + ": is cut off; the results before the cut are read");
   if (read.odd.count > 0) {
     warn(file.string() + ": " + read.odd.faults.front() + read.odd.others_text() + "; left out");
@@ -151,12 +151,12 @@ std::vector<SharedFile> shared_files(const std::string& list) {
 
 LayeredStore::LayeredStore(std::optional<ResultStore> own, const std::vector<SharedFile>& shared,
                            const std::function<void(const std::string&)>& warn,
-                           std::function<void(Device&)> complete)
+                           std::function<void(Device&)> complete, const std::string& space)
     : complete_(std::move(complete)) {
   if (own) layers_.push_back({.name = "", .store = std::move(*own)});
   for (const SharedFile& one : shared) {
     try {
-      layers_.push_back({.name = one.name, .store = open_shared(one.file, warn)});
+      layers_.push_back({.name = one.name, .store = open_shared(one.file, space, warn)});
     } catch (const Error& error) {
       warn(std::string(error.what()) + "; left out");
     }

@@ -86,8 +86,8 @@ db::LayeredStore open_results(const std::filesystem::path& database, const std::
   return {std::move(own), shared, warn, completion()};
 }
 
-db::LayeredStore open_shared(bool no_shipped) {
-  return {std::nullopt, shared_files(no_shipped), warn, completion()};
+db::LayeredStore open_shared(bool no_shipped, const std::string& space) {
+  return {std::nullopt, shared_files(no_shipped), warn, completion(), space};
 }
 
 }  // namespace smemtune::cli

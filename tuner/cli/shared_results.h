@@ -28,7 +28,7 @@ std::vector<db::SharedFile> shared_files(bool no_shipped);
 db::LayeredStore open_results(const std::filesystem::path& database, const std::string& source,
                               bool no_shipped);
 
-/// Opens only the shared files.
-db::LayeredStore open_shared(bool no_shipped);
+/// Opens only the shared files, for questions about one space.
+db::LayeredStore open_shared(bool no_shipped, const std::string& space);
 
 }  // namespace smemtune::cli

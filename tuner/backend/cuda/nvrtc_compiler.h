@@ -27,6 +27,7 @@ class NvrtcCompiler final : public Compiler {
 
  private:
   void require_architecture(const std::string& architecture) const;
+  void begin();
   std::vector<std::string> options_for(const CompileRequest& request, bool has_builtins) const;
   Failure failure_of(nvrtcResult code, const std::string& log, const CompileRequest& request) const;
 
