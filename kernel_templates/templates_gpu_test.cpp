@@ -163,9 +163,9 @@ class ShippedSpacesOnAGpu : public testing::TestWithParam<std::string> {
       EXPECT_EQ(driver.static_shared_bytes, ptxas.static_shared_bytes) << launch.name_expression;
       EXPECT_EQ(driver.stack_bytes, ptxas.stack_bytes) << launch.name_expression;
       if (launch.threads_per_block() > driver.max_threads_per_block) continue;
-      const Occupancy ours =
-          occupancy(device, launch.threads_per_block(), ptxas.registers_per_thread,
-                    ptxas.static_shared_bytes + launch.dynamic_shared_bytes);
+      const Occupancy ours = occupancy(
+          device, launch.threads_per_block(), ptxas.registers_per_thread,
+          ptxas.static_shared_bytes + launch.dynamic_shared_bytes, launch.shared_carveout);
       EXPECT_EQ(ours.blocks_per_sm, loaded->launches[i].blocks_per_sm)
           << launch.name_expression << ", " << launch.threads_per_block() << " threads, "
           << ptxas.registers_per_thread << " registers, " << ptxas.static_shared_bytes << " + "

@@ -33,7 +33,8 @@ double cost_of_launch(const LaunchShape& launch, double results, const Device& d
   const std::int64_t threads = launch.threads_per_block();
   const std::int64_t shared_bytes =
       launch.static_shared_bytes.value_or(0) + launch.dynamic_shared_bytes;
-  const Occupancy reached = occupancy(device, threads, registers, shared_bytes);
+  const Occupancy reached =
+      occupancy(device, threads, registers, shared_bytes, launch.shared_carveout);
   if (reached.blocks_per_sm == 0) return kCannotRun;
   const auto blocks = static_cast<double>(volume(launch.grid));
   const auto multiprocessors = static_cast<double>(std::max(1, device.sm_count));

@@ -279,9 +279,9 @@ std::optional<Failure> exceeds_launched_registers(const LaunchShape& launch,
 
 std::optional<Failure> exceeds_occupancy(const LaunchShape& launch, const Resources& resources,
                                          const Device& device, double min_percent) {
-  const Occupancy reached =
-      occupancy(device, launch.threads_per_block(), resources.registers_per_thread,
-                resources.static_shared_bytes + launch.dynamic_shared_bytes);
+  const Occupancy reached = occupancy(
+      device, launch.threads_per_block(), resources.registers_per_thread,
+      resources.static_shared_bytes + launch.dynamic_shared_bytes, launch.shared_carveout);
   if (reached.blocks_per_sm > 0 && reached.percent >= min_percent) {
     return exceeds_cooperative(launch, reached, device);
   }

@@ -33,11 +33,17 @@ int blocks_by_registers(const Device& device, std::int64_t threads, int register
   return static_cast<int>(warps / ceil_div(threads, device.warp_size));
 }
 
-int blocks_by_shared(const Device& device, std::int64_t shared_bytes) {
+int blocks_by_shared(const Device& device, std::int64_t shared_bytes,
+                     std::optional<std::int64_t> carveout_percent) {
   if (shared_bytes > device.max_shared_bytes_per_block) return 0;
   const std::int64_t of_block = allocated_shared_bytes(device, shared_bytes);
   if (of_block == 0) return kUnlimited;
-  return static_cast<int>(device.shared_bytes_per_sm / of_block);
+  std::int64_t bytes = device.shared_bytes_per_sm;
+  // One block always has what it needs.
+  if (carveout_percent && *carveout_percent >= 0) {
+    bytes = std::max(of_block, shared_carveout_bytes(device, *carveout_percent));
+  }
+  return static_cast<int>(std::min(bytes, device.shared_bytes_per_sm) / of_block);
 }
 
 }  // namespace
@@ -94,11 +100,25 @@ std::int64_t allocated_shared_bytes(const Device& device, std::int64_t shared_by
                   allocation_units(device).shared_bytes);
 }
 
+std::int64_t shared_carveout_bytes(const Device& device, std::int64_t percent) {
+  constexpr std::int64_t kKiB = 1024;
+  const std::int64_t most = device.shared_bytes_per_sm;
+  if (device.compute_major < 7) return most;
+  // Turing has two amounts, the others these up to what they have.
+  constexpr std::int64_t kAmounts[] = {8, 16, 32, 64, 100, 132, 164, 196, 228};
+  for (const std::int64_t amount : kAmounts) {
+    const bool is_turing = device.compute_major == 7 && device.compute_minor == 5;
+    if (is_turing && amount < 32) continue;
+    if (amount * kKiB * 100 >= percent * most) return std::min(amount * kKiB, most);
+  }
+  return most;
+}
+
 Occupancy occupancy(const Device& device, std::int64_t threads_per_block, int registers_per_thread,
-                    std::int64_t shared_bytes) {
+                    std::int64_t shared_bytes, std::optional<std::int64_t> carveout_percent) {
   Occupancy result;
   result.blocks_by_limit = device.max_blocks_per_sm;
-  result.blocks_by_shared = blocks_by_shared(device, shared_bytes);
+  result.blocks_by_shared = blocks_by_shared(device, shared_bytes, carveout_percent);
   if (threads_per_block < 1 || threads_per_block > device.max_threads_per_block) return result;
 
   const std::int64_t warps = ceil_div(threads_per_block, device.warp_size);

@@ -71,6 +71,42 @@ TEST(Occupancy, OfCompute90CountsTheReservedKilobyte) {
   EXPECT_EQ(3, occupancy(h200_limits(), 128, 32, 57345).blocks_per_sm);
 }
 
+TEST(Occupancy, CountsOnlyTheSharedMemoryThatAFunctionPrefers) {
+  // What cuOccupancyMaxActiveBlocksPerMultiprocessor returned on an H200.
+  EXPECT_EQ(3, occupancy(h200_limits(), 128, 80, 32832, 50).blocks_per_sm);
+  EXPECT_EQ(2, occupancy(h200_limits(), 192, 32, 23128, 25).blocks_per_sm);
+  EXPECT_EQ(4, occupancy(h200_limits(), 256, 32, 30832, 50).blocks_per_sm);
+  EXPECT_EQ(4, occupancy(h200_limits(), 384, 32, 27808, 50).blocks_per_sm);
+  EXPECT_EQ(21, occupancy(h200_limits(), 64, 32, 5160, 50).blocks_per_sm);
+  EXPECT_EQ(13, occupancy(h200_limits(), 64, 40, 9256, 50).blocks_per_sm);
+  EXPECT_EQ(1, occupancy(h200_limits(), 128, 32, 57344, 0).blocks_per_sm) << "one always fits";
+  EXPECT_EQ(4, occupancy(h200_limits(), 128, 32, 57344, -1).blocks_per_sm);
+  EXPECT_EQ(8, occupancy(h200_limits(), 64, 16, 0, 0).blocks_per_sm);
+  EXPECT_EQ(7, occupancy(h200_limits(), 64, 16, 16, 3).blocks_per_sm);
+  EXPECT_EQ(14, occupancy(h200_limits(), 64, 16, 16, 5).blocks_per_sm);
+  EXPECT_EQ(10, occupancy(h200_limits(), 64, 16, 5160, 28).blocks_per_sm);
+  EXPECT_EQ(16, occupancy(h200_limits(), 64, 16, 5160, 29).blocks_per_sm);
+  EXPECT_EQ(26, occupancy(h200_limits(), 64, 16, 5160, 71).blocks_per_sm);
+  EXPECT_EQ(28, occupancy(h200_limits(), 64, 16, 7168, 86).blocks_per_sm);
+}
+
+TEST(Occupancy, RoundsAPreferenceUpToWhatTheGpuCanHave) {
+  Device device = h200_limits();
+  EXPECT_EQ(64 * 1024, shared_carveout_bytes(device, 25));
+  EXPECT_EQ(132 * 1024, shared_carveout_bytes(device, 50));
+  EXPECT_EQ(228 * 1024, shared_carveout_bytes(device, 100));
+  device.compute_major = 7;
+  device.compute_minor = 5;
+  device.shared_bytes_per_sm = 64 * 1024;
+  EXPECT_EQ(32 * 1024, shared_carveout_bytes(device, 10));
+  EXPECT_EQ(64 * 1024, shared_carveout_bytes(device, 51));
+  device.compute_minor = 0;
+  device.shared_bytes_per_sm = 96 * 1024;
+  EXPECT_EQ(96 * 1024, shared_carveout_bytes(device, 100));
+  device.compute_major = 6;
+  EXPECT_EQ(96 * 1024, shared_carveout_bytes(device, 10)) << "shared memory is not taken from it";
+}
+
 TEST(Occupancy, NamesEveryResourceThatIsExhausted) {
   const Occupancy full = occupancy(h200_limits(), 64, 32, 0);
   EXPECT_EQ(32, full.blocks_per_sm);

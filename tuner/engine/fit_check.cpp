@@ -147,7 +147,8 @@ Result judge_fit(const Space& space, const FitQuestion& question,
          .resources = resources.at(i),
          .occupancy =
              occupancy(device, shape.threads_per_block(), resources[i].registers_per_thread,
-                       resources[i].static_shared_bytes + shape.dynamic_shared_bytes)});
+                       resources[i].static_shared_bytes + shape.dynamic_shared_bytes,
+                       shape.shared_carveout)});
   }
   if (!failure) failure = exceeds_resources(instance, resources, device, ResourceLimits{});
   result.status = Status::fits;

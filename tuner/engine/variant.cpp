@@ -318,7 +318,8 @@ std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& 
          .resources = resources.back(),
          .occupancy =
              occupancy(device, shape.threads_per_block(), resources.back().registers_per_thread,
-                       resources.back().static_shared_bytes + shape.dynamic_shared_bytes)});
+                       resources.back().static_shared_bytes + shape.dynamic_shared_bytes,
+                       shape.shared_carveout)});
   }
   result.compile_ms = 0;
   for (std::size_t i = 0; i < modules.size(); ++i) {
