@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -555,14 +556,10 @@ std::vector<std::string> asserts_in(const ParsedSource& source, const Syntax& bo
 }  // namespace
 
 void add_kernel_uses(KernelFile& file) {
-  std::string macros;  // For the first branch of each #if that asks for a number.
-  for (const MissingName& missing : file.missing) {
-    const auto compared = file.compared.find(missing.name);
-    if (compared == file.compared.end() || compared->second.empty()) continue;
-    macros += "#define " + missing.name + " " + std::to_string(*compared->second.begin()) + "\n";
-  }
   const ParsedSource source(with_macros_expanded(FlatSource(file.device_lines)),
-                            ParsedSource::Part::device, macros);
+                            ParsedSource::Part::device, file.compared);
+  std::ranges::copy_if(source.missing(), std::back_inserter(file.missing),
+                       [&](const MissingName& one) { return !file.declared.contains(one.name); });
   Functions functions(source);
   for (KernelFunction& kernel : file.kernels) {
     const DeviceFunction* const function = functions.find(kernel);

@@ -75,7 +75,7 @@ class FileReader {
     keep_device_part();
     read_meanings();
     read_numbers();
-    read_missing();
+    read_compared();
     read_declarations();
     file_.device_lines = device_lines();
     DeviceText text = device_text(source_, tokens_, items_, kept_, guarded_);
@@ -123,7 +123,8 @@ class FileReader {
       const std::string line = "#include <" + std::string(header) + ">\n";
       if (text.find(header) != std::string::npos || includes.find(line) != std::string::npos)
         continue;
-      const bool is_own = known_.contains(std::string(name));  // Such as a kernel called half.
+      const bool is_own =
+          file_.declared.contains(std::string(name));  // Such as a kernel called half.
       if (names.contains(name) && !is_own) includes += line;
     }
     return includes;
@@ -226,9 +227,9 @@ class FileReader {
         add_meaning(tokens_, item, file_.meanings);
         add_function_macro(tokens_, item, file_.function_macros);
       }
-      known_.insert(item.declares.begin(), item.declares.end());
+      file_.declared.insert(item.declares.begin(), item.declares.end());
     }
-    known_.insert(reach_.name_spaces().begin(), reach_.name_spaces().end());
+    file_.declared.insert(reach_.name_spaces().begin(), reach_.name_spaces().end());
   }
 
   /// Returns false for an item in a branch whose condition asks for a macro that is not defined, or
@@ -272,14 +273,14 @@ class FileReader {
     return defined.contains(mark.uses.back()) != is_negated;
   }
 
-  void read_missing() {
-    std::vector<const SourceItem*> items;
+  void read_compared() {
     for (std::size_t i = 0; i < items_.size(); ++i) {
-      if (kept_[i] && items_[i].kind != SourceItem::Kind::include) items.push_back(&items_[i]);
+      for (std::size_t j = items_[i].first; kept_[i] && j < items_[i].end; ++j) {
+        if (tokens_[j].kind != CppToken::Kind::directive) continue;
+        const Directive directive = directive_of(tokens_[j]);
+        if (directive.asks()) add_comparisons(directive.rest, file_.meanings, file_.compared);
+      }
     }
-    MissingNames missing = missing_names(tokens_, items, known_, file_.meanings);
-    file_.missing = std::move(missing.names);
-    file_.compared = std::move(missing.compared);
   }
 
   /// Returns how many different numbers a macro stands for in the branches of #if.
@@ -370,7 +371,6 @@ class FileReader {
   Reach reach_;
   std::vector<bool> kept_;               ///< True for each item that is kept.
   std::set<const SourceItem*> guarded_;  ///< Items to put under #ifndef.
-  std::set<std::string> known_;          ///< Names declared outside of functions.
   KernelFile file_;
 };
 
