@@ -111,14 +111,15 @@ class HostReader {
     return copied;
   }
 
-  FunctionMacros functions() const {
-    FunctionMacros found;
+  Macros functions() const {
+    Macros found;
     for (const Function& function : functions_) {
       const bool is_short =
           function.body.parts.size() == 1 && function.body.parts[0].is(Kind::leave, "return");
       if (!is_short || function.parameters.empty()) continue;
       const TokenRange range = function.body.parts[0].range;
-      found[function.name] = {.parameters = function.parameters,
+      found[function.name] = {.is_called = true,
+                              .parameters = function.parameters,
                               .text = joined(tokens_, {range.first + 1, range.end})};
     }
     return found;

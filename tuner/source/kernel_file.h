@@ -65,7 +65,7 @@ struct LeftOut {
 struct HostPart {
   std::vector<LaunchSite> launches;  ///< In its order, with what the host does on the way to each.
   /// Functions that only return an expression: `int blocks(int n) { return (n + 255) / 256; }`.
-  FunctionMacros functions;
+  Macros functions;
   TypeLayouts layouts;                    ///< Layouts of types that the source defines.
   std::vector<Enumeration> enumerations;  ///< Those with a name.
   /// The numbers that the names in enumerations stand for.
@@ -84,7 +84,7 @@ struct KernelFile : HostPart {
   std::vector<MissingName> missing;  ///< Filled in by init's add_kernel_uses().
   ComparedNumbers compared;
   Meanings meanings;
-  FunctionMacros function_macros;
+  Macros function_macros;
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
   /// Names of texture references, `texture<float> t;`.
   std::vector<std::string> texture_references;

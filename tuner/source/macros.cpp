@@ -1,7 +1,7 @@
 #include "tuner/source/macros.h"
 
 #include "tuner/core/expression.h"
-#include "tuner/source/cpp_tokens.h"
+#include "tuner/source/directive.h"
 
 #include <charconv>
 
@@ -26,6 +26,19 @@ bool joins(std::string_view sign) {
 }
 
 }  // namespace
+
+std::optional<std::pair<std::string, Macro>> defined_macro(const CppToken& line) {
+  const Directive directive = directive_of(line);
+  const CppTokens words = cpp_tokens(directive.rest);
+  if (directive.name != "define" || words.empty()) return std::nullopt;
+  Macro macro;
+  macro.is_called = words.size() > 1 && words[1].is("(") && words[1].begin == words[0].end();
+  const std::size_t close = macro.is_called ? closing(words, 1) : 0;
+  if (close >= words.size()) return std::nullopt;
+  if (macro.is_called) macro.parameters = texts(words, split(words, {2, close}));
+  macro.text = joined(words, {close + 1, words.size()});
+  return std::pair(std::string(words[0].text), std::move(macro));
+}
 
 void add_comparisons(std::string_view expression, const Meanings& meanings,
                      ComparedNumbers& compared) {

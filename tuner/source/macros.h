@@ -1,11 +1,14 @@
 #pragma once
 
+#include "tuner/source/cpp_tokens.h"
+
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace smemtune {
@@ -14,12 +17,16 @@ namespace smemtune {
 /// #if.
 using Meanings = std::map<std::string, std::vector<std::string>>;
 
-/// A macro `#define NAME(a, b) text`; the last one that is compiled.
-struct FunctionMacro {
+/// A macro, `#define NAME text` or `#define NAME(a, b) text`.
+struct Macro {
+  bool is_called = false;  ///< True if it has parameters, or an empty list of them.
   std::vector<std::string> parameters;
   std::string text;
 };
-using FunctionMacros = std::map<std::string, FunctionMacro>;
+using Macros = std::map<std::string, Macro>;
+
+/// Returns the name and the macro that a preprocessor line defines; nullopt if it is no #define.
+std::optional<std::pair<std::string, Macro>> defined_macro(const CppToken& line);
 
 /// The numbers that #if and #elif compare names with.
 using ComparedNumbers = std::map<std::string, std::set<std::int64_t>>;
