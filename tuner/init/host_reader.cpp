@@ -951,17 +951,9 @@ class HostReader {
   }
 
   /// Leaves out the allocations for pointers that no such text uses, even through variables.
-  static void keep_used(std::vector<std::string> texts, HostFrame& frame) {
-    std::set<std::string> names;
-    while (!texts.empty()) {
-      const std::string text = std::move(texts.back());
-      texts.pop_back();
-      for (const std::string_view word : identifiers(text)) {
-        const auto [name, is_new] = names.emplace(word);
-        const auto value = frame.variables.find(*name);
-        if (is_new && value != frame.variables.end()) texts.push_back(value->second);
-      }
-    }
+  static void keep_used(const std::vector<std::string>& texts, HostFrame& frame) {
+    const std::set<std::string> names = names_behind(
+        texts, [&](const std::string& name) { return value_among(frame.variables, name); });
     std::erase_if(frame.allocated, [&](const auto& entry) { return !names.contains(entry.first); });
   }
 

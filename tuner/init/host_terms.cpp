@@ -368,6 +368,28 @@ std::string in_parentheses(const std::string& text) {
   return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
 }
 
+std::set<std::string> names_behind(
+    std::vector<std::string> texts,
+    const std::function<std::vector<std::string>(const std::string&)>& values) {
+  std::set<std::string> names;
+  while (!texts.empty()) {
+    const std::string text = std::move(texts.back());
+    texts.pop_back();
+    for (const std::string_view word : identifiers(text)) {
+      const auto [name, is_new] = names.emplace(word);
+      if (!is_new) continue;
+      for (std::string& value : values(*name)) texts.push_back(std::move(value));
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> value_among(const std::map<std::string, std::string>& variables,
+                                     const std::string& name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? std::vector<std::string>() : std::vector{found->second};
+}
+
 bool has_name(const std::string& text, std::string_view name) {
   if (text.find(name) == std::string::npos) return false;
   const std::vector<std::string_view> all = identifiers(text);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -112,6 +113,15 @@ std::string plain_tokens(const std::string& text);
 
 /// Returns a text in parentheses unless it is one token.
 std::string in_parentheses(const std::string& text);
+
+/// Returns the names in texts, and in the texts that `values` says these names stand for.
+std::set<std::string> names_behind(
+    std::vector<std::string> texts,
+    const std::function<std::vector<std::string>(const std::string&)>& values);
+
+/// Returns the value of a variable, if it has one.
+std::vector<std::string> value_among(const std::map<std::string, std::string>& variables,
+                                     const std::string& name);
 
 /// Returns true if a text uses a name.
 bool has_name(const std::string& text, std::string_view name);

@@ -268,10 +268,7 @@ KernelDraft draft_sequence(const FlatSource& source, const KernelFile& file,
   auto loop = sequence.loops.begin();
   for (std::size_t i = 0; i < sequence.sites.size(); ++i) {
     const LaunchSite& site = sequence.sites[i];
-    const auto kernel = std::ranges::find_if(file.kernels, [&](const KernelFunction& other) {
-      return last_name(other.name) == site.kernel;
-    });
-    Drafter drafter(source, file, request, names, *kernel, &site);
+    Drafter drafter(source, file, request, names, *launched_kernel(file, site), &site);
     drafter.go_on_from(before);
     Json launch = drafter.draft_launch();
     launch["arguments"] = Json::array();

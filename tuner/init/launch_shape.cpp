@@ -125,11 +125,6 @@ class LaunchShapeDraft {
       const std::string& text = of_.site->template_arguments[i];
       if (chosen_.values.contains(name) && is_identifier(text)) terms.add_everywhere(text, name);
     }
-    for (const NamedNumber& number : of_.file.numbers) {
-      if (chosen_.values.contains(number.name) || of_.names.problem().contains(number.name))
-        continue;
-      terms.add_everywhere(number.name, std::to_string(number.value));
-    }
     return terms;
   }
 

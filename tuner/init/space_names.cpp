@@ -170,12 +170,7 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
   constexpr std::size_t kMost = 6;
   static constexpr std::array<std::string_view, 8> kFew = {"batch", "head", "chan", "iter",
                                                            "step",  "rep",  "dim",  "layer"};
-  HostTerms terms = terms_of(site);
-  for (const NamedNumber& number : file_.numbers) {
-    if (!problem_.contains(number.name)) {
-      terms.add_everywhere(number.name, std::to_string(number.value));
-    }
-  }
+  const HostTerms terms = terms_of(site);
   std::vector<std::string> of_block = {"blockDim", "gridDim", "argv", "argc"};
   for (const std::string& extent : site.block) {
     for (const std::string_view name : identifiers(extent)) of_block.emplace_back(name);
@@ -280,10 +275,8 @@ const LaunchSite* SpaceNames::launch_of(const std::string& kernel) const {
   if (site != launches_.end()) return site->second;
   // The launch may be through a pointer to the function, which may be any of them.
   if (launches_.size() != 1) return nullptr;
-  const std::string& name = launches_.begin()->first;
-  const bool is_indirect = std::ranges::none_of(
-      file_.kernels, [&](const KernelFunction& other) { return last_name(other.name) == name; });
-  return is_indirect ? launches_.begin()->second : nullptr;
+  const LaunchSite* const only = launches_.begin()->second;
+  return launched_kernel(file_, *only) == nullptr ? only : nullptr;
 }
 
 std::vector<std::int64_t> SpaceNames::dispatched_values(const KernelFunction& kernel,
@@ -531,6 +524,14 @@ std::optional<SpaceNames::CalledMacro> SpaceNames::called_macro(const CppTokens&
   return CalledMacro{.text = substituted(macro->second.text, terms), .last = close};
 }
 
+/// Returns what a macro or a constant stands for; empty if it is neither or has several meanings.
+std::string SpaceNames::meaning_in_source(const std::string& name) const {
+  const auto found = file_.meanings.find(name);
+  if (found != file_.meanings.end() && found->second.size() == 1) return found->second.front();
+  const auto number = std::ranges::find(file_.numbers, name, &NamedNumber::name);
+  return number == file_.numbers.end() ? "" : std::to_string(number->value);
+}
+
 std::string SpaceNames::expanded(const std::string& text, const Json& parameters, int depth) const {
   constexpr int kMostDeep = 8;
   std::string result;
@@ -549,14 +550,13 @@ std::string SpaceNames::expanded(const std::string& text, const Json& parameters
       end = tokens[i].end();
       continue;
     }
-    const auto found = file_.meanings.find(name);
-    const bool stands = found != file_.meanings.end() && found->second.size() == 1 &&
-                        !problem_.contains(name) && !parameters.contains(name);
-    if (!stands || depth == kMostDeep) {
+    const std::string meaning = meaning_in_source(name);
+    if (meaning.empty() || problem_.contains(name) || parameters.contains(name) ||
+        depth == kMostDeep) {
       result += name;
       continue;
     }
-    const std::string inner = expanded(found->second.front(), parameters, depth + 1);
+    const std::string inner = expanded(meaning, parameters, depth + 1);
     const bool is_whole = cpp_tokens(inner).size() == 1 || inner.starts_with('(');
     result += is_whole ? inner : "(" + inner + ")";
   }
@@ -589,6 +589,13 @@ std::optional<std::int64_t> constant_value(const std::string& text) {
   } catch (const ExpressionError&) {
     return std::nullopt;
   }
+}
+
+const KernelFunction* launched_kernel(const KernelFile& file, const LaunchSite& site) {
+  const auto found = std::ranges::find_if(file.kernels, [&](const KernelFunction& kernel) {
+    return last_name(kernel.name) == site.kernel;
+  });
+  return found == file.kernels.end() ? nullptr : &*found;
 }
 
 const KernelFunction& kernel_named(const KernelFile& file, const std::string& name) {

@@ -81,7 +81,8 @@ class SpaceNames {
   /// Returns the product of all sizes, `N * C`, as a proposal for a shape.
   std::string sizes_text() const;
 
-  /// Returns a text of the source with its macros expanded, except for names of the space.
+  /// Returns a text of the source with its macros and constants expanded, except for names of the
+  /// space.
   std::string expanded(const std::string& text, const Json& parameters = Json::object(),
                        int depth = 0) const;
 
@@ -100,6 +101,7 @@ class SpaceNames {
 
   std::optional<CalledMacro> called_macro(const CppTokens& tokens, std::size_t i) const;
   bool names_its_block(const LaunchSite& site) const;
+  std::string meaning_in_source(const std::string& name) const;
   std::string free_name(const std::string& wanted);
   void add_number(const std::string& name, std::int64_t value, bool is_guess = false);
   void add_problem(const std::string& name, const Json& value, const Json& cpu_value,
@@ -142,6 +144,9 @@ class SpaceNames {
 
 /// Returns the value of an expression without names; nullopt if it is none.
 std::optional<std::int64_t> constant_value(const std::string& text);
+
+/// Returns the kernel that a launch names; nullptr if the file has none of that name.
+const KernelFunction* launched_kernel(const KernelFile& file, const LaunchSite& site);
 
 const KernelFunction& kernel_named(const KernelFile& file, const std::string& name);
 
