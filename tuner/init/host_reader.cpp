@@ -236,14 +236,12 @@ class HostReader {
 
   bool statements(const Syntax& block, HostState& state) {
     bool ends = false;
-    std::size_t read = block.range.first;
-    for (const Syntax& part : block.parts) {
-      // Launches in what clang could not resolve and left out.
-      record_launches({read, part.whole.first}, state);
-      read = std::max(read, part.whole.end);
-      ends = statement(part, state) || ends;
+    const std::vector<TokenRange> gaps = gaps_in(block);
+    for (std::size_t i = 0; i < block.parts.size(); ++i) {
+      record_launches(gaps[i], state);
+      ends = statement(block.parts[i], state) || ends;
     }
-    record_launches({read, block.range.end}, state);
+    record_launches(gaps.back(), state);
     return ends;
   }
 
@@ -990,13 +988,15 @@ class HostReader {
 
 HostPart read_host(const FlatSource& source) {
   HostReader reader(source);
-  return {.launches = reader.launches(),
-          .functions = reader.functions(),
-          .layouts = type_layouts(reader.source()),
-          .enumerations = enumerations(reader.source()),
-          .enumerators = enumerators(reader.source()),
-          .fills = reader.fills(),
-          .copied_to_constants = reader.copied_to_constants()};
+  HostPart host = {.launches = reader.launches(),
+                   .functions = reader.functions(),
+                   .layouts = type_layouts(reader.source()),
+                   .enumerations = {},
+                   .enumerators = {},
+                   .fills = reader.fills(),
+                   .copied_to_constants = reader.copied_to_constants()};
+  add_enumerations(reader.source(), host);
+  return host;
 }
 
 void add_host(const HostPart& host, KernelFile& file) {

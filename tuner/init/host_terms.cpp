@@ -17,27 +17,6 @@
 namespace smemtune {
 namespace {
 
-/// Returns numbers without suffixes: `0.5` for `0.5f`, `16.0` for `16.`.
-std::string without_suffixes(const std::string& text) {
-  std::string result;
-  std::size_t end = 0;
-  for (const CppToken& token : cpp_tokens(text)) {
-    if (token.begin > end && !result.empty()) result += ' ';
-    end = token.end();
-    std::string word(token.text);
-    const bool is_hexadecimal = word.starts_with("0x") || word.starts_with("0X");
-    if (token.kind == CppToken::Kind::number && !is_hexadecimal) {
-      while (!word.empty() &&
-             std::string_view("fFlLuU").find(word.back()) != std::string_view::npos)
-        word.pop_back();
-      if (word.ends_with('.')) word += '0';
-      if (word.starts_with('.')) word.insert(0, "0");
-    }
-    result += word;
-  }
-  return result;
-}
-
 /// Returns names that people give to functions that a space has under another name.
 const std::vector<std::pair<std::string, std::string>>& known_functions() {
   static const std::vector<std::pair<std::string, std::string>> names = {
@@ -226,13 +205,9 @@ std::string HostTerms::deeper(const std::string& text, std::size_t frame) const 
 
 std::optional<std::string> HostTerms::formula(const std::string& text, const Bindings& sizes,
                                               std::size_t frame) const {
-  static const Terms kFunctions = {
-      {"sqrtf", "sqrt"}, {"expf", "exp"},  {"logf", "log"},
-      {"fabs", "abs"},   {"fabsf", "abs"}, {"fmax", "max"},
-      {"fmaxf", "max"},  {"fminf", "min"}, {"M_PI", "3.14159265358979323846"}};
   Unresolved rest;
   const auto read = [&](const std::string& term) -> std::optional<std::string> {
-    const std::string ours = substituted(term, kFunctions);
+    const std::string ours = with_functions_of_definitions(term);
     try {
       const Definition value = Definition::compile("x[i] = " + ours, sizes, {{"x", 1}}, {});
       const double found = value.evaluate({{"x", {{1}, {}}}}, {}).elements.front();
@@ -362,6 +337,39 @@ std::string without_casts(const std::string& text) {
     i = close;
   }
   return result;
+}
+
+std::string without_suffixes(const std::string& text) {
+  std::string result;
+  std::size_t end = 0;
+  for (const CppToken& token : cpp_tokens(text)) {
+    if (token.begin > end && !result.empty()) result += ' ';
+    end = token.end();
+    std::string word(token.text);
+    const bool is_hexadecimal = word.starts_with("0x") || word.starts_with("0X");
+    if (token.kind == CppToken::Kind::number && !is_hexadecimal) {
+      while (!word.empty() &&
+             std::string_view("fFlLuU").find(word.back()) != std::string_view::npos)
+        word.pop_back();
+      if (word.ends_with('.')) word += '0';
+      if (word.starts_with('.')) word.insert(0, "0");
+    }
+    result += word;
+  }
+  return result;
+}
+
+std::string with_functions_of_definitions(const std::string& text) {
+  static const std::vector<std::pair<std::string, std::string>> names = {
+      {"sqrtf", "sqrt"},   {"expf", "exp"},
+      {"__expf", "exp"},   {"logf", "log"},
+      {"__logf", "log"},   {"fabsf", "abs"},
+      {"fabs", "abs"},     {"fmaxf", "max"},
+      {"fmax", "max"},     {"fminf", "min"},
+      {"fmin", "min"},     {"floorf", "floor"},
+      {"std::abs", "abs"}, {"std::sqrt", "sqrt"},
+      {"std::exp", "exp"}, {"M_PI", "3.14159265358979323846"}};
+  return substituted(text, names);
 }
 
 std::string in_parentheses(const std::string& text) {

@@ -108,6 +108,12 @@ class HostTerms {
 /// ceil_div(a, b).
 std::string without_casts(const std::string& text);
 
+/// Returns numbers without suffixes: `0.5` for `0.5f`, `16.0` for `16.`.
+std::string without_suffixes(const std::string& text);
+
+/// Returns a text with CUDA's functions by their names in definitions: `sqrt` for `sqrtf`.
+std::string with_functions_of_definitions(const std::string& text);
+
 /// Returns a text without parentheses around single names and numbers.
 std::string plain_tokens(const std::string& text);
 

@@ -158,15 +158,11 @@ class PointerReader {
 
   /// Notes pointers in what clang could not resolve and left out.
   void note_gaps(const Syntax& block) {
-    std::size_t read = block.range.first;
-    for (std::size_t i = 0; i <= block.parts.size(); ++i) {
-      const std::size_t end = i < block.parts.size() ? block.parts[i].range.first : block.range.end;
-      for (; read < end; ++read) {
-        const bool is_member =
-            read > 0 && (tokens_[read - 1].is(".") || tokens_[read - 1].is("->"));
-        if (!is_member) touch(roots_of(std::string(tokens_[read].text)), Access::unknown);
+    for (const TokenRange& gap : gaps_in(block)) {
+      for (std::size_t i = gap.first; i < gap.end; ++i) {
+        const bool is_member = i > 0 && (tokens_[i - 1].is(".") || tokens_[i - 1].is("->"));
+        if (!is_member) touch(roots_of(std::string(tokens_[i].text)), Access::unknown);
       }
-      if (i < block.parts.size()) read = std::max(read, block.parts[i].range.end);
     }
   }
 

@@ -1,13 +1,8 @@
 #include "tuner/init/macro_expansion.h"
 
-#include "tuner/source/macros.h"
-
 #include <algorithm>
 #include <array>
-#include <map>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace smemtune {
 namespace {
@@ -34,7 +29,43 @@ Macros wanted_macros(const CppTokens& tokens, bool all_called) {
   return macros;
 }
 
-/// Returns the body with the arguments in place of the parameters.
+/// Returns the text with one level of these macros expanded; empty if it uses none.
+std::string expanded_once(const std::string& text, bool all_called) {
+  const CppTokens tokens = cpp_tokens(text);
+  const Macros macros = wanted_macros(tokens, all_called);
+  std::string result;
+  std::size_t copied = 0;
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    const auto macro = macros.find(std::string(tokens[i].text));
+    if (macro == macros.end() || (macro->second.is_called && !tokens[i + 1].is("("))) continue;
+    const std::size_t last = macro->second.is_called ? closing(tokens, i + 1) : i;
+    if (last >= tokens.size()) continue;
+    const std::string_view use =
+        std::string_view(text).substr(tokens[i].begin, tokens[last].end() - tokens[i].begin);
+    const std::vector<std::string> arguments = macro->second.is_called
+                                                   ? texts(tokens, split(tokens, {i + 2, last}))
+                                                   : std::vector<std::string>();
+    result += text.substr(copied, tokens[i].begin - copied) + expansion(macro->second, arguments) +
+              std::string(static_cast<std::size_t>(std::ranges::count(use, '\n')), '\n');
+    copied = tokens[last].end();
+    i = last;
+  }
+  return copied == 0 ? "" : result + text.substr(copied);
+}
+
+FlatSource expanded(FlatSource source, bool all_called) {
+  constexpr int kMostLevels = 4;
+  constexpr std::size_t kLongest = 1 << 24;
+  for (int level = 0; level < kMostLevels && source.text.size() < kLongest; ++level) {
+    std::string text = expanded_once(source.text, all_called);
+    if (text.empty()) break;
+    source.text = std::move(text);
+  }
+  return source;
+}
+
+}  // namespace
+
 std::string expansion(const Macro& macro, const std::vector<std::string>& arguments) {
   const bool is_variadic = !macro.parameters.empty() && macro.parameters.back() == "...";
   const std::size_t named = macro.parameters.size() - (is_variadic ? 1 : 0);
@@ -66,47 +97,6 @@ std::string expansion(const Macro& macro, const std::vector<std::string>& argume
   }
   return result;
 }
-
-/// Returns the text with one level of these macros expanded; empty if it uses none.
-std::string expanded_once(const std::string& text, bool all_called) {
-  const CppTokens tokens = cpp_tokens(text);
-  const Macros macros = wanted_macros(tokens, all_called);
-  std::string result;
-  std::size_t copied = 0;
-  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-    const auto macro = macros.find(std::string(tokens[i].text));
-    if (macro == macros.end() || (macro->second.is_called && !tokens[i + 1].is("("))) continue;
-    const std::size_t last = macro->second.is_called ? closing(tokens, i + 1) : i;
-    if (last >= tokens.size()) continue;
-    const std::string_view use =
-        std::string_view(text).substr(tokens[i].begin, tokens[last].end() - tokens[i].begin);
-    const std::vector<std::string> arguments = macro->second.is_called
-                                                   ? texts(tokens, split(tokens, {i + 2, last}))
-                                                   : std::vector<std::string>();
-    result += text.substr(copied, tokens[i].begin - copied) + expansion(macro->second, arguments) +
-              std::string(static_cast<std::size_t>(std::ranges::count(use, '\n')), '\n');
-    copied = tokens[last].end();
-    i = last;
-  }
-  return copied == 0 ? "" : result + text.substr(copied);
-}
-
-}  // namespace
-
-namespace {
-
-FlatSource expanded(FlatSource source, bool all_called) {
-  constexpr int kMostLevels = 4;
-  constexpr std::size_t kLongest = 1 << 24;
-  for (int level = 0; level < kMostLevels && source.text.size() < kLongest; ++level) {
-    std::string text = expanded_once(source.text, all_called);
-    if (text.empty()) break;
-    source.text = std::move(text);
-  }
-  return source;
-}
-
-}  // namespace
 
 FlatSource with_kernel_macros_expanded(FlatSource source) {
   return expanded(std::move(source), false);

@@ -4,6 +4,7 @@
 #include "tuner/core/text.h"
 #include "tuner/core/tokens.h"
 #include "tuner/init/elements.h"
+#include "tuner/init/macro_expansion.h"
 #include "tuner/init/names.h"
 
 #include <algorithm>
@@ -515,13 +516,10 @@ std::optional<SpaceNames::CalledMacro> SpaceNames::called_macro(const CppTokens&
   }
   const std::size_t close = closing(tokens, i + 1);
   if (close >= tokens.size()) return std::nullopt;
-  const std::vector<std::string> given = texts(tokens, split(tokens, {i + 2, close}));
+  std::vector<std::string> given = texts(tokens, split(tokens, {i + 2, close}));
+  for (std::string& text : given) text = "(" + text + ")";
   if (given.size() != macro->second.parameters.size()) return std::nullopt;
-  std::vector<std::pair<std::string, std::string>> terms;
-  for (std::size_t n = 0; n < given.size(); ++n) {
-    terms.emplace_back(macro->second.parameters[n], "(" + given[n] + ")");
-  }
-  return CalledMacro{.text = substituted(macro->second.text, terms), .last = close};
+  return CalledMacro{.text = expansion(macro->second, given), .last = close};
 }
 
 /// Returns what a macro or a constant stands for; empty if it is neither or has several meanings.
