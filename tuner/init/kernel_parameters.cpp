@@ -74,9 +74,7 @@ class ParameterDraft {
   static bool is_parameter(const MissingName& missing) {
     const Meaning meaning = meaning_of(missing.name);
     const bool is_short = missing.name.size() < 2;
-    const bool is_tunable =
-        missing.is_constant || meaning == Meaning::tunable || is_macro_name(missing.name);
-    return is_tunable && !missing.is_type && meaning != Meaning::problem && !is_short &&
+    return !missing.is_type && meaning != Meaning::problem && !is_short &&
            !is_limit(missing.name) && reserved_meaning(missing.name).empty();
   }
 

@@ -554,6 +554,10 @@ std::vector<std::string> asserts_in(const ParsedSource& source, const Syntax& bo
 void add_kernel_uses(KernelFile& file) {
   const ParsedSource source(with_macros_expanded(FlatSource(file.device_lines)),
                             ParsedSource::Part::device, file.compared);
+  // Clang may have failed to read the declarations of a kernel's parameters.
+  for (const KernelFunction& kernel : file.kernels) {
+    for (const KernelParameter& parameter : kernel.parameters) file.declared.insert(parameter.name);
+  }
   std::ranges::copy_if(source.missing(), std::back_inserter(file.missing),
                        [&](const MissingName& one) { return !file.declared.contains(one.name); });
   Functions functions(source);

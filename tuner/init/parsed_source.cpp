@@ -322,17 +322,10 @@ bool ParsedSource::declares(const std::string& name, bool is_type) const {
 
 void ParsedSource::note_missing(const std::string& name, std::size_t place, bool is_type) {
   if (is_of_headers(name) || declares(name, is_type)) return;
-  bool is_constant = tokens_[place].kind == CppToken::Kind::directive;
-  int depth = 0;  // Depth of square brackets.
-  for (std::size_t i = place; i > 0 && !tokens_[i].is(";") && !tokens_[i].is("{"); --i) {
-    depth += tokens_[i].is("[") ? 1 : tokens_[i].is("]") ? -1 : 0;
-    is_constant = is_constant || depth > 0;
-  }
   auto known = std::ranges::find(missing_, name, &MissingName::name);
   if (known == missing_.end()) {
     known = missing_.insert(known, {.name = name, .line = tokens_[place].line});
   }
-  known->is_constant = known->is_constant || is_constant;
   known->is_type = known->is_type || is_type;
 }
 

@@ -19,8 +19,8 @@ class ParsedSource {
   explicit ParsedSource(const FlatSource& source) : ParsedSource(source, Part::host, {}) {}
 
   /// Reads the host's part, where a name that nothing declares is a variable, or the device's, where
-  /// it is a constant that the command line defines: as the first of the numbers that #if compares it
-  /// with, if there are such.
+  /// it is a constant that the command line defines: as the first of the numbers that #if compares
+  /// it with, if there are such.
   enum class Part { host, device };
   ParsedSource(const FlatSource& source, Part part, ComparedNumbers compared);
   ~ParsedSource();

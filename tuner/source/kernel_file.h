@@ -30,9 +30,8 @@ struct NamedNumber {
 /// line.
 struct MissingName {
   std::string name;
-  std::size_t line = 0;      ///< Line of its first use.
-  bool is_constant = false;  ///< True if it stands where only a constant can.
-  bool is_type = false;      ///< True if something is declared with it.
+  std::size_t line = 0;  ///< Line of its first use.
+  bool is_type = false;  ///< True if something is declared with it.
 };
 
 /// An enumeration: `enum class Mode { plain, fast };`.
