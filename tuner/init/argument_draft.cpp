@@ -89,7 +89,7 @@ class ArgumentDrafter {
     }
     for (const auto& [macro, texts] : file_.meanings) {
       if (lower_case(macro) != name) continue;
-      const std::string ours = names_.expanded(macro, Json::object());
+      const std::string ours = names_.expanded(macro);
       if (names_.is_of_problem(ours)) return ours;
     }
     return "";
@@ -249,9 +249,7 @@ class ArgumentDrafter {
         const CppTokens tokens = cpp_tokens(text);
         const bool is_remainder = tokens.size() > 4 && tokens[0].is("rand") && tokens[3].is("%");
         if (!is_remainder) continue;
-        const std::string most =
-            names_.expanded(joined(tokens, {4, tokens.size()}), Json::object());
-        const auto ours = terms.in_our_names(most, names_.scope(Json::object()), frame);
+        const auto ours = terms.in_our_names(joined(tokens, {4, tokens.size()}), frame);
         if (!ours) continue;
         if (const auto number = constant_value(*ours)) {
           return "uniform(0, " + std::to_string(*number - 1) + ")";
@@ -310,7 +308,6 @@ class ArgumentDrafter {
   std::optional<Allocated> elements_in(const std::string& bytes, const Elements& elements,
                                        const HostTerms& terms, std::size_t frame) const {
     constexpr int kMaxDepth = 4;
-    const Scope scope = names_.scope(Json::object());
     std::string text = bytes;
     for (int depth = 0; depth < kMaxDepth; ++depth) {
       text = substituted(text, measured_in(terms.variables(frame)));
@@ -328,7 +325,7 @@ class ArgumentDrafter {
         } else {
           return std::nullopt;
         }
-        const auto ours = terms.in_our_names(names_.expanded(rest, Json::object()), scope, frame);
+        const auto ours = terms.in_our_names(rest, frame);
         if (!ours) return std::nullopt;
         const Elements counted = resolved_elements(joined(tokens, {i + 2, close}));
         return Allocated{.text = *ours,
@@ -339,7 +336,7 @@ class ArgumentDrafter {
       if (value == variables.end()) break;
       text = value->second;
     }
-    const auto ours = terms.in_our_names(names_.expanded(text, Json::object()), scope, frame);
+    const auto ours = terms.in_our_names(text, frame);
     if (!ours) return std::nullopt;
     const std::size_t size =
         scalar_bytes_of(elements.type) * static_cast<std::size_t>(elements.count);
@@ -394,7 +391,7 @@ class ArgumentDrafter {
                          : elements.type;
       json["shape"] = Json::array();
       for (const std::string& extent : constant.extents) {
-        const std::string ours = names_.expanded(extent, Json::object());
+        const std::string ours = names_.expanded(extent);
         if (const auto value = constant_value(ours)) {
           json["shape"].push_back(*value);
         } else if (names_.is_of_problem(ours)) {
@@ -485,10 +482,7 @@ class ArgumentDrafter {
     for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
       const std::string text = terms.passed(number_of(parameter), frame);
       if (text.empty()) continue;
-      const auto value = terms.formula(
-          names_.expanded(text, Json::object()), sizes, frame,
-          [&](const std::string& inner) { return names_.expanded(inner, Json::object()); });
-      if (value) return value;
+      if (const auto value = terms.formula(text, sizes, frame)) return value;
     }
     return std::nullopt;
   }
@@ -497,9 +491,7 @@ class ArgumentDrafter {
   Json passed_value(const KernelParameter& parameter) const {
     const std::string* const said = passed_text(parameter);
     if (said != nullptr) {
-      const std::string text = names_.expanded(*said, names_.parameters());
-      const Scope scope = names_.scope(names_.parameters());
-      const auto ours = names_.terms_of(*site()).in_our_names(text, scope);
+      const auto ours = names_.terms_of(*site(), names_.parameters()).in_our_names(*said);
       if (ours) return as_value(*ours);
     }
     static constexpr std::array<std::string_view, 4> kFromZero = {"offset", "begin", "start",

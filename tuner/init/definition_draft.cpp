@@ -104,16 +104,6 @@ std::vector<Stride> strides_of(const std::string& index) {
   return strides;
 }
 
-/// Returns CUDA's functions that have other names in definitions.
-const Terms& function_names() {
-  static const Terms names = {{"sqrtf", "sqrt"},   {"expf", "exp"},       {"__expf", "exp"},
-                              {"logf", "log"},     {"__logf", "log"},     {"fabsf", "abs"},
-                              {"fabs", "abs"},     {"fmaxf", "max"},      {"fmax", "max"},
-                              {"fminf", "min"},    {"fmin", "min"},       {"floorf", "floor"},
-                              {"std::abs", "abs"}, {"std::sqrt", "sqrt"}, {"std::exp", "exp"}};
-  return names;
-}
-
 bool is_fraction(const std::string_view number) {
   return number.find_first_of(".fFeE") != std::string_view::npos && !number.starts_with("0x");
 }
@@ -228,7 +218,7 @@ class DefinitionDrafter {
 
   /// Returns a text in the language of definitions; nullopt if C++ means something else by it.
   std::optional<std::string> translated(const std::string& text) const {
-    const std::string plain = substituted(text, function_names());
+    const std::string plain = with_functions_of_definitions(text);
     const CppTokens tokens = cpp_tokens(plain);
     std::string result;
     return translate(tokens, {0, tokens.size()}, false, result) ? std::optional(result)
@@ -268,12 +258,8 @@ class DefinitionDrafter {
     for (const Axis& axis : axes_) {
       if (token.is(axis.name)) return in_index ? axis.in_index : axis.as_value;
     }
-    std::string text(token.text);
-    if (token.kind != CppToken::Kind::number) return text;
-    while (std::string_view("fFuUlL").find(text.back()) != std::string_view::npos) text.pop_back();
-    if (text.ends_with('.')) text += '0';
-    if (text.starts_with('.')) text.insert(0, "0");
-    return text;
+    const std::string text(token.text);
+    return token.kind == CppToken::Kind::number ? without_suffixes(text) : text;
   }
 
   /// Returns true if an operand beside the slash may have a fraction: an element, a number, a

@@ -125,35 +125,23 @@ void add_layout(CXCursor declaration, TypeLayouts& layouts) {
 
 }  // namespace
 
-std::vector<Enumeration> enumerations(const ParsedSource& source) {
-  std::vector<Enumeration> found;
+void add_enumerations(const ParsedSource& source, HostPart& host) {
   for_each_declaration(source.root(), [&](CXCursor declaration) {
+    if (ParsedSource::kind(declaration) != CXCursor_EnumDecl) return;
     const std::string name = ParsedSource::name(declaration);
-    if (ParsedSource::kind(declaration) != CXCursor_EnumDecl || name.empty()) return;
     const std::string type = ParsedSource::type(declaration);  // The type has its namespaces.
     const bool is_scoped = clang().EnumDecl_isScoped(declaration) != 0;
     const std::string space = is_scoped ? type + "::" : type.substr(0, type.size() - name.size());
-    found.push_back({.name = type, .words = {}});
+    Enumeration found = {.name = type, .words = {}};
     for (const CXCursor one : ParsedSource::children(declaration)) {
       if (ParsedSource::kind(one) != CXCursor_EnumConstantDecl) continue;
-      found.back().words.push_back(space + ParsedSource::name(one));
+      const std::string word = ParsedSource::name(one);
+      found.words.push_back(space + word);
+      if (is_scoped) continue;
+      host.enumerators[word] = std::to_string(clang().getEnumConstantDeclValue(one));
     }
+    if (!name.empty()) host.enumerations.push_back(std::move(found));
   });
-  return found;
-}
-
-std::map<std::string, std::string> enumerators(const ParsedSource& source) {
-  std::map<std::string, std::string> numbers;
-  for_each_declaration(source.root(), [&](CXCursor declaration) {
-    const bool is_open = ParsedSource::kind(declaration) == CXCursor_EnumDecl &&
-                         clang().EnumDecl_isScoped(declaration) == 0;
-    if (!is_open) return;
-    for (const CXCursor one : ParsedSource::children(declaration)) {
-      if (ParsedSource::kind(one) != CXCursor_EnumConstantDecl) continue;
-      numbers[ParsedSource::name(one)] = std::to_string(clang().getEnumConstantDeclValue(one));
-    }
-  });
-  return numbers;
 }
 
 TypeLayouts type_layouts(const ParsedSource& source) {

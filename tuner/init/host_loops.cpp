@@ -46,12 +46,10 @@ class LoopReader {
   std::string text(const Syntax& syntax) const { return joined(source_.tokens(), syntax.whole); }
 
   bool read_for(HostLoop& loop) const {
-    const Syntax* first = &syntax_.parts[Syntax::kBeginning];
-    if (first->kind == Kind::block && first->parts.size() == 1) first = first->parts.data();
-    const bool declares = first->kind == Kind::variable && first->parts.size() == 1;
-    if (!declares && !first->is(Kind::assignment, "=")) return false;
-    loop.counter = declares ? first->text : first->parts[0].text;
-    loop.first = text(first->parts.back());
+    const auto [counter, first] = counted_from(syntax_);
+    if (first == nullptr) return false;
+    loop.counter = counter;
+    loop.first = text(*first);
     return read_end(loop) && read_step(change_of(syntax_.parts[Syntax::kStep]), loop) &&
            !assigned_in(body_).contains(loop.counter);
   }

@@ -111,14 +111,15 @@ class HostReader {
     return copied;
   }
 
-  FunctionMacros functions() const {
-    FunctionMacros found;
+  Macros functions() const {
+    Macros found;
     for (const Function& function : functions_) {
       const bool is_short =
           function.body.parts.size() == 1 && function.body.parts[0].is(Kind::leave, "return");
       if (!is_short || function.parameters.empty()) continue;
       const TokenRange range = function.body.parts[0].range;
-      found[function.name] = {.parameters = function.parameters,
+      found[function.name] = {.is_called = true,
+                              .parameters = function.parameters,
                               .text = joined(tokens_, {range.first + 1, range.end})};
     }
     return found;
@@ -235,14 +236,12 @@ class HostReader {
 
   bool statements(const Syntax& block, HostState& state) {
     bool ends = false;
-    std::size_t read = block.range.first;
-    for (const Syntax& part : block.parts) {
-      // Launches in what clang could not resolve and left out.
-      record_launches({read, part.whole.first}, state);
-      read = std::max(read, part.whole.end);
-      ends = statement(part, state) || ends;
+    const std::vector<TokenRange> gaps = gaps_in(block);
+    for (std::size_t i = 0; i < block.parts.size(); ++i) {
+      record_launches(gaps[i], state);
+      ends = statement(block.parts[i], state) || ends;
     }
-    record_launches({read, block.range.end}, state);
+    record_launches(gaps.back(), state);
     return ends;
   }
 
@@ -950,17 +949,9 @@ class HostReader {
   }
 
   /// Leaves out the allocations for pointers that no such text uses, even through variables.
-  static void keep_used(std::vector<std::string> texts, HostFrame& frame) {
-    std::set<std::string> names;
-    while (!texts.empty()) {
-      const std::string text = std::move(texts.back());
-      texts.pop_back();
-      for (const std::string_view word : identifiers(text)) {
-        const auto [name, is_new] = names.emplace(word);
-        const auto value = frame.variables.find(*name);
-        if (is_new && value != frame.variables.end()) texts.push_back(value->second);
-      }
-    }
+  static void keep_used(const std::vector<std::string>& texts, HostFrame& frame) {
+    const std::set<std::string> names = names_behind(
+        texts, [&](const std::string& name) { return value_among(frame.variables, name); });
     std::erase_if(frame.allocated, [&](const auto& entry) { return !names.contains(entry.first); });
   }
 
@@ -997,13 +988,15 @@ class HostReader {
 
 HostPart read_host(const FlatSource& source) {
   HostReader reader(source);
-  return {.launches = reader.launches(),
-          .functions = reader.functions(),
-          .layouts = type_layouts(reader.source()),
-          .enumerations = enumerations(reader.source()),
-          .enumerators = enumerators(reader.source()),
-          .fills = reader.fills(),
-          .copied_to_constants = reader.copied_to_constants()};
+  HostPart host = {.launches = reader.launches(),
+                   .functions = reader.functions(),
+                   .layouts = type_layouts(reader.source()),
+                   .enumerations = {},
+                   .enumerators = {},
+                   .fills = reader.fills(),
+                   .copied_to_constants = reader.copied_to_constants()};
+  add_enumerations(reader.source(), host);
+  return host;
 }
 
 void add_host(const HostPart& host, KernelFile& file) {

@@ -129,20 +129,17 @@ std::vector<std::string> HostState::extents(const std::string& text, int depth) 
   return made_of ? extents(*made_of, depth + 1) : std::vector<std::string>{text};
 }
 
-bool HostState::uses(const std::string& text, const std::set<std::string>& wanted,
-                     int depth) const {
-  for (const std::string_view word : identifiers(text)) {
-    const std::string name(word);
-    if (wanted.contains(name)) return true;
-    if (depth == kMostLinks) continue;
-    if (const auto of = value(name); of && uses(*of, wanted, depth + 1)) return true;
-    if (const auto shape = shapes_.find(name); shape != shapes_.end()) {
-      for (const std::string& extent : shape->second) {
-        if (uses(extent, wanted, depth + 1)) return true;
-      }
+bool HostState::uses(const std::string& text, const std::set<std::string>& wanted) const {
+  const auto values = [&](const std::string& name) {
+    std::vector<std::string> found = value_among(variables_, name);
+    const auto shape = shapes_.find(name);
+    if (shape != shapes_.end()) {
+      found.insert(found.end(), shape->second.begin(), shape->second.end());
     }
-  }
-  return false;
+    return found;
+  };
+  const std::set<std::string> names = names_behind({text}, values);
+  return std::ranges::any_of(wanted, [&](const std::string& name) { return names.contains(name); });
 }
 
 void HostState::join(const HostState& other) {

@@ -41,7 +41,7 @@ class HostState {
   std::vector<std::string> list(const std::string& name) const;
   std::optional<std::string> value(const std::string& name) const;
   /// Returns true if a text uses one of these variables, even through others.
-  bool uses(const std::string& text, const std::set<std::string>& wanted, int depth = 0) const;
+  bool uses(const std::string& text, const std::set<std::string>& wanted) const;
 
   /// Keeps what this state and another have in common: behind two branches.
   void join(const HostState& other);

@@ -17,27 +17,6 @@
 namespace smemtune {
 namespace {
 
-/// Returns numbers without suffixes: `0.5` for `0.5f`, `16.0` for `16.`.
-std::string without_suffixes(const std::string& text) {
-  std::string result;
-  std::size_t end = 0;
-  for (const CppToken& token : cpp_tokens(text)) {
-    if (token.begin > end && !result.empty()) result += ' ';
-    end = token.end();
-    std::string word(token.text);
-    const bool is_hexadecimal = word.starts_with("0x") || word.starts_with("0X");
-    if (token.kind == CppToken::Kind::number && !is_hexadecimal) {
-      while (!word.empty() &&
-             std::string_view("fFlLuU").find(word.back()) != std::string_view::npos)
-        word.pop_back();
-      if (word.ends_with('.')) word += '0';
-      if (word.starts_with('.')) word.insert(0, "0");
-    }
-    result += word;
-  }
-  return result;
-}
-
 /// Returns names that people give to functions that a space has under another name.
 const std::vector<std::pair<std::string, std::string>>& known_functions() {
   static const std::vector<std::pair<std::string, std::string>> names = {
@@ -145,17 +124,19 @@ bool HostTerms::overrides(const std::string& name) const {
          site_.frames[0].variables.contains(name);
 }
 
-std::optional<std::string> HostTerms::in_our_names(const std::string& text, const Scope& scope,
+std::optional<std::string> HostTerms::in_our_names(const std::string& text,
                                                    std::size_t frame) const {
   Unresolved rest;
-  return resolved(text, scope, frame, rest);
+  return followed(
+      text, frame, [&](const std::string& ours) { return compiled(ours); }, rest);
 }
 
-std::vector<std::pair<std::size_t, std::string>> HostTerms::unknown_names(const std::string& text,
-                                                                          const Scope& scope,
-                                                                          std::size_t frame) const {
+std::vector<std::pair<std::size_t, std::string>> HostTerms::unknown_names(
+    const std::string& text) const {
   Unresolved rest;
-  if (resolved(text, scope, frame, rest)) return {};
+  if (followed(
+          text, 0, [&](const std::string& ours) { return compiled(ours); }, rest))
+    return {};
   std::vector<std::pair<std::size_t, std::string>> names;
   const CppTokens tokens = cpp_tokens(rest.text);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -169,7 +150,7 @@ std::vector<std::pair<std::size_t, std::string>> HostTerms::unknown_names(const 
     const std::string name(tokens[i].text);
     const bool is_foreign = is_called && tokens[i].is_word() && reserved_meaning(name).empty();
     if (is_member || is_foreign) return {};
-    if (!tokens[i].is_word() || is_called || is_type_word(tokens[i]) || scope.contains(name) ||
+    if (!tokens[i].is_word() || is_called || is_type_word(tokens[i]) || scope_.contains(name) ||
         !reserved_meaning(name).empty()) {
       continue;
     }
@@ -178,48 +159,55 @@ std::vector<std::pair<std::size_t, std::string>> HostTerms::unknown_names(const 
   return names;
 }
 
-/// Sets `rest` to what is left of the text if it cannot be expressed in our names.
-std::optional<std::string> HostTerms::resolved(const std::string& text, const Scope& scope,
-                                               std::size_t frame, Unresolved& rest) const {
-  constexpr int kMost = 10;
-  if (frame >= terms_.size()) return std::nullopt;
-  std::string ours = without_suffixes(without_casts(substituted(text, terms_[frame])));
-  for (int step = 0; step < kMost; ++step) {
-    try {
-      Expression::compile(ours, scope);
-      return without_parentheses(plain_tokens(ours));
-    } catch (const ExpressionError&) {
-    }
-    std::string deeper = substituted(in_variables(ours, frame, scope), terms_[frame]);
-    if (deeper == ours) deeper = substituted(ours, known_functions());
-    if (deeper == ours && frame + 1 < site_.frames.size()) {
-      ++frame;
-      std::vector<std::pair<std::string, std::string>> passed_here;
-      for (const auto& [name, value] : site_.frames[frame].parameters) {
-        if (!scope.contains(name)) passed_here.emplace_back(name, in_parentheses(value));
+/// Returns an expression of our names; nullopt if the text is none.
+std::optional<std::string> HostTerms::compiled(const std::string& text) const {
+  try {
+    Expression::compile(text, scope_);
+    return without_parentheses(plain_tokens(text));
+  } catch (const ExpressionError&) {
+    return std::nullopt;
+  }
+}
+
+/// Returns what `read` makes of a text, or of what it stands for: step by step, variables, functions
+/// and macros are replaced, then the parameters of the function by what its caller passes. Sets
+/// `rest` to what is left of the text if it is not understood.
+std::optional<std::string> HostTerms::followed(std::string text, std::size_t frame,
+                                               const Reader& read, Unresolved& rest) const {
+  constexpr int kMost = 20;
+  for (int step = 0; step < kMost && frame < terms_.size(); ++step) {
+    text = without_suffixes(without_casts(substituted(text, terms_[frame])));
+    if (std::optional<std::string> found = read(text)) return found;
+    std::string next = deeper(text, frame);
+    if (next == text) {
+      if (frame + 1 >= terms_.size()) {
+        rest = {.text = text, .frame = frame};
+        return std::nullopt;
       }
-      deeper = substituted(substituted(ours, passed_here), terms_[frame]);
-    } else if (deeper == ours) {
-      rest = {.text = ours, .frame = frame};
-      return std::nullopt;
+      ++frame;
+      Terms passed_here;
+      for (const auto& [name, value] : site_.frames[frame].parameters) {
+        if (!scope_.contains(name)) passed_here.emplace_back(name, in_parentheses(value));
+      }
+      next = substituted(text, passed_here);
     }
-    ours = without_suffixes(without_casts(deeper));
+    text = std::move(next);
   }
   return std::nullopt;
 }
 
-std::optional<std::string> HostTerms::formula(
-    const std::string& text, const Bindings& sizes, std::size_t frame,
-    const std::function<std::string(std::string)>& expanded) const {
-  constexpr int kMost = 20;
-  const std::vector<std::pair<std::string, std::string>> functions = {
-      {"sqrtf", "sqrt"}, {"expf", "exp"},  {"logf", "log"},
-      {"fabs", "abs"},   {"fabsf", "abs"}, {"fmax", "max"},
-      {"fmaxf", "max"},  {"fminf", "min"}, {"M_PI", "3.14159265358979323846"}};
-  std::string ours = text;
-  for (int step = 0; step < kMost && frame < terms_.size(); ++step) {
-    ours =
-        without_suffixes(without_casts(substituted(substituted(ours, terms_[frame]), functions)));
+/// Returns the text with what its names stand for in the frame; unchanged if they stand for nothing.
+std::string HostTerms::deeper(const std::string& text, std::size_t frame) const {
+  std::string next = substituted(in_variables(text, frame), terms_[frame]);
+  if (next == text) next = substituted(text, known_functions());
+  return next == text ? expanded_(text) : next;
+}
+
+std::optional<std::string> HostTerms::formula(const std::string& text, const Bindings& sizes,
+                                              std::size_t frame) const {
+  Unresolved rest;
+  const auto read = [&](const std::string& term) -> std::optional<std::string> {
+    const std::string ours = with_functions_of_definitions(term);
     try {
       const Definition value = Definition::compile("x[i] = " + ours, sizes, {{"x", 1}}, {});
       const double found = value.evaluate({{"x", {{1}, {}}}}, {}).elements.front();
@@ -229,30 +217,20 @@ std::optional<std::string> HostTerms::formula(
           names, [&](std::string_view name) { return sizes.contains(std::string(name)); });
       return has_size ? without_parentheses(plain_tokens(ours)) : Json(found).dump();
     } catch (const ExpressionError&) {
+      return std::nullopt;
     }
-    std::string deeper = expanded(in_variables(ours, frame, Scope()));
-    if (deeper == ours) {
-      if (++frame >= site_.frames.size()) return std::nullopt;
-      Terms passed_here;
-      for (const auto& [name, value] : site_.frames[frame].parameters) {
-        if (!sizes.contains(name)) passed_here.emplace_back(name, in_parentheses(value));
-      }
-      deeper = substituted(ours, passed_here);
-    }
-    ours = std::move(deeper);
-  }
-  return std::nullopt;
+  };
+  return followed(text, frame, read, rest);
 }
 
 /// Returns a text with the host's variables replaced by their values.
-std::string HostTerms::in_variables(const std::string& text, std::size_t frame,
-                                    const Scope& scope) const {
+std::string HostTerms::in_variables(const std::string& text, std::size_t frame) const {
   Terms terms;
   const std::map<std::string, std::string>& variables = site_.frames[frame].variables;
   const std::vector<std::string_view> all = identifiers(text);
   for (const std::string_view name : std::set<std::string_view>(all.begin(), all.end())) {
     const auto variable = variables.find(std::string(name));
-    if (scope.contains(name) || variable == variables.end()) continue;
+    if (scope_.contains(name) || variable == variables.end()) continue;
     if (!is_opaque(variable->second)) terms.emplace_back(name, in_parentheses(variable->second));
   }
   for (const auto& [name, value] : variables) {
@@ -361,8 +339,63 @@ std::string without_casts(const std::string& text) {
   return result;
 }
 
+std::string without_suffixes(const std::string& text) {
+  std::string result;
+  std::size_t end = 0;
+  for (const CppToken& token : cpp_tokens(text)) {
+    if (token.begin > end && !result.empty()) result += ' ';
+    end = token.end();
+    std::string word(token.text);
+    const bool is_hexadecimal = word.starts_with("0x") || word.starts_with("0X");
+    if (token.kind == CppToken::Kind::number && !is_hexadecimal) {
+      while (!word.empty() &&
+             std::string_view("fFlLuU").find(word.back()) != std::string_view::npos)
+        word.pop_back();
+      if (word.ends_with('.')) word += '0';
+      if (word.starts_with('.')) word.insert(0, "0");
+    }
+    result += word;
+  }
+  return result;
+}
+
+std::string with_functions_of_definitions(const std::string& text) {
+  static const std::vector<std::pair<std::string, std::string>> names = {
+      {"sqrtf", "sqrt"},   {"expf", "exp"},
+      {"__expf", "exp"},   {"logf", "log"},
+      {"__logf", "log"},   {"fabsf", "abs"},
+      {"fabs", "abs"},     {"fmaxf", "max"},
+      {"fmax", "max"},     {"fminf", "min"},
+      {"fmin", "min"},     {"floorf", "floor"},
+      {"std::abs", "abs"}, {"std::sqrt", "sqrt"},
+      {"std::exp", "exp"}, {"M_PI", "3.14159265358979323846"}};
+  return substituted(text, names);
+}
+
 std::string in_parentheses(const std::string& text) {
   return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
+}
+
+std::set<std::string> names_behind(
+    std::vector<std::string> texts,
+    const std::function<std::vector<std::string>(const std::string&)>& values) {
+  std::set<std::string> names;
+  while (!texts.empty()) {
+    const std::string text = std::move(texts.back());
+    texts.pop_back();
+    for (const std::string_view word : identifiers(text)) {
+      const auto [name, is_new] = names.emplace(word);
+      if (!is_new) continue;
+      for (std::string& value : values(*name)) texts.push_back(std::move(value));
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> value_among(const std::map<std::string, std::string>& variables,
+                                     const std::string& name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? std::vector<std::string>() : std::vector{found->second};
 }
 
 bool has_name(const std::string& text, std::string_view name) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,11 +22,18 @@ std::string substituted(const std::string& text,
                         const std::vector<std::pair<std::string, std::string>>& terms);
 
 /// Translates texts of the host into the names of a space: a text that is passed for an argument
-/// becomes the argument's name, and variables become the values that they were given, up to the
+/// becomes the argument's name, and variables and macros become what they stand for, up to the
 /// functions that call the one that launches. Refers to the launch.
 class HostTerms {
  public:
-  explicit HostTerms(const LaunchSite& site) : site_(site), terms_(site.frames.size()) {}
+  using Expander = std::function<std::string(const std::string&)>;
+
+  /// `scope`: our names. `expanded`: returns a text with the source's macros expanded.
+  HostTerms(const LaunchSite& site, Scope scope, Expander expanded)
+      : site_(site),
+        scope_(std::move(scope)),
+        expanded_(std::move(expanded)),
+        terms_(site.frames.size()) {}
 
   /// Adds argument `number` of the launch, which the space calls `name`.
   void add_argument(std::size_t number, const std::string& name);
@@ -42,8 +50,7 @@ class HostTerms {
   void add_everywhere(const std::string& text, const std::string& ours);
 
   /// Returns a text of that frame in our names; nullopt if it is no expression of them.
-  std::optional<std::string> in_our_names(const std::string& text, const Scope& scope,
-                                          std::size_t frame = 0) const;
+  std::optional<std::string> in_our_names(const std::string& text, std::size_t frame = 0) const;
 
   /// Returns a text of that frame with what the space has other names for replaced.
   std::string in_terms(const std::string& text, std::size_t frame) const {
@@ -53,16 +60,12 @@ class HostTerms {
   /// Returns the variables of the host, each with its frame, that keep a text from being an
   /// expression of our names: nothing says what they are, or their values cannot be followed. Empty
   /// if something else keeps it from that as well.
-  std::vector<std::pair<std::size_t, std::string>> unknown_names(const std::string& text,
-                                                                 const Scope& scope,
-                                                                 std::size_t frame = 0) const;
+  std::vector<std::pair<std::size_t, std::string>> unknown_names(const std::string& text) const;
 
   /// Returns a text of that frame as a formula of sizes with a finite value, `1 / sqrt(D)`, if it is
-  /// made of these, variables, and macros, which `expanded` replaces. Where it names no size it is
-  /// the value itself.
+  /// made of these. Where it names no size it is the value itself.
   std::optional<std::string> formula(const std::string& text, const Bindings& sizes,
-                                     std::size_t frame,
-                                     const std::function<std::string(std::string)>& expanded) const;
+                                     std::size_t frame) const;
 
   /// Returns the text that is passed for an argument in a frame; empty when not known.
   std::string passed(std::size_t number, std::size_t frame) const;
@@ -86,11 +89,18 @@ class HostTerms {
     std::size_t frame = 0;
   };
 
-  std::optional<std::string> resolved(const std::string& text, const Scope& scope,
-                                      std::size_t frame, Unresolved& rest) const;
-  std::string in_variables(const std::string& text, std::size_t frame, const Scope& scope) const;
+  /// Reads a text in our names; nullopt if it is not understood.
+  using Reader = std::function<std::optional<std::string>(const std::string&)>;
+
+  std::optional<std::string> followed(std::string text, std::size_t frame, const Reader& read,
+                                      Unresolved& rest) const;
+  std::string deeper(const std::string& text, std::size_t frame) const;
+  std::string in_variables(const std::string& text, std::size_t frame) const;
+  std::optional<std::string> compiled(const std::string& text) const;
 
   const LaunchSite& site_;
+  Scope scope_;
+  Expander expanded_;
   std::vector<Terms> terms_;  ///< Terms of each frame.
 };
 
@@ -98,11 +108,26 @@ class HostTerms {
 /// ceil_div(a, b).
 std::string without_casts(const std::string& text);
 
+/// Returns numbers without suffixes: `0.5` for `0.5f`, `16.0` for `16.`.
+std::string without_suffixes(const std::string& text);
+
+/// Returns a text with CUDA's functions by their names in definitions: `sqrt` for `sqrtf`.
+std::string with_functions_of_definitions(const std::string& text);
+
 /// Returns a text without parentheses around single names and numbers.
 std::string plain_tokens(const std::string& text);
 
 /// Returns a text in parentheses unless it is one token.
 std::string in_parentheses(const std::string& text);
+
+/// Returns the names in texts, and in the texts that `values` says these names stand for.
+std::set<std::string> names_behind(
+    std::vector<std::string> texts,
+    const std::function<std::vector<std::string>(const std::string&)>& values);
+
+/// Returns the value of a variable, if it has one.
+std::vector<std::string> value_among(const std::map<std::string, std::string>& variables,
+                                     const std::string& name);
 
 /// Returns true if a text uses a name.
 bool has_name(const std::string& text, std::string_view name);

@@ -94,7 +94,7 @@ class Drafter {
     for (const std::string& text : of_.kernel.asserts) add(in_parameters(text));
     if (of_.site == nullptr) return constraints;
     for (const std::string& text : of_.site->asserted) {
-      add(in_our_names(of_, of_.names.expanded(text, chosen_.values), block, chosen_));
+      add(in_our_names(of_, text, block, chosen_));
     }
     return constraints;
   }
@@ -144,8 +144,7 @@ class Drafter {
   std::optional<std::string> in_parameters(const std::string& text) const {
     LaunchSite none;
     none.frames.emplace_back();
-    return HostTerms(none).in_our_names(of_.names.expanded(text, chosen_.values),
-                                        of_.names.scope(chosen_.values));
+    return of_.names.terms_of(none, chosen_.values).in_our_names(text);
   }
 
   /// The array may belong to a function that the kernel calls, so the launch decides.
@@ -269,10 +268,7 @@ KernelDraft draft_sequence(const FlatSource& source, const KernelFile& file,
   auto loop = sequence.loops.begin();
   for (std::size_t i = 0; i < sequence.sites.size(); ++i) {
     const LaunchSite& site = sequence.sites[i];
-    const auto kernel = std::ranges::find_if(file.kernels, [&](const KernelFunction& other) {
-      return last_name(other.name) == site.kernel;
-    });
-    Drafter drafter(source, file, request, names, *kernel, &site);
+    Drafter drafter(source, file, request, names, *launched_kernel(file, site), &site);
     drafter.go_on_from(before);
     Json launch = drafter.draft_launch();
     launch["arguments"] = Json::array();

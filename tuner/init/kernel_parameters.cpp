@@ -74,9 +74,7 @@ class ParameterDraft {
   static bool is_parameter(const MissingName& missing) {
     const Meaning meaning = meaning_of(missing.name);
     const bool is_short = missing.name.size() < 2;
-    const bool is_tunable =
-        missing.is_constant || meaning == Meaning::tunable || is_macro_name(missing.name);
-    return is_tunable && !missing.is_type && meaning != Meaning::problem && !is_short &&
+    return !missing.is_type && meaning != Meaning::problem && !is_short &&
            !is_limit(missing.name) && reserved_meaning(missing.name).empty();
   }
 
@@ -123,9 +121,7 @@ class ParameterDraft {
     static constexpr std::array<std::string_view, 2> kThreads = {"thread", "block"};
     std::optional<std::int64_t> value = number_of(text);
     if (!value && of_.site != nullptr && !text.empty()) {
-      const auto ours = of_.names.terms_of(*of_.site).in_our_names(
-          of_.names.expanded(text, chosen_.values), Scope());
-      if (ours) value = constant_value(*ours);
+      value = of_.names.number_at(*of_.site, text, chosen_.values);
     }
     if (!value) chosen_.guessed.push_back(name);
     const std::int64_t guess = !holds_any(name, kThreads)        ? 4

@@ -64,12 +64,9 @@ class Statements {
 
   /// Throws if there is something in the block that clang has left out.
   void expect_no_gaps(const Syntax& block) const {
-    std::size_t read = block.range.first;
-    for (const Syntax& part : block.parts) {
-      for (; read < part.range.first; ++read) expect_no_value(tokens_[read]);
-      read = std::max(read, part.range.end);
+    for (const TokenRange& gap : gaps_in(block)) {
+      for (std::size_t i = gap.first; i < gap.end; ++i) expect_no_value(tokens_[i]);
     }
-    for (; read < block.range.end; ++read) expect_no_value(tokens_[read]);
   }
 
   static void expect_no_value(const CppToken& token) {
@@ -94,20 +91,11 @@ class Statements {
     is_done_ = true;
   }
 
-  /// Returns the name and the first value of a counter, of `int k = 0` or `k = 0`.
-  static std::pair<std::string, const Syntax*> beginning(const Syntax& loop) {
-    const Syntax& whole = loop.parts[Syntax::kBeginning];
-    if (whole.kind == Kind::block && whole.parts.size() != 1) throw NotSimple();
-    const Syntax& one = whole.kind == Kind::block ? whole.parts[0] : whole;
-    if (one.kind == Kind::variable && one.parts.size() == 1) return {one.text, one.parts.data()};
-    if (!one.is(Kind::assignment, "=")) throw NotSimple();
-    return {one.parts[0].text, &one.parts[1]};
-  }
-
   /// Reads `for (int k = first; k < bound; k++)`, or a loop whose step is the whole grid.
   void loop(const Syntax& syntax) {
     if (syntax.text != "for") throw NotSimple();
-    const auto [counter, first] = beginning(syntax);
+    const auto [counter, first] = counted_from(syntax);
+    if (first == nullptr) throw NotSimple();
     const Syntax& compared = syntax.parts[Syntax::kCondition];
     const bool to_end = compared.is(Kind::binary, "<=");
     const bool compares = to_end || compared.is(Kind::binary, "<");

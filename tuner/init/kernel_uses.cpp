@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -157,15 +158,11 @@ class PointerReader {
 
   /// Notes pointers in what clang could not resolve and left out.
   void note_gaps(const Syntax& block) {
-    std::size_t read = block.range.first;
-    for (std::size_t i = 0; i <= block.parts.size(); ++i) {
-      const std::size_t end = i < block.parts.size() ? block.parts[i].range.first : block.range.end;
-      for (; read < end; ++read) {
-        const bool is_member =
-            read > 0 && (tokens_[read - 1].is(".") || tokens_[read - 1].is("->"));
-        if (!is_member) touch(roots_of(std::string(tokens_[read].text)), Access::unknown);
+    for (const TokenRange& gap : gaps_in(block)) {
+      for (std::size_t i = gap.first; i < gap.end; ++i) {
+        const bool is_member = i > 0 && (tokens_[i - 1].is(".") || tokens_[i - 1].is("->"));
+        if (!is_member) touch(roots_of(std::string(tokens_[i].text)), Access::unknown);
       }
-      if (i < block.parts.size()) read = std::max(read, block.parts[i].range.end);
     }
   }
 
@@ -555,14 +552,14 @@ std::vector<std::string> asserts_in(const ParsedSource& source, const Syntax& bo
 }  // namespace
 
 void add_kernel_uses(KernelFile& file) {
-  std::string macros;  // For the first branch of each #if that asks for a number.
-  for (const MissingName& missing : file.missing) {
-    const auto compared = file.compared.find(missing.name);
-    if (compared == file.compared.end() || compared->second.empty()) continue;
-    macros += "#define " + missing.name + " " + std::to_string(*compared->second.begin()) + "\n";
-  }
   const ParsedSource source(with_macros_expanded(FlatSource(file.device_lines)),
-                            ParsedSource::Part::device, macros);
+                            ParsedSource::Part::device, file.compared);
+  // Clang may have failed to read the declarations of a kernel's parameters.
+  for (const KernelFunction& kernel : file.kernels) {
+    for (const KernelParameter& parameter : kernel.parameters) file.declared.insert(parameter.name);
+  }
+  std::ranges::copy_if(source.missing(), std::back_inserter(file.missing),
+                       [&](const MissingName& one) { return !file.declared.contains(one.name); });
   Functions functions(source);
   for (KernelFunction& kernel : file.kernels) {
     const DeviceFunction* const function = functions.find(kernel);

@@ -1,17 +1,28 @@
 #include "tuner/init/kernel_uses.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
+#include <set>
 #include <string>
 
 namespace smemtune {
 namespace {
 
-/// Returns the kernel of a source.
-KernelFunction kernel_in(const std::string& text) {
+using testing::ElementsAre;
+using testing::Pair;
+
+KernelFile file_of(const std::string& text) {
   KernelFile file = read_kernel_file(FlatSource(text));
   add_kernel_uses(file);
+  return file;
+}
+
+/// Returns the kernel of a source.
+KernelFunction kernel_in(const std::string& text) {
+  const KernelFile file = file_of(text);
   return file.kernels.empty() ? KernelFunction() : file.kernels.front();
 }
 
@@ -138,6 +149,65 @@ TEST(KernelUses, ComesToAnEndWithAnyText) {
     }
     kernel_in(text);
   }
+}
+
+TEST(KernelUses, KnowsWhatNothingDefines) {
+  const KernelFile file = file_of(
+      "#define FACTOR 2\n"
+      "#define CACHE read_only\n"
+      "#if CACHE == 1\n#define LOAD(p, i) __ldg(p + i)\n#else\n#define LOAD(p, i) p[i]\n#endif\n"
+      "#define WIDTH (TILE * FACTOR)\n"
+      "namespace cg = cooperative_groups;\n"
+      "struct Pair { float a, b; };\n"
+      "#ifdef OTHER\n#define SIDE OTHER\n#elif defined(ANOTHER)\n#define SIDE ANOTHER\n"
+      "#else\n#define SIDE 4\n#endif\n"
+      "template <typename T, int STEPS>\n"
+      "__global__ void k(T* out, const Pair* in, int n) {\n"
+      "  __shared__ T s[WIDTH][ROWS + 1];\n"
+      "  T *p = out, x = 0, y(1);\n"
+      "  auto tile = cg::tiled_partition<32>(cg::this_thread_block());\n"
+      "  #pragma unroll UNROLL\n"
+      "  for (int i = 0, j = STEPS; i < n * blocks; ++i) { x += LOAD(in, i).a * j; }\n"
+      "#if VECTOR == 2 || 4 == VECTOR || !FAST\n  x *= (float)DEPTH;\n#endif\n"
+      "  out[threadIdx.x] = p[SIDE] + s[x][y] + tile.size() + FLT_MAX;\n}\n"
+      "void host() { k<float, HOSTS><<<1, GRID>>>(a, b, 3); }\n");
+  std::set<std::string> missing;
+  for (const MissingName& name : file.missing) missing.insert(name.name);
+  EXPECT_THAT(missing, ElementsAre("DEPTH", "FAST", "ROWS", "TILE", "UNROLL", "VECTOR", "blocks",
+                                   "read_only"));
+}
+
+TEST(KernelUses, SaysWhichTypesAreMissing) {
+  const KernelFile file = file_of(
+      "enum class Mode { plain, fast = 4 };\nenum { kTwo = 2 };\n"
+      "texture<float, 1> field;\n"
+      "template <Mode M> __global__ void k(vec3* in, int n) {\n"
+      "  namespace cg = cooperative_groups;\n  other_type t;\n"
+      "  in[n] = tex1Dfetch(field, TILE + kTwo);\n}\n");
+  std::map<std::string, bool> missing;
+  for (const MissingName& name : file.missing) missing[name.name] = name.is_type;
+  EXPECT_THAT(missing,
+              ElementsAre(Pair("TILE", false), Pair("other_type", true), Pair("vec3", true)));
+}
+
+TEST(KernelUses, ReadsEveryBranchOfAnIfForWhatNothingDefines) {
+  const KernelFile file = file_of(
+      "#define STEPS (SIZE / PART)\n"
+      "__global__ void k(float* out, const float* in) {\n"
+      "#if CACHED == 1\n  __shared__ float tile[TILE];\n#else\n  out[0] = in[STRIDE];\n#endif\n"
+      "#if STEPS > 0\n  out[1] = REST;\n#endif\n"
+      "#if __CUDA_ARCH__ >= 800 || CUDA_VERSION > 11000\n  out[2] = 1;\n#endif\n}\n");
+  std::set<std::string> missing;
+  for (const MissingName& name : file.missing) missing.insert(name.name);
+  EXPECT_THAT(missing, ElementsAre("CACHED", "PART", "REST", "SIZE", "STRIDE", "TILE"));
+}
+
+TEST(KernelUses, TakesNoVariableOfAnUnknownTypeForAMacro) {
+  const KernelFile file = file_of(
+      "__global__ void k(other::pointer<const int> in, float* out) {\n  out[0] = in[0];\n"
+      "  typedef other::Pair<int> pair;\n  pair thread_pair;\n  other::Sum<4> block;\n"
+      "  out[static_cast<int>(block.size)] = thread_pair.value;\n}\n");
+  EXPECT_THAT(file.missing, testing::IsEmpty());
 }
 
 }  // namespace

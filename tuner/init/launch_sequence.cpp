@@ -15,25 +15,11 @@ namespace {
 
 constexpr std::size_t kMostLaunches = 16;
 
-const KernelFunction* kernel_of(const KernelFile& file, const LaunchSite& site) {
-  const auto found = std::ranges::find_if(file.kernels, [&](const KernelFunction& kernel) {
-    return last_name(kernel.name) == site.kernel;
-  });
-  return found == file.kernels.end() ? nullptr : &*found;
-}
-
 /// Returns true if a text uses a name, by itself or by the values of its variables.
-bool uses(const std::string& text, const std::string& name, const LaunchSite& site, int depth = 0) {
-  constexpr int kMaxDepth = 4;
-  for (const std::string_view word : identifiers(text)) {
-    if (word == name) return true;
-    const auto variable = site.frames.front().variables.find(std::string(word));
-    if (depth < kMaxDepth && variable != site.frames.front().variables.end() &&
-        uses(variable->second, name, site, depth + 1)) {
-      return true;
-    }
-  }
-  return false;
+bool uses(const std::string& text, const std::string& name, const LaunchSite& site) {
+  const auto& variables = site.frames.front().variables;
+  const auto value = [&](const std::string& word) { return value_among(variables, word); };
+  return names_behind({text}, value).contains(name);
 }
 
 /// Returns an argument after the host has swapped two things: `a[next]` for `a[old]`.
@@ -157,7 +143,7 @@ class SequenceReader {
  private:
   /// Adds a launch, unless it repeats one before it, as for a measurement.
   void add(LaunchSite site) {
-    if (kernel_of(file_, site) == nullptr) return;
+    if (launched_kernel(file_, site) == nullptr) return;
     const std::optional<HostLoop> loop = loop_around(site);
     const bool is_again = std::ranges::any_of(known_, [&](const auto& known) {
       return known.first == loop && known.second.kernel == site.kernel &&
@@ -277,7 +263,7 @@ class SequenceReader {
 
   /// Returns the buffers by the host's names.
   std::set<std::string> buffers_of(const LaunchSite& site) const {
-    const std::vector<KernelParameter>& parameters = kernel_of(file_, site)->parameters;
+    const std::vector<KernelParameter>& parameters = launched_kernel(file_, site)->parameters;
     std::set<std::string> buffers;
     for (std::size_t i = 0; i < std::min(parameters.size(), site.arguments.size()); ++i) {
       if (parameters[i].pointers > 0) buffers.insert(site.arguments[i]);
@@ -301,7 +287,7 @@ class SequenceReader {
 
   /// Returns true if two launches pass the same, apart from what they write.
   bool passes_the_same(const LaunchSite& one, const LaunchSite& other) const {
-    const std::vector<KernelParameter>& parameters = kernel_of(file_, one)->parameters;
+    const std::vector<KernelParameter>& parameters = launched_kernel(file_, one)->parameters;
     if (one.arguments.size() != other.arguments.size()) return false;
     for (std::size_t i = 0; i < std::min(parameters.size(), one.arguments.size()); ++i) {
       const bool is_output = parameters[i].pointers > 0 && parameters[i].access == Access::written;
@@ -312,7 +298,7 @@ class SequenceReader {
 
   /// Returns true if a launch reads nothing that it writes.
   bool writes_only(const LaunchSite& site) const {
-    return std::ranges::all_of(kernel_of(file_, site)->parameters, [](const auto& parameter) {
+    return std::ranges::all_of(launched_kernel(file_, site)->parameters, [](const auto& parameter) {
       return parameter.pointers == 0 || parameter.is_const || parameter.access == Access::read ||
              parameter.access == Access::written;
     });
@@ -370,7 +356,7 @@ class SequenceReader {
 
   /// Adds a launch's arguments; arguments that are passed by the same text are the same.
   void add_arguments(const LaunchSite& site) {
-    const KernelFunction& kernel = *kernel_of(file_, site);
+    const KernelFunction& kernel = *launched_kernel(file_, site);
     std::vector<std::string>& passed = sequence_.arguments.emplace_back();
     for (std::size_t i = 0; i < std::min(kernel.parameters.size(), site.arguments.size()); ++i) {
       const std::string& text = site.arguments[i];
@@ -440,11 +426,11 @@ class SequenceReader {
 
   void make_launch() {
     KernelFunction& whole = sequence_.whole;
-    const KernelFunction& first = *kernel_of(file_, sequence_.sites.front());
+    const KernelFunction& first = *launched_kernel(file_, sequence_.sites.front());
     whole.name = "sequence of " + last_name(first.name);  // No kernel has such a name.
     whole.line = first.line;
     for (const LaunchSite& site : sequence_.sites) {
-      const KernelFunction& kernel = *kernel_of(file_, site);
+      const KernelFunction& kernel = *launched_kernel(file_, site);
       for (const TemplateParameter& parameter : kernel.template_parameters) {
         const auto known =
             std::ranges::find(whole.template_parameters, parameter.name, &TemplateParameter::name);

@@ -28,10 +28,7 @@ class LaunchShapeDraft {
 
   /// Returns a text of the host at this launch in our names; nullopt if it has other names.
   std::optional<std::string> in_our_names(const std::string& text, const Json& block) const {
-    const Scope scope = of_.names.scope(chosen_.values);
-    const HostTerms known = terms(block);
-    const auto plain = known.in_our_names(text, scope);
-    return plain ? plain : known.in_our_names(of_.names.expanded(text, chosen_.values), scope);
+    return terms(block).in_our_names(text);
   }
 
   Json block() {
@@ -109,7 +106,7 @@ class LaunchShapeDraft {
 
   /// Returns the host's texts, with the extents of `block` for the texts that are the host's block.
   HostTerms terms(const Json& block) const {
-    HostTerms terms = of_.names.terms_of(*of_.site);
+    HostTerms terms = of_.names.terms_of(*of_.site, chosen_.values);
     for (const auto& [variable, parameter] : chosen_.tried) terms.add(variable, parameter);
     for (std::size_t i = 0; i < block.size(); ++i) {
       std::string extent = extent_text(block[i]);
@@ -127,11 +124,6 @@ class LaunchShapeDraft {
       const std::string& name = of_.kernel.template_parameters[i].name;
       const std::string& text = of_.site->template_arguments[i];
       if (chosen_.values.contains(name) && is_identifier(text)) terms.add_everywhere(text, name);
-    }
-    for (const NamedNumber& number : of_.file.numbers) {
-      if (chosen_.values.contains(number.name) || of_.names.problem().contains(number.name))
-        continue;
-      terms.add_everywhere(number.name, std::to_string(number.value));
     }
     return terms;
   }

@@ -1,29 +1,17 @@
 #include "tuner/init/macro_expansion.h"
 
-#include "tuner/source/cpp_tokens.h"
-
 #include <algorithm>
 #include <array>
-#include <map>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace smemtune {
 namespace {
 
-/// A macro whose body launches a kernel or makes a function one.
-struct KernelMacro {
-  bool is_called = false;  ///< True if it has parameters.
-  std::vector<std::string> parameters;
-  std::string body;
-};
-
 /// Returns the macros whose body launches a kernel or makes one, or uses a macro that does; and, if
 /// asked for, those with parameters.
-std::map<std::string, KernelMacro> wanted_macros(const CppTokens& tokens, bool all_called) {
+Macros wanted_macros(const CppTokens& tokens, bool all_called) {
   static constexpr std::array<std::string_view, 3> kMarks = {"<<<", "cudaLaunch", "__global__"};
-  std::map<std::string, KernelMacro> macros;
+  Macros macros;
   const auto is_wanted = [&](const std::string& body) {
     const std::vector<std::string_view> names = identifiers(body);
     return std::ranges::any_of(kMarks,
@@ -33,30 +21,57 @@ std::map<std::string, KernelMacro> wanted_macros(const CppTokens& tokens, bool a
   };
   for (const CppToken& token : tokens) {
     if (token.kind != CppToken::Kind::directive) continue;
-    const std::string line = directive_line(token.text);
-    const CppTokens words = cpp_tokens(std::string_view(line).substr(line.find('#') + 1));
-    if (words.size() < 3 || !words[0].is("define")) continue;
-    const bool is_called = words[2].is("(") && words[2].begin == words[1].end();
-    const std::size_t close = is_called ? closing(words, 2) : 1;
-    if (close >= words.size()) continue;
-    const std::string body = joined(words, {close + 1, words.size()});
-    if (!(all_called && is_called) && !is_wanted(body)) continue;
-    macros[std::string(words[1].text)] = {.is_called = is_called,
-                                          .parameters = is_called
-                                                            ? texts(words, split(words, {3, close}))
-                                                            : std::vector<std::string>(),
-                                          .body = body};
+    auto macro = defined_macro(token);
+    const bool all = macro && all_called && macro->second.is_called;
+    if (macro && (all || is_wanted(macro->second.text)))
+      macros.insert_or_assign(macro->first, std::move(macro->second));
   }
   return macros;
 }
 
-/// Returns the body with the arguments in place of the parameters.
-std::string expansion(const KernelMacro& macro, const std::vector<std::string>& arguments) {
+/// Returns the text with one level of these macros expanded; empty if it uses none.
+std::string expanded_once(const std::string& text, bool all_called) {
+  const CppTokens tokens = cpp_tokens(text);
+  const Macros macros = wanted_macros(tokens, all_called);
+  std::string result;
+  std::size_t copied = 0;
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    const auto macro = macros.find(std::string(tokens[i].text));
+    if (macro == macros.end() || (macro->second.is_called && !tokens[i + 1].is("("))) continue;
+    const std::size_t last = macro->second.is_called ? closing(tokens, i + 1) : i;
+    if (last >= tokens.size()) continue;
+    const std::string_view use =
+        std::string_view(text).substr(tokens[i].begin, tokens[last].end() - tokens[i].begin);
+    const std::vector<std::string> arguments = macro->second.is_called
+                                                   ? texts(tokens, split(tokens, {i + 2, last}))
+                                                   : std::vector<std::string>();
+    result += text.substr(copied, tokens[i].begin - copied) + expansion(macro->second, arguments) +
+              std::string(static_cast<std::size_t>(std::ranges::count(use, '\n')), '\n');
+    copied = tokens[last].end();
+    i = last;
+  }
+  return copied == 0 ? "" : result + text.substr(copied);
+}
+
+FlatSource expanded(FlatSource source, bool all_called) {
+  constexpr int kMostLevels = 4;
+  constexpr std::size_t kLongest = 1 << 24;
+  for (int level = 0; level < kMostLevels && source.text.size() < kLongest; ++level) {
+    std::string text = expanded_once(source.text, all_called);
+    if (text.empty()) break;
+    source.text = std::move(text);
+  }
+  return source;
+}
+
+}  // namespace
+
+std::string expansion(const Macro& macro, const std::vector<std::string>& arguments) {
   const bool is_variadic = !macro.parameters.empty() && macro.parameters.back() == "...";
   const std::size_t named = macro.parameters.size() - (is_variadic ? 1 : 0);
   std::string result;
   std::size_t end = 0;
-  const CppTokens tokens = cpp_tokens(macro.body);
+  const CppTokens tokens = cpp_tokens(macro.text);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const CppToken& token = tokens[i];
     const bool pastes = token.is("#") && i + 2 < tokens.size() && tokens[i + 1].is("#");
@@ -82,47 +97,6 @@ std::string expansion(const KernelMacro& macro, const std::vector<std::string>& 
   }
   return result;
 }
-
-/// Returns the text with one level of these macros expanded; empty if it uses none.
-std::string expanded_once(const std::string& text, bool all_called) {
-  const CppTokens tokens = cpp_tokens(text);
-  const std::map<std::string, KernelMacro> macros = wanted_macros(tokens, all_called);
-  std::string result;
-  std::size_t copied = 0;
-  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-    const auto macro = macros.find(std::string(tokens[i].text));
-    if (macro == macros.end() || (macro->second.is_called && !tokens[i + 1].is("("))) continue;
-    const std::size_t last = macro->second.is_called ? closing(tokens, i + 1) : i;
-    if (last >= tokens.size()) continue;
-    const std::string_view use =
-        std::string_view(text).substr(tokens[i].begin, tokens[last].end() - tokens[i].begin);
-    const std::vector<std::string> arguments = macro->second.is_called
-                                                   ? texts(tokens, split(tokens, {i + 2, last}))
-                                                   : std::vector<std::string>();
-    result += text.substr(copied, tokens[i].begin - copied) + expansion(macro->second, arguments) +
-              std::string(static_cast<std::size_t>(std::ranges::count(use, '\n')), '\n');
-    copied = tokens[last].end();
-    i = last;
-  }
-  return copied == 0 ? "" : result + text.substr(copied);
-}
-
-}  // namespace
-
-namespace {
-
-FlatSource expanded(FlatSource source, bool all_called) {
-  constexpr int kMostLevels = 4;
-  constexpr std::size_t kLongest = 1 << 24;
-  for (int level = 0; level < kMostLevels && source.text.size() < kLongest; ++level) {
-    std::string text = expanded_once(source.text, all_called);
-    if (text.empty()) break;
-    source.text = std::move(text);
-  }
-  return source;
-}
-
-}  // namespace
 
 FlatSource with_kernel_macros_expanded(FlatSource source) {
   return expanded(std::move(source), false);

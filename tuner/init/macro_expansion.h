@@ -1,6 +1,10 @@
 #pragma once
 
 #include "tuner/source/flat_source.h"
+#include "tuner/source/macros.h"
+
+#include <string>
+#include <vector>
 
 namespace smemtune {
 
@@ -10,5 +14,8 @@ FlatSource with_kernel_macros_expanded(FlatSource source);
 
 /// Returns a source with every macro that has parameters expanded as well.
 FlatSource with_macros_expanded(FlatSource source);
+
+/// Returns a macro's text with the arguments in place of its parameters.
+std::string expansion(const Macro& macro, const std::vector<std::string>& arguments);
 
 }  // namespace smemtune

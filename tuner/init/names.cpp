@@ -46,8 +46,6 @@ bool is_limit(const std::string& name) {
          name.starts_with("HUGE_VAL") || name == "MAXFLOAT";
 }
 
-bool is_macro_name(const std::string& name) { return name.size() > 2 && name == upper(name); }
-
 Json values_around(const std::string& name, std::int64_t value, bool may_vary) {
   constexpr std::int64_t kMost = 1024;
   Json values = Json::array();

@@ -35,8 +35,6 @@ Meaning meaning_of(const std::string& name);
 /// Returns true for a limit of the C library, such as SIZE_MAX.
 bool is_limit(const std::string& name);
 
-bool is_macro_name(const std::string& name);
-
 /// Returns values around the one in the source. A name that does not tell the number's purpose gets
 /// only its own value.
 Json values_around(const std::string& name, std::int64_t value, bool may_vary);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace smemtune {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr const char* kStub = "/smemtune/host_stub.h";
 constexpr const char* kMain = "/smemtune/source.cu";
+constexpr std::int64_t kAnySize = 16;  ///< Stands for a number that only the command line has.
 
 /// Declarations that a host part needs from CUDA's headers. Functions that are missing here stop nothing: clang
 /// keeps the arguments of a call that it cannot resolve.
@@ -74,6 +76,20 @@ template <class T> struct device_vector {
 template <class T> using host_vector = device_vector<T>;
 template <class T> T* raw_pointer_cast(T*);
 }
+namespace cub {
+enum BlockLoadAlgorithm {
+  BLOCK_LOAD_DIRECT, BLOCK_LOAD_STRIPED, BLOCK_LOAD_VECTORIZE, BLOCK_LOAD_TRANSPOSE,
+  BLOCK_LOAD_WARP_TRANSPOSE, BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED
+};
+enum BlockStoreAlgorithm {
+  BLOCK_STORE_DIRECT, BLOCK_STORE_STRIPED, BLOCK_STORE_VECTORIZE, BLOCK_STORE_TRANSPOSE,
+  BLOCK_STORE_WARP_TRANSPOSE, BLOCK_STORE_WARP_TRANSPOSE_TIMESLICED
+};
+enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
+enum BlockReduceAlgorithm {
+  BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY, BLOCK_REDUCE_RAKING, BLOCK_REDUCE_WARP_REDUCTIONS
+};
+}
 template <class A> struct smemtune_behind { typedef A type; };
 template <class A> struct smemtune_behind<A*> { typedef A type; };
 template <class A> using smemtune_value = typename smemtune_behind<A>::type;
@@ -123,6 +139,17 @@ std::pair<std::size_t, std::size_t> position(CXSourceLocation location) {
   return {offset, line};
 }
 
+/// Returns true for names of CUDA's, C's and other compilers' headers and for their own macros.
+bool is_of_headers(std::string_view name) {
+  static constexpr std::array<std::string_view, 15> kBegin = {
+      "CUDA_VERSION", "cuda",  "__",    "CUDART_", "FLT_",     "DBL_", "INT_", "UINT_",
+      "M_",           "CHAR_", "LONG_", "SHRT_",   "INFINITY", "NAN",  "NULL"};
+  const bool is_reserved = name.size() > 1 && name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z';
+  return is_reserved || std::ranges::any_of(kBegin, [&](std::string_view begin) {
+           return name.starts_with(begin);
+         });
+}
+
 std::size_t token_at(const CppTokens& tokens, std::size_t offset) {
   return static_cast<std::size_t>(std::ranges::lower_bound(tokens, offset, {}, &CppToken::begin) -
                                   tokens.begin());
@@ -150,16 +177,31 @@ std::string without_toolkit(std::string text) {
 
 }  // namespace
 
-ParsedSource::ParsedSource(const FlatSource& source, Part part, std::string macros)
-    : text_(without_toolkit(source.text)), part_(part), macros_(std::move(macros)) {
+ParsedSource::ParsedSource(const FlatSource& source, Part part, ComparedNumbers compared)
+    : text_(without_toolkit(source.text)), part_(part), compared_(std::move(compared)) {
   constexpr int kMostRounds = 8;
   tokens_ = cpp_tokens(text_);
   index_ = clang().createIndex(0, 0);
-  for (int round = 0; round < kMostRounds; ++round) {
-    parse();
-    if (!find_unknown()) break;
+  for (std::size_t left = versions(); left > 0; --left) {
+    version_ = left - 1;
+    unknown_.clear();
+    takes_constants_ = part_ == Part::host;
+    for (int round = 0; round < kMostRounds; ++round) {
+      parse();
+      if (!find_unknown() && std::exchange(takes_constants_, true)) break;
+    }
   }
+  std::ranges::stable_sort(missing_, {}, &MissingName::line);
   if (part_ == Part::device) leave_out_skipped();
+}
+
+/// Returns how often to read the source for the names in every branch of an #if that compares a
+/// number: as it is, with each of the numbers, and with another one.
+std::size_t ParsedSource::versions() const {
+  constexpr std::size_t kMost = 5;
+  std::size_t versions = 1;
+  for (const auto& [name, numbers] : compared_) versions = std::max(versions, numbers.size() + 2);
+  return std::min(versions, kMost);
 }
 
 /// Leaves out the tokens of branches that #if skips.
@@ -181,9 +223,9 @@ ParsedSource::~ParsedSource() {
 }
 
 void ParsedSource::parse() {
-  static constexpr auto kArguments =
-      std::to_array<const char*>({"-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib",
-                                  "-std=c++17", "-include", kStub, "-ferror-limit=0", "-w"});
+  static constexpr auto kArguments = std::to_array<const char*>(
+      {"-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-include",
+       kStub, "-ferror-limit=0", "-Wno-everything", "-Wundef"});
   if (unit_ != nullptr) clang().disposeTranslationUnit(unit_);
   unit_ = nullptr;
   const std::string stub = kHostStub + prologue();
@@ -201,14 +243,19 @@ void ParsedSource::parse() {
 
 /// Returns a declaration of each name that nothing declares, so that what uses it can be read.
 std::string ParsedSource::prologue() const {
-  std::string declarations = macros_ + (needs_std_ ? kStandardStub : "");
+  std::string declarations = needs_std_ ? kStandardStub : "";
   for (const std::string& declaration : unknown_) declarations += declaration + "\n";
+  if (version_ == 0) return declarations;
+  for (const auto& [name, numbers] : compared_) {
+    if (!is_of_headers(name)) declarations += define(name);
+  }
   return declarations;
 }
 
 /// Returns a declaration of what a diagnostic complains of; empty if there is nothing to declare.
-/// `next`: the token behind the one that it points at.
-std::string ParsedSource::declaration_for(const std::string& said, const CppToken& next) const {
+/// `place`: the token that it points at.
+std::string ParsedSource::declaration_for(const std::string& said, std::size_t place) {
+  const CppToken next = place + 1 < tokens_.size() ? tokens_[place + 1] : CppToken();
   const std::size_t quote = said.find('\'') + 1;
   const std::string name = said.substr(quote, said.find('\'', quote) - quote);
   const std::string function = " __host__ __device__ ";
@@ -219,7 +266,13 @@ std::string ParsedSource::declaration_for(const std::string& said, const CppToke
                 : "template <class A, class... B>" + function + "A " + name + "(A, B...)") +
            "; }";
   }
+  if (said.ends_with("is not defined, evaluates to 0")) {
+    if (part_ == Part::host || is_of_headers(name)) return "";
+    note_missing(name, place, false);
+    return define(name);
+  }
   if (said.starts_with("unknown type name") && part_ == Part::device) {
+    note_missing(name, place, true);
     return "typedef int " + name + ";";
   }
   const bool is_template = said.find("does not name a template but") != std::string::npos;
@@ -233,7 +286,47 @@ std::string ParsedSource::declaration_for(const std::string& said, const CppToke
            "smemtune_value<A> " + name + "(A, B...);";
   }
   if (next.is("(") || next.is("::")) return "";
-  return part_ == Part::host ? "extern int " + name + ";" : "constexpr int " + name + " = 16;";
+  if (part_ == Part::host) return "extern int " + name + ";";
+  if (!takes_constants_) return "";
+  note_missing(name, place, false);
+  return "constexpr int " + name + " = " + std::to_string(kAnySize) + ";";
+}
+
+/// Returns the definition of a name in #if, with the value that it has in this version.
+std::string ParsedSource::define(const std::string& name) const {
+  const auto known = compared_.find(name);
+  std::int64_t value = kAnySize;
+  if (known != compared_.end()) {
+    const std::set<std::int64_t>& numbers = known->second;
+    const std::size_t which = version_ == 0 ? 0 : version_ - 1;
+    value = which < numbers.size() ? *std::next(numbers.begin(), static_cast<std::ptrdiff_t>(which))
+                                   : *numbers.rbegin() + 1;
+  }
+  return "#define " + name + " " + std::to_string(value) + "\n";
+}
+
+/// Returns true if the text declares the name by something that clang cannot read: a type by
+/// `typedef` or `using`, a variable of a type that is not known.
+bool ParsedSource::declares(const std::string& name, bool is_type) const {
+  for (std::size_t i = 2; i + 1 < tokens_.size(); ++i) {
+    if (!tokens_[i].is(name)) continue;
+    const CppToken& before = tokens_[i - 1];
+    const CppToken& after = tokens_[i + 1];
+    const bool ends = after.is(";") || after.is("(") || after.is("=") || after.is("{");
+    const bool has_type = (before.is(">") && opening_angle(tokens_, i - 1, 0) != kNoToken) ||
+                          (before.is_word() && tokens_[i - 2].is("::"));
+    if (before.is("using") || (is_type && after.is(";")) || (ends && has_type)) return true;
+  }
+  return false;
+}
+
+void ParsedSource::note_missing(const std::string& name, std::size_t place, bool is_type) {
+  if (is_of_headers(name) || declares(name, is_type)) return;
+  auto known = std::ranges::find(missing_, name, &MissingName::name);
+  if (known == missing_.end()) {
+    known = missing_.insert(known, {.name = name, .line = tokens_[place].line});
+  }
+  known->is_type = known->is_type || is_type;
 }
 
 bool ParsedSource::find_unknown() {
@@ -253,9 +346,10 @@ bool ParsedSource::find_unknown() {
       has_new = !std::exchange(needs_std_, true) || has_new;
       continue;
     }
-    const std::size_t next = token_at(tokens_, offset) + 1;
-    const std::string declaration =
-        declaration_for(said, next < tokens_.size() ? tokens_[next] : CppToken());
+    const auto behind = std::ranges::upper_bound(tokens_, offset, {}, &CppToken::begin);
+    if (behind == tokens_.begin()) continue;
+    const auto place = static_cast<std::size_t>(behind - tokens_.begin()) - 1;
+    const std::string declaration = declaration_for(said, place);
     if (!declaration.empty()) has_new = unknown_.insert(declaration).second || has_new;
   }
   return has_new;

@@ -2,7 +2,7 @@
 
 #include "tuner/init/clang_library.h"
 #include "tuner/source/cpp_tokens.h"
-#include "tuner/source/flat_source.h"
+#include "tuner/source/kernel_file.h"
 
 #include <cstddef>
 #include <functional>
@@ -16,18 +16,22 @@ namespace smemtune {
 /// is missing does not stop it.
 class ParsedSource {
  public:
-  explicit ParsedSource(const FlatSource& source) : ParsedSource(source, Part::host, "") {}
+  explicit ParsedSource(const FlatSource& source) : ParsedSource(source, Part::host, {}) {}
 
   /// Reads the host's part, where a name that nothing declares is a variable, or the device's, where
-  /// it is a constant that the command line defines. `macros`: what stands before the text.
+  /// it is a constant that the command line defines: as the first of the numbers that #if compares
+  /// it with, if there are such.
   enum class Part { host, device };
-  ParsedSource(const FlatSource& source, Part part, std::string macros);
+  ParsedSource(const FlatSource& source, Part part, ComparedNumbers compared);
   ~ParsedSource();
   ParsedSource(const ParsedSource&) = delete;
   ParsedSource& operator=(const ParsedSource&) = delete;
 
   CXCursor root() const { return clang().getTranslationUnitCursor(unit_); }
   const CppTokens& tokens() const { return tokens_; }
+
+  /// The constants and types that nothing declares, in the order of their first uses.
+  const std::vector<MissingName>& missing() const { return missing_; }
 
   /// Returns the cursor's parts in their order.
   static std::vector<CXCursor> children(CXCursor cursor);
@@ -59,14 +63,23 @@ class ParsedSource {
   /// Adds the names that nothing declares. Returns true if there are new ones.
   bool find_unknown();
   void leave_out_skipped();
-  std::string declaration_for(const std::string& said, const CppToken& next) const;
+  std::size_t versions() const;
+  std::string declaration_for(const std::string& said, std::size_t place);
+  std::string define(const std::string& name) const;
+  bool declares(const std::string& name, bool is_type) const;
+  void note_missing(const std::string& name, std::size_t place, bool is_type);
   std::string prologue() const;
 
   std::string text_;
   Part part_;
-  std::string macros_;
+  ComparedNumbers compared_;
   CppTokens tokens_;
   std::set<std::string> unknown_;  ///< Declarations of names that nothing declares.
+  std::vector<MissingName> missing_;
+  /// Says which numbers the names in #if stand for: 0 is the source as it is.
+  std::size_t version_ = 0;
+  /// False until all functions and types are declared: without these, a variable may seem missing.
+  bool takes_constants_ = false;
   bool needs_std_ = false;
   CXIndex index_ = nullptr;
   CXTranslationUnit unit_ = nullptr;

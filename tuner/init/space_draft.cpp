@@ -20,34 +20,18 @@
 namespace smemtune {
 namespace {
 
-/// Returns true if a text uses a name, by itself or by the values of variables and macros.
-bool is_made_of(const std::string& text, const std::string& name, const HostFrame& frame,
-                const Meanings& meanings, int depth = 0) {
-  constexpr int kMaxDepth = 4;
-  for (const std::string_view word : identifiers(text)) {
-    if (word == name) return true;
-    if (depth == kMaxDepth) continue;
-    const auto variable = frame.variables.find(std::string(word));
-    const auto meaning = meanings.find(std::string(word));
-    if (variable != frame.variables.end() &&
-        is_made_of(variable->second, name, frame, meanings, depth + 1)) {
-      return true;
-    }
-    if (meaning != meanings.end() && meaning->second.size() == 1 &&
-        is_made_of(meaning->second.front(), name, frame, meanings, depth + 1)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /// Returns true if the number decides how much the host allocates for memory that it passes to a
 /// kernel.
 bool is_allocated_by(const KernelFile& file, const std::string& name) {
   return std::ranges::any_of(file.launches, [&](const LaunchSite& site) {
     return std::ranges::any_of(site.frames, [&](const HostFrame& frame) {
+      const auto values = [&](const std::string& word) {
+        const auto meaning = file.meanings.find(word);
+        const bool is_macro = meaning != file.meanings.end() && meaning->second.size() == 1;
+        return is_macro ? meaning->second : value_among(frame.variables, word);
+      };
       return std::ranges::any_of(frame.allocated, [&](const auto& allocated) {
-        return is_made_of(allocated.second, name, frame, file.meanings);
+        return names_behind({allocated.second}, values).contains(name);
       });
     });
   });

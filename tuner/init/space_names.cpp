@@ -4,6 +4,7 @@
 #include "tuner/core/text.h"
 #include "tuner/core/tokens.h"
 #include "tuner/init/elements.h"
+#include "tuner/init/macro_expansion.h"
 #include "tuner/init/names.h"
 
 #include <algorithm>
@@ -33,15 +34,6 @@ std::int64_t smaller(std::int64_t size, std::int64_t most) {
   const std::int64_t block = most > 1024 ? 1024 : 64;
   const std::int64_t rest = size % block;
   return rest == 0 ? most : most - block + rest;
-}
-
-/// Returns true if a template argument is the number of threads that are launched. In
-/// `if (n == 16) k<16><<<..., n>>>() else k<32><<<..., n>>>()` it tells which number applies.
-bool names_its_block(const LaunchSite& site) {
-  if (site.block.empty() || site.template_arguments.empty()) return false;
-  const auto threads = HostTerms(site).in_our_names(site.block.front(), Scope());
-  return threads &&
-         std::ranges::find(site.template_arguments, *threads) != site.template_arguments.end();
 }
 
 /// Returns true if a text changes with the turns of a loop around the launch.
@@ -100,6 +92,15 @@ SpaceNames::SpaceNames(const KernelFile& file, const DraftRequest& request,
   choose_host_sizes(sequence);
 }
 
+/// Returns true if a template argument is the number of threads that are launched. In
+/// `if (n == 16) k<16><<<..., n>>>() else k<32><<<..., n>>>()` it tells which number applies.
+bool SpaceNames::names_its_block(const LaunchSite& site) const {
+  if (site.block.empty() || site.template_arguments.empty()) return false;
+  const auto threads = number_at(site, site.block.front());
+  return threads && std::ranges::find(site.template_arguments, std::to_string(*threads)) !=
+                        site.template_arguments.end();
+}
+
 /// Chooses names for sizes that the host reads from its command line, `atoi(argv[1])`, or that a
 /// caller outside of the source passes.
 void SpaceNames::choose_host_sizes(const LaunchSequence* sequence) {
@@ -142,7 +143,7 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
   for (const std::string_view word : identifiers(in_terms)) {
     const std::string name(word);
     if (problem_.contains(name)) continue;
-    const auto ours = terms_of(site).in_our_names(name, scope(Json::object()), frame);
+    const auto ours = terms_of(site).in_our_names(name, frame);
     const std::int64_t number = ours ? constant_value(*ours).value_or(0) : 0;
     const bool is_of_block =
         name == site.block_name || std::ranges::find(site.block, name) != site.block.end();
@@ -170,30 +171,17 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
   constexpr std::size_t kMost = 6;
   static constexpr std::array<std::string_view, 8> kFew = {"batch", "head", "chan", "iter",
                                                            "step",  "rep",  "dim",  "layer"};
-  HostTerms terms = terms_of(site);
-  for (const NamedNumber& number : file_.numbers) {
-    if (!problem_.contains(number.name)) {
-      terms.add_everywhere(number.name, std::to_string(number.value));
-    }
-  }
+  const HostTerms terms = terms_of(site);
   std::vector<std::string> of_block = {"blockDim", "gridDim", "argv", "argc"};
   for (const std::string& extent : site.block) {
     for (const std::string_view name : identifiers(extent)) of_block.emplace_back(name);
-    const std::string text_of_block = expanded(extent, Json::object());
-    for (const auto& [frame, name] : terms.unknown_names(text_of_block, scope(Json::object()))) {
-      of_block.push_back(name);
-    }
+    for (const auto& [frame, name] : terms.unknown_names(extent)) of_block.push_back(name);
   }
   for (const std::string& argument : site.template_arguments) {
     for (const std::string_view name : identifiers(argument)) of_block.emplace_back(name);
   }
   of_block.push_back(site.block_name);
-  auto unknown = terms.unknown_names(expanded(text, Json::object()), scope(Json::object()));
-  for (const auto& [frame, name] : unknown) {
-    const std::string meaning = expanded(name, Json::object());
-    if (meaning != name) terms.add_everywhere(name, meaning);
-  }
-  unknown = terms.unknown_names(expanded(text, Json::object()), scope(Json::object()));
+  const auto unknown = terms.unknown_names(text);
   for (const auto& [frame, name] : unknown) {
     static constexpr std::array<std::string_view, 3> kBlocks = {"grid", "block", "thread"};
     const bool is_whole = cpp_tokens(text).size() == 1;
@@ -288,10 +276,8 @@ const LaunchSite* SpaceNames::launch_of(const std::string& kernel) const {
   if (site != launches_.end()) return site->second;
   // The launch may be through a pointer to the function, which may be any of them.
   if (launches_.size() != 1) return nullptr;
-  const std::string& name = launches_.begin()->first;
-  const bool is_indirect = std::ranges::none_of(
-      file_.kernels, [&](const KernelFunction& other) { return last_name(other.name) == name; });
-  return is_indirect ? launches_.begin()->second : nullptr;
+  const LaunchSite* const only = launches_.begin()->second;
+  return launched_kernel(file_, *only) == nullptr ? only : nullptr;
 }
 
 std::vector<std::int64_t> SpaceNames::dispatched_values(const KernelFunction& kernel,
@@ -300,17 +286,25 @@ std::vector<std::int64_t> SpaceNames::dispatched_values(const KernelFunction& ke
   for (const LaunchSite& site : file_.launches) {
     if (site.kernel != last_name(kernel.name)) continue;
     if (!site.is_chosen || i >= site.template_arguments.size()) return {};
-    const auto value =
-        HostTerms(site).in_our_names(expanded(site.template_arguments[i], Json::object()), Scope());
-    const auto number = value ? constant_value(*value) : std::nullopt;
+    const auto number = number_at(site, site.template_arguments[i]);
     if (!number) return {};
     values.insert(*number);
   }
   return {values.begin(), values.end()};
 }
 
-HostTerms SpaceNames::terms_of(const LaunchSite& site) const {
-  HostTerms terms(site);
+std::optional<std::int64_t> SpaceNames::number_at(const LaunchSite& site, const std::string& text,
+                                                  const Json& parameters) const {
+  const HostTerms terms(site, Scope(),
+                        [&](const std::string& inner) { return expanded(inner, parameters); });
+  const auto value = terms.in_our_names(text);
+  return value ? constant_value(*value) : std::nullopt;
+}
+
+HostTerms SpaceNames::terms_of(const LaunchSite& site, const Json& parameters) const {
+  HostTerms terms(site, scope(parameters), [this, parameters](const std::string& text) {
+    return expanded(text, parameters);
+  });
   for (const auto& [name, number] : file_.enumerators) terms.add_everywhere(name, number);
   for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
     for (const auto& [argument, size] : sizes_) {
@@ -454,8 +448,7 @@ bool SpaceNames::follows_from_sizes(const std::string& argument) const {
   if (!is_product(argument)) return false;
   Json parameters = Json::object();
   for (const NamedNumber& number : numbers_) parameters[number.name] = number.value;
-  const auto ours =
-      terms_of(*launch_of(first_.name)).in_our_names(expanded(text, parameters), scope(parameters));
+  const auto ours = terms_of(*launch_of(first_.name), parameters).in_our_names(text);
   return ours && !constant_value(*ours);
 }
 
@@ -478,8 +471,9 @@ bool SpaceNames::is_product(const std::string& argument) const {
 std::optional<std::string> SpaceNames::passed_name(const std::string& argument) const {
   const std::string text = passed_text(argument);
   if (text.empty()) return std::nullopt;
-  const auto ours = HostTerms(*launch_of(first_.name))
-                        .in_our_names(expanded(text, Json::object()), scope(Json::object()));
+  const HostTerms terms(*launch_of(first_.name), scope(),
+                        [&](const std::string& inner) { return expanded(inner); });
+  const auto ours = terms.in_our_names(text);
   return ours && problem_.contains(*ours) ? ours : std::nullopt;
 }
 
@@ -488,10 +482,7 @@ std::optional<std::int64_t> SpaceNames::passed_size(const KernelParameter& param
   const LaunchSite* const site = launch_of(first_.name);
   const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
   if (site == nullptr || number >= site->arguments.size()) return std::nullopt;
-  const HostTerms terms(*site);
-  const std::string text = expanded(site->arguments[number], Json::object());
-  const auto ours = terms.in_our_names(text, Scope());
-  const std::optional<std::int64_t> value = ours ? constant_value(*ours) : std::nullopt;
+  const std::optional<std::int64_t> value = number_at(*site, site->arguments[number]);
   return value && *value > 0 ? value : std::nullopt;
 }
 
@@ -525,13 +516,18 @@ std::optional<SpaceNames::CalledMacro> SpaceNames::called_macro(const CppTokens&
   }
   const std::size_t close = closing(tokens, i + 1);
   if (close >= tokens.size()) return std::nullopt;
-  const std::vector<std::string> given = texts(tokens, split(tokens, {i + 2, close}));
+  std::vector<std::string> given = texts(tokens, split(tokens, {i + 2, close}));
+  for (std::string& text : given) text = "(" + text + ")";
   if (given.size() != macro->second.parameters.size()) return std::nullopt;
-  std::vector<std::pair<std::string, std::string>> terms;
-  for (std::size_t n = 0; n < given.size(); ++n) {
-    terms.emplace_back(macro->second.parameters[n], "(" + given[n] + ")");
-  }
-  return CalledMacro{.text = substituted(macro->second.text, terms), .last = close};
+  return CalledMacro{.text = expansion(macro->second, given), .last = close};
+}
+
+/// Returns what a macro or a constant stands for; empty if it is neither or has several meanings.
+std::string SpaceNames::meaning_in_source(const std::string& name) const {
+  const auto found = file_.meanings.find(name);
+  if (found != file_.meanings.end() && found->second.size() == 1) return found->second.front();
+  const auto number = std::ranges::find(file_.numbers, name, &NamedNumber::name);
+  return number == file_.numbers.end() ? "" : std::to_string(number->value);
 }
 
 std::string SpaceNames::expanded(const std::string& text, const Json& parameters, int depth) const {
@@ -552,14 +548,13 @@ std::string SpaceNames::expanded(const std::string& text, const Json& parameters
       end = tokens[i].end();
       continue;
     }
-    const auto found = file_.meanings.find(name);
-    const bool stands = found != file_.meanings.end() && found->second.size() == 1 &&
-                        !problem_.contains(name) && !parameters.contains(name);
-    if (!stands || depth == kMostDeep) {
+    const std::string meaning = meaning_in_source(name);
+    if (meaning.empty() || problem_.contains(name) || parameters.contains(name) ||
+        depth == kMostDeep) {
       result += name;
       continue;
     }
-    const std::string inner = expanded(found->second.front(), parameters, depth + 1);
+    const std::string inner = expanded(meaning, parameters, depth + 1);
     const bool is_whole = cpp_tokens(inner).size() == 1 || inner.starts_with('(');
     result += is_whole ? inner : "(" + inner + ")";
   }
@@ -592,6 +587,13 @@ std::optional<std::int64_t> constant_value(const std::string& text) {
   } catch (const ExpressionError&) {
     return std::nullopt;
   }
+}
+
+const KernelFunction* launched_kernel(const KernelFile& file, const LaunchSite& site) {
+  const auto found = std::ranges::find_if(file.kernels, [&](const KernelFunction& kernel) {
+    return last_name(kernel.name) == site.kernel;
+  });
+  return found == file.kernels.end() ? nullptr : &*found;
 }
 
 const KernelFunction& kernel_named(const KernelFile& file, const std::string& name) {

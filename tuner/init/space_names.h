@@ -54,11 +54,16 @@ class SpaceNames {
   /// `if` or `switch` chooses between them; in ascending order.
   std::vector<std::int64_t> dispatched_values(const KernelFunction& kernel, std::size_t i) const;
 
-  /// Returns the host's texts at a launch, with the names of the arguments.
-  HostTerms terms_of(const LaunchSite& site) const;
+  /// Returns the host's texts at a launch in names of the problem and of these parameters, with the
+  /// names of the arguments.
+  HostTerms terms_of(const LaunchSite& site, const Json& parameters = Json::object()) const;
+
+  /// Returns a text of the host at a launch as a number; nullopt if it is none.
+  std::optional<std::int64_t> number_at(const LaunchSite& site, const std::string& text,
+                                        const Json& parameters = Json::object()) const;
 
   /// Returns the problem's names, those of `parameters`, and the counters.
-  Scope scope(const Json& parameters) const;
+  Scope scope(const Json& parameters = Json::object()) const;
 
   /// Parameters that scalars may depend on besides the problem; known once the kernels are drafted.
   const Json& parameters() const { return parameters_; }
@@ -76,8 +81,10 @@ class SpaceNames {
   /// Returns the product of all sizes, `N * C`, as a proposal for a shape.
   std::string sizes_text() const;
 
-  /// Returns a text of the source with its macros expanded, except for names of the space.
-  std::string expanded(const std::string& text, const Json& parameters, int depth = 0) const;
+  /// Returns a text of the source with its macros and constants expanded, except for names of the
+  /// space.
+  std::string expanded(const std::string& text, const Json& parameters = Json::object(),
+                       int depth = 0) const;
 
   /// Returns true if a text can be evaluated with the problem's names alone.
   bool is_of_problem(const std::string& text) const;
@@ -93,6 +100,8 @@ class SpaceNames {
   };
 
   std::optional<CalledMacro> called_macro(const CppTokens& tokens, std::size_t i) const;
+  bool names_its_block(const LaunchSite& site) const;
+  std::string meaning_in_source(const std::string& name) const;
   std::string free_name(const std::string& wanted);
   void add_number(const std::string& name, std::int64_t value, bool is_guess = false);
   void add_problem(const std::string& name, const Json& value, const Json& cpu_value,
@@ -135,6 +144,9 @@ class SpaceNames {
 
 /// Returns the value of an expression without names; nullopt if it is none.
 std::optional<std::int64_t> constant_value(const std::string& text);
+
+/// Returns the kernel that a launch names; nullptr if the file has none of that name.
+const KernelFunction* launched_kernel(const KernelFile& file, const LaunchSite& site);
 
 const KernelFunction& kernel_named(const KernelFile& file, const std::string& name);
 

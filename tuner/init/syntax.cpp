@@ -302,6 +302,27 @@ Syntax syntax_of(const ParsedSource& source, CXCursor cursor) {
   return Builder(source).build(cursor);
 }
 
+std::pair<std::string, const Syntax*> counted_from(const Syntax& loop) {
+  const Syntax* first = &loop.parts[Syntax::kBeginning];
+  if (first->kind == Kind::block && first->parts.size() == 1) first = first->parts.data();
+  if (first->kind == Kind::variable && first->parts.size() == 1) {
+    return {first->text, first->parts.data()};
+  }
+  if (!first->is(Kind::assignment, "=")) return {};
+  return {first->parts[0].text, &first->parts[1]};
+}
+
+std::vector<TokenRange> gaps_in(const Syntax& block) {
+  std::vector<TokenRange> gaps;
+  std::size_t read = block.range.first;
+  for (const Syntax& part : block.parts) {
+    gaps.push_back({read, part.whole.first});
+    read = std::max(read, part.whole.end);
+  }
+  gaps.push_back({read, block.range.end});
+  return gaps;
+}
+
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
 void for_each(const Syntax& syntax, const std::function<void(const Syntax&)>& use) {
   use(syntax);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace smemtune {
@@ -47,6 +48,14 @@ struct Syntax {
 
 /// Returns the syntax of a cursor. What lies deeper in it than any program is left out.
 Syntax syntax_of(const ParsedSource& source, CXCursor cursor);
+
+/// Returns the name and the first value of a loop's counter, of `int k = 0` or `k = 0`; nullptr if
+/// the loop begins otherwise.
+std::pair<std::string, const Syntax*> counted_from(const Syntax& loop);
+
+/// Returns the tokens of a block before each of its parts, and those behind the last: what clang
+/// could not resolve and left out.
+std::vector<TokenRange> gaps_in(const Syntax& block);
 
 /// Calls `use` for a syntax and all of its parts, the whole first.
 void for_each(const Syntax& syntax, const std::function<void(const Syntax&)>& use);

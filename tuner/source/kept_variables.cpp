@@ -1,7 +1,7 @@
 #include "tuner/source/kept_variables.h"
 
 #include "tuner/core/text.h"
-#include "tuner/source/cpp_tokens.h"
+#include "tuner/source/source_items.h"
 
 #include <algorithm>
 #include <array>
@@ -10,28 +10,17 @@
 namespace smemtune {
 namespace {
 
-/// Returns the token of the name of the variable that is declared with __device__ at token i;
-/// kNoToken for a function or a variable that cannot be written.
-std::size_t declared_variable(const CppTokens& tokens, std::size_t i) {
-  std::size_t name = kNoToken;
-  for (std::size_t at = i; at < tokens.size(); ++at) {
-    const CppToken& token = tokens[at];
-    if (token.is("const") || token.is("constexpr") || token.is("__constant__") ||
-        token.is("__shared__")) {
-      return kNoToken;
-    }
-    const bool is_alignment = token.is("alignas") || token.is("__align__");
-    if (is_alignment && at + 1 < tokens.size() && tokens[at + 1].is("(")) {
-      at = closing(tokens, at + 1);
-    } else if (token.is(";") || token.is("=") || token.is("{") || token.is("[")) {
-      return name == i ? kNoToken : name;
-    } else if (token.is("(")) {
-      return kNoToken;
-    } else if (token.is_word()) {
-      name = at;
-    }
+/// Returns true if an item declares variables with __device__ that can be written.
+bool declares_variables(const CppTokens& tokens, const SourceItem& item) {
+  static constexpr std::array<std::string_view, 4> kOther = {"const", "constexpr", "__constant__",
+                                                             "__shared__"};
+  bool is_device = false;
+  for (std::size_t i = item.first; i < item.end; ++i) {
+    if (tokens[i].is("=") || tokens[i].is("{")) break;
+    if (std::ranges::find(kOther, tokens[i].text) != kOther.end()) return false;
+    is_device = is_device || tokens[i].is("__device__");
   }
-  return kNoToken;
+  return is_device && item.kind == SourceItem::Kind::declaration && item.list == kNoToken;
 }
 
 /// Returns true if the variable named by the word at i is changed there, or handed to something
@@ -60,24 +49,26 @@ bool changes(const CppTokens& tokens, std::size_t i) {
 std::vector<std::string> kept_variables(const KernelSource& source) {
   std::vector<CppTokens> files;
   for (const KernelSource::File& file : source.files) files.push_back(cpp_tokens(file.text));
-  const auto is_changed = [&](std::string_view name, const CppToken* declared) {
+  // The variable's own declaration, which gives it its first value, does not count.
+  const auto is_changed = [&](std::string_view name, const CppTokens& own, const SourceItem& item) {
     return std::ranges::any_of(files, [&](const CppTokens& tokens) {
       for (std::size_t i = 1; i < tokens.size(); ++i) {
-        if (&tokens[i] == declared || !tokens[i].is_word() || tokens[i].text != name) continue;
-        if (changes(tokens, i)) return true;
+        const bool declares = &tokens == &own && i >= item.first && i < item.end;
+        if (tokens[i].is_word() && tokens[i].is(name) && !declares && changes(tokens, i))
+          return true;
       }
       return false;
     });
   };
   std::vector<std::string> kept;
   for (std::size_t file = 0; file < files.size(); ++file) {
-    const CppTokens& tokens = files[file];
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (!tokens[i].is("__device__")) continue;
-      const std::size_t name = declared_variable(tokens, i);
-      if (name == kNoToken || !is_changed(tokens[name].text, &tokens[name])) continue;
-      kept.push_back(std::string(tokens[name].text) + " (" + source.files[file].name + ":" +
-                     std::to_string(tokens[name].line) + ")");
+    for (const SourceItem& item : read_items(files[file]).items) {
+      if (!declares_variables(files[file], item)) continue;
+      const std::size_t line = files[file][item.first].line;
+      for (const std::string& name : item.declares) {
+        if (!is_changed(name, files[file], item)) continue;
+        kept.push_back(name + " (" + source.files[file].name + ":" + std::to_string(line) + ")");
+      }
     }
   }
   return kept;

@@ -14,44 +14,12 @@
 namespace smemtune {
 namespace {
 
-/// Adds the meaning of an item that defines a macro without arguments, or another name for a type.
-void add_meaning(const CppTokens& tokens, const SourceItem& item, Meanings& meanings) {
-  if (item.declares.empty()) return;
-  std::string name = item.declares.front();
-  std::string text;
-  if (item.kind == SourceItem::Kind::define) {
-    const Directive directive = directive_of(tokens[item.first]);
-    if (directive.name != "define" || directive.rest.size() <= name.size()) return;
-    if (directive.rest[name.size()] == '(') return;
-    text = directive.rest.substr(directive.rest.find_first_not_of(" \t", name.size()));
-  } else if (tokens[item.first].is("typedef") && item.end > item.first + 3) {
-    name = item.declares.back();
-    text = joined(tokens, {item.first + 1, item.end - 2});
-  } else if (tokens[item.first].is("using") && item.end > item.first + 4 &&
-             tokens[item.first + 2].is("=")) {
-    text = joined(tokens, {item.first + 3, item.end - 1});
-  } else {
-    return;
-  }
-  std::vector<std::string>& texts = meanings[name];
+/// Adds a text that a name stands for.
+void add_meaning(const std::string& name, const std::string& text, Meanings& meanings) {
   constexpr std::size_t kMost = 50;
-  if (texts.size() >= kMost || std::ranges::find(texts, text) != texts.end()) return;
-  texts.push_back(std::move(text));
-}
-
-void add_function_macro(const CppTokens& tokens, const SourceItem& item, FunctionMacros& macros) {
-  if (item.declares.empty() || item.kind != SourceItem::Kind::define) return;
-  const Directive directive = directive_of(tokens[item.first]);
-  const std::string& name = item.declares.front();
-  if (directive.name != "define" || directive.rest.size() <= name.size() ||
-      directive.rest[name.size()] != '(') {
-    return;
-  }
-  const CppTokens rest = cpp_tokens(directive.rest);
-  const std::size_t close = closing(rest, 1);
-  if (close + 1 >= rest.size()) return;
-  macros[name] = {.parameters = texts(rest, split(rest, {2, close})),
-                  .text = joined(rest, {close + 1, rest.size()})};
+  std::vector<std::string>& texts = meanings[name];
+  const bool is_known = std::ranges::find(texts, text) != texts.end();
+  if (texts.size() < kMost && !is_known) texts.push_back(text);
 }
 
 constexpr std::string_view kInclude = "#include ";
@@ -75,7 +43,7 @@ class FileReader {
     keep_device_part();
     read_meanings();
     read_numbers();
-    read_missing();
+    read_compared();
     read_declarations();
     file_.device_lines = device_lines();
     DeviceText text = device_text(source_, tokens_, items_, kept_, guarded_);
@@ -123,7 +91,8 @@ class FileReader {
       const std::string line = "#include <" + std::string(header) + ">\n";
       if (text.find(header) != std::string::npos || includes.find(line) != std::string::npos)
         continue;
-      const bool is_own = known_.contains(std::string(name));  // Such as a kernel called half.
+      const bool is_own =
+          file_.declared.contains(std::string(name));  // Such as a kernel called half.
       if (names.contains(name) && !is_own) includes += line;
     }
     return includes;
@@ -171,16 +140,9 @@ class FileReader {
 
   /// Returns true if the second is compiled when the first, in another branch of an #if, is not.
   bool are_versions(const SourceItem& first, const SourceItem& second) const {
-    for (std::size_t group = second.condition_group; group != kNoToken;) {
-      const std::vector<std::size_t>& marks = read_.conditions[group].marks;
-      const std::size_t opens = items_[marks.front()].first;
-      if (opens < first.first) {
-        return std::ranges::any_of(marks, [&](std::size_t mark) {
-          return items_[mark].what.starts_with("#el") && first.first < items_[mark].first &&
-                 items_[mark].first < second.first;
-        });
-      }
-      group = items_[marks.front()].condition_group;
+    for (const SourceBranch& branch : read_.branches_of(second)) {
+      if (items_[branch.marks->front()].first > first.first) continue;
+      return items_[branch.mark()].first > first.first;
     }
     return false;
   }
@@ -222,37 +184,44 @@ class FileReader {
     for (const SourceItem& item : items_) {
       if (item.what.starts_with("#define"))
         defined.insert(item.declares.begin(), item.declares.end());
-      if (is_compiled(item, defined)) {
-        add_meaning(tokens_, item, file_.meanings);
-        add_function_macro(tokens_, item, file_.function_macros);
-      }
-      known_.insert(item.declares.begin(), item.declares.end());
+      if (is_compiled(item, defined)) read_meaning(item);
+      file_.declared.insert(item.declares.begin(), item.declares.end());
     }
-    known_.insert(reach_.name_spaces().begin(), reach_.name_spaces().end());
+    file_.declared.insert(reach_.name_spaces().begin(), reach_.name_spaces().end());
+  }
+
+  /// Reads an item that defines a macro, or another name for a type.
+  void read_meaning(const SourceItem& item) {
+    const CppToken& first = tokens_[item.first];
+    if (item.kind == SourceItem::Kind::define) {
+      const auto macro = defined_macro(first);
+      if (macro && macro->second.is_called && !macro->second.text.empty()) {
+        file_.function_macros[macro->first] = macro->second;
+      } else if (macro && !macro->second.text.empty()) {
+        add_meaning(macro->first, macro->second.text, file_.meanings);
+      }
+    } else if (first.is("typedef") && item.end > item.first + 3 && !item.declares.empty()) {
+      const TokenRange type = {item.first + 1, item.end - 2};
+      add_meaning(item.declares.back(), joined(tokens_, type), file_.meanings);
+    } else if (first.is("using") && item.end > item.first + 4 && tokens_[item.first + 2].is("=")) {
+      const TokenRange type = {item.first + 3, item.end - 1};
+      if (!item.declares.empty()) {
+        add_meaning(item.declares.front(), joined(tokens_, type), file_.meanings);
+      }
+    }
   }
 
   /// Returns false for an item in a branch whose condition asks for a macro that is not defined, or
   /// that follows a branch whose condition holds. `defined`: the macros defined before the item.
   bool is_compiled(const SourceItem& item, const std::set<std::string>& defined) const {
-    for (std::size_t group = item.condition_group; group != kNoToken;) {
-      const std::vector<std::size_t>& marks = read_.conditions[group].marks;
-      for (const std::size_t mark : marks) {
-        const bool is_own = mark == marks[branch_of(item, marks)];
-        const std::optional<bool> holds = condition(items_[mark], defined);
+    for (const SourceBranch& branch : read_.branches_of(item)) {
+      for (std::size_t i = 0; i <= branch.number; ++i) {
+        const std::optional<bool> holds = condition(items_[(*branch.marks)[i]], defined);
         if (!holds) break;
-        if (*holds != is_own) return false;
-        if (is_own) break;
+        if (*holds != (i == branch.number)) return false;
       }
-      group = items_[marks.front()].condition_group;
     }
     return true;
-  }
-
-  /// Returns the index of the last mark before the item.
-  std::size_t branch_of(const SourceItem& item, const std::vector<std::size_t>& marks) const {
-    std::size_t branch = 0;
-    while (branch + 1 < marks.size() && items_[marks[branch + 1]].first < item.first) ++branch;
-    return branch;
   }
 
   /// Returns whether the condition holds; nullopt if it asks for more than whether one macro is
@@ -272,14 +241,14 @@ class FileReader {
     return defined.contains(mark.uses.back()) != is_negated;
   }
 
-  void read_missing() {
-    std::vector<const SourceItem*> items;
+  void read_compared() {
     for (std::size_t i = 0; i < items_.size(); ++i) {
-      if (kept_[i] && items_[i].kind != SourceItem::Kind::include) items.push_back(&items_[i]);
+      for (std::size_t j = items_[i].first; kept_[i] && j < items_[i].end; ++j) {
+        if (tokens_[j].kind != CppToken::Kind::directive) continue;
+        const Directive directive = directive_of(tokens_[j]);
+        if (directive.asks()) add_comparisons(directive.rest, file_.meanings, file_.compared);
+      }
     }
-    MissingNames missing = missing_names(tokens_, items, known_, file_.meanings);
-    file_.missing = std::move(missing.names);
-    file_.compared = std::move(missing.compared);
   }
 
   /// Returns how many different numbers a macro stands for in the branches of #if.
@@ -308,15 +277,11 @@ class FileReader {
   }
 
   std::optional<std::int64_t> number(const SourceItem& item) const {
-    const std::string& name = item.declares.front();
     if (item.kind == SourceItem::Kind::declaration && item.name_space.empty())
       return constant(item);
-    if (item.kind != SourceItem::Kind::define || !item.what.starts_with("#define")) {
-      return std::nullopt;
-    }
-    const std::string rest = directive_of(tokens_[item.first]).rest;
-    const bool has_value = rest.size() > name.size() && rest[name.size()] != '(';
-    return has_value ? whole_number(std::string_view(rest).substr(name.size())) : std::nullopt;
+    if (item.kind != SourceItem::Kind::define) return std::nullopt;
+    const auto macro = defined_macro(tokens_[item.first]);
+    return macro && !macro->second.is_called ? whole_number(macro->second.text) : std::nullopt;
   }
 
   /// Returns the value of `const int NAME = 16;`.
@@ -335,15 +300,10 @@ class FileReader {
 
   /// Returns true if it lies under `#ifndef NAME`.
   bool is_guarded(const SourceItem& item) const {
-    for (std::size_t group = item.condition_group; group != kNoToken;) {
-      const SourceItem& open = items_[read_.conditions[group].marks.front()];
-      if (open.what.starts_with("#ifndef") && open.uses.size() == 1 &&
-          open.uses.front() == item.declares.front()) {
-        return true;
-      }
-      group = open.condition_group;
-    }
-    return false;
+    return std::ranges::any_of(read_.branches_of(item), [&](const SourceBranch& branch) {
+      const SourceItem& open = items_[branch.marks->front()];
+      return open.what.starts_with("#ifndef") && open.uses == std::vector{item.declares.front()};
+    });
   }
 
   /// Reads constant memory, and the texture references that CUDA had up to version 11.
@@ -370,7 +330,6 @@ class FileReader {
   Reach reach_;
   std::vector<bool> kept_;               ///< True for each item that is kept.
   std::set<const SourceItem*> guarded_;  ///< Items to put under #ifndef.
-  std::set<std::string> known_;          ///< Names declared outside of functions.
   KernelFile file_;
 };
 

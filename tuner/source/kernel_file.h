@@ -3,7 +3,7 @@
 #include "tuner/source/flat_source.h"
 #include "tuner/source/kernel_function.h"
 #include "tuner/source/launch_site.h"
-#include "tuner/source/missing_names.h"
+#include "tuner/source/macros.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +24,14 @@ struct NamedNumber {
   std::int64_t value = 0;
   std::size_t line = 0;
   bool is_guarded = false;  ///< True if it is defined under `#ifndef NAME`.
+};
+
+/// A name that the device's part uses and nothing defines: a macro that is defined on the command
+/// line.
+struct MissingName {
+  std::string name;
+  std::size_t line = 0;  ///< Line of its first use.
+  bool is_type = false;  ///< True if something is declared with it.
 };
 
 /// An enumeration: `enum class Mode { plain, fast };`.
@@ -56,7 +64,7 @@ struct LeftOut {
 struct HostPart {
   std::vector<LaunchSite> launches;  ///< In its order, with what the host does on the way to each.
   /// Functions that only return an expression: `int blocks(int n) { return (n + 255) / 256; }`.
-  FunctionMacros functions;
+  Macros functions;
   TypeLayouts layouts;                    ///< Layouts of types that the source defines.
   std::vector<Enumeration> enumerations;  ///< Those with a name.
   /// The numbers that the names in enumerations stand for.
@@ -72,17 +80,17 @@ struct HostPart {
 struct KernelFile : HostPart {
   std::vector<KernelFunction> kernels;
   std::vector<NamedNumber> numbers;  ///< Numbers that a kernel reaches and that have one value.
-  std::vector<MissingName> missing;
-  /// The numbers that #if compares a name with.
-  std::map<std::string, std::set<std::int64_t>> compared;
+  std::vector<MissingName> missing;  ///< Filled in by init's add_kernel_uses().
+  ComparedNumbers compared;
   Meanings meanings;
-  FunctionMacros function_macros;
+  Macros function_macros;
   std::vector<SharedArray> constants;  ///< __constant__ variables that a kernel reaches.
   /// Names of texture references, `texture<float> t;`.
   std::vector<std::string> texture_references;
-  std::vector<LeftOut> left_out;  ///< Lines that are the host's, in the text's order.
-  std::set<std::string> names;    ///< Every identifier of the text.
-  std::string device_text;        ///< The text without the lines that are left out.
+  std::vector<LeftOut> left_out;   ///< Lines that are the host's, in the text's order.
+  std::set<std::string> names;     ///< Every identifier of the text.
+  std::set<std::string> declared;  ///< Names declared outside of functions.
+  std::string device_text;         ///< The text without the lines that are left out.
   /// The text with blanks for these and for #includes: each line has its number.
   std::string device_lines;
 };

@@ -138,31 +138,13 @@ TEST(KernelFile, KnowsTheNumbersThatTheKernelsReach) {
                                    std::pair(std::string("STEPS"), std::pair(4, true))));
 }
 
-TEST(KernelFile, KnowsWhatNothingDefines) {
+TEST(KernelFile, KnowsTheNumbersThatNamesAreComparedWith) {
   const KernelFile file = read_text_of(
-      "#define FACTOR 2\n"
       "#define CACHE read_only\n"
       "#if CACHE == 1\n#define LOAD(p, i) __ldg(p + i)\n#else\n#define LOAD(p, i) p[i]\n#endif\n"
-      "#define WIDTH (TILE * FACTOR)\n"
-      "namespace cg = cooperative_groups;\n"
-      "struct Pair { float a, b; };\n"
-      "#ifdef OTHER\n#define SIDE OTHER\n#elif defined(ANOTHER)\n#define SIDE ANOTHER\n"
-      "#else\n#define SIDE 4\n#endif\n"
-      "template <typename T, int STEPS>\n"
-      "__global__ void k(T* out, const Pair* in, int n) {\n"
-      "  __shared__ T s[WIDTH][ROWS + 1];\n"
-      "  T *p = out, x = 0, y(1);\n"
-      "  auto tile = cg::tiled_partition<32>(cg::this_thread_block());\n"
-      "  #pragma unroll UNROLL\n"
-      "  for (int i = 0, j = STEPS; i < n * blocks; ++i) { x += LOAD(in, i).a * j; }\n"
-      "#if VECTOR == 2 || 4 == VECTOR || !FAST\n  x *= (float)DEPTH;\n#endif\n"
-      "  out[threadIdx.x] = p[SIDE] + s[x][y] + tile.size() + FLT_MAX;\n}\n"
-      "void host() { k<float, HOSTS><<<1, GRID>>>(a, b, 3); }\n");
-  std::map<std::string, bool> missing;
-  for (const MissingName& name : file.missing) missing[name.name] = name.is_constant;
-  EXPECT_THAT(missing, ElementsAre(Pair("DEPTH", false), Pair("FAST", true), Pair("ROWS", true),
-                                   Pair("TILE", false), Pair("UNROLL", true), Pair("VECTOR", true),
-                                   Pair("blocks", false), Pair("read_only", true)));
+      "#if defined(OTHER) && SIZE(2) > 3\n#endif\n"
+      "__global__ void k(float* out, const float* in, int n) {\n"
+      "#if VECTOR == 2 || 4 == VECTOR || !FAST\n  out[n] = LOAD(in, n);\n#endif\n}\n");
   EXPECT_THAT(file.compared,
               ElementsAre(Pair("FAST", ElementsAre(0, 1)), Pair("VECTOR", ElementsAre(2, 4)),
                           Pair("read_only", ElementsAre(1))));
@@ -276,18 +258,11 @@ TEST(KernelFile, CarriesHeadersThatTheHostsHeadersIncluded) {
   EXPECT_THAT(text("float"), testing::Not(testing::HasSubstr("#include <cuda")));
 }
 
-TEST(KernelFile, SaysWhichTypesAreMissing) {
-  const KernelFile file = read_text_of(
-      "enum class Mode { plain, fast = 4 };\nenum { kTwo = 2 };\n"
-      "texture<float, 1> field;\n"
-      "template <Mode M> __global__ void k(vec3* in, int n) {\n"
-      "  namespace cg = cooperative_groups;\n  other_type t;\n"
-      "  in[n] = tex1Dfetch(field, TILE + kTwo);\n}\n");
-  std::map<std::string, bool> missing;
-  for (const MissingName& name : file.missing) missing[name.name] = name.is_type;
-  EXPECT_THAT(missing,
-              ElementsAre(Pair("TILE", false), Pair("other_type", true), Pair("vec3", true)));
-  EXPECT_THAT(file.texture_references, ElementsAre("field"));
+TEST(KernelFile, KnowsTextureReferences) {
+  EXPECT_THAT(read_text_of("texture<float, 1> field;\n__global__ void k(float* out, int n) {\n"
+                           "  out[n] = tex1Dfetch(field, n);\n}\n")
+                  .texture_references,
+              ElementsAre("field"));
 }
 
 TEST(KernelFile, KeepsOperatorsOfTheTypesThatAreUsed) {
@@ -338,7 +313,6 @@ TEST(KernelFile, KeepsOnlyTheKernelsThatAreWanted) {
       "__global__ void g(int* p) { *p = s[B]; }\n";
   const KernelFile file = read_text_of(kText, {}, {"n::f"});
   EXPECT_THAT(file.kernels, SizeIs(2));
-  EXPECT_THAT(file.missing, IsEmpty());
   EXPECT_THAT(file.device_text, AllOf(HasSubstr("*p = A"), Not(HasSubstr("*p = s"))));
   ASSERT_THAT(file.left_out, SizeIs(2));
   EXPECT_EQ(file.left_out.back().what, "g");

@@ -250,22 +250,14 @@ class DefinitionReader {
   /// Returns the branches of #if that an item lies in, but for the guard of a file.
   std::string conditions_of(const SourceItem& item) const {
     std::string conditions;
-    for (std::size_t group = item.condition_group; group != kNoToken;) {
-      const std::vector<std::size_t>& marks = source_.conditions[group].marks;
-      const SourceItem& opens = source_.items[marks.front()];
-      const std::size_t next = marks.front() + 1;
-      const bool guards = opens.what.starts_with("#ifndef") && marks.size() == 2 &&
-                          source_.items[next].what.starts_with("#define") &&
-                          source_.items[next].declares == opens.uses;
-      std::size_t branch = 0;
-      while (branch + 1 < marks.size() && source_.items[marks[branch + 1]].first < item.first) {
-        ++branch;
-      }
-      if (!guards) {
-        const std::size_t line = tokens_[source_.items[marks[branch]].first].line;
-        conditions.insert(0, file_ + ":" + std::to_string(line) + "/");
-      }
-      group = opens.condition_group;
+    for (const SourceBranch& branch : source_.branches_of(item)) {
+      const SourceItem& opens = source_.items[branch.marks->front()];
+      const SourceItem& next = source_.items[branch.marks->front() + 1];
+      const bool guards = opens.what.starts_with("#ifndef") && branch.marks->size() == 2 &&
+                          next.what.starts_with("#define") && next.declares == opens.uses;
+      if (guards) continue;
+      const std::size_t line = tokens_[source_.items[branch.mark()].first].line;
+      conditions.insert(0, file_ + ":" + std::to_string(line) + "/");
     }
     return conditions;
   }

@@ -296,6 +296,18 @@ class ItemReader {
 
 }  // namespace
 
+std::vector<SourceBranch> SourceItems::branches_of(const SourceItem& item) const {
+  std::vector<SourceBranch> branches;
+  for (std::size_t group = item.condition_group; group != kNoToken;) {
+    const std::vector<std::size_t>& marks = conditions[group].marks;
+    std::size_t number = 0;
+    while (number + 1 < marks.size() && items[marks[number + 1]].first < item.first) ++number;
+    branches.push_back({.marks = &marks, .number = number});
+    group = items[marks.front()].condition_group;
+  }
+  return branches;
+}
+
 SourceItems read_items(const CppTokens& tokens) { return ItemReader(tokens).read(); }
 
 bool is_attribute(std::string_view word) {

@@ -41,10 +41,21 @@ struct SourceGroup {
   std::size_t end = 0;  ///< Index behind the last enclosed item.
 };
 
+/// A conditional that an item lies in, and its branch: its last mark before the item.
+struct SourceBranch {
+  const std::vector<std::size_t>* marks = nullptr;
+  std::size_t number = 0;  ///< Index of that mark in `marks`.
+
+  std::size_t mark() const { return (*marks)[number]; }
+};
+
 struct SourceItems {
   std::vector<SourceItem> items;
   std::vector<SourceGroup> spaces;
   std::vector<SourceGroup> conditions;
+
+  /// Returns the conditionals that an item lies in, the innermost first.
+  std::vector<SourceBranch> branches_of(const SourceItem& item) const;
 };
 
 /// Reads the items of any tokens.
