@@ -26,8 +26,8 @@ std::size_t scalar_bytes_of(const std::string& type);
 /// Returns the layouts of the structures and enumerations that a source defines.
 TypeLayouts type_layouts(const ParsedSource& source);
 
-/// Adds the enumerations of a source that have a name, and the numbers that the names in unscoped ones
-/// stand for.
+/// Adds the enumerations of a source that have a name, and the numbers that the names in unscoped
+/// ones stand for.
 void add_enumerations(const ParsedSource& source, HostPart& host);
 
 }  // namespace smemtune

@@ -169,9 +169,9 @@ std::optional<std::string> HostTerms::compiled(const std::string& text) const {
   }
 }
 
-/// Returns what `read` makes of a text, or of what it stands for: step by step, variables, functions
-/// and macros are replaced, then the parameters of the function by what its caller passes. Sets
-/// `rest` to what is left of the text if it is not understood.
+/// Returns what `read` makes of a text, or of what it stands for: step by step, variables,
+/// functions and macros are replaced, then the parameters of the function by what its caller
+/// passes. Sets `rest` to what is left of the text if it is not understood.
 std::optional<std::string> HostTerms::followed(std::string text, std::size_t frame,
                                                const Reader& read, Unresolved& rest) const {
   constexpr int kMost = 20;
@@ -196,7 +196,8 @@ std::optional<std::string> HostTerms::followed(std::string text, std::size_t fra
   return std::nullopt;
 }
 
-/// Returns the text with what its names stand for in the frame; unchanged if they stand for nothing.
+/// Returns the text with what its names stand for in the frame; unchanged if they stand for
+/// nothing.
 std::string HostTerms::deeper(const std::string& text, std::size_t frame) const {
   std::string next = substituted(in_variables(text, frame), terms_[frame]);
   if (next == text) next = substituted(text, known_functions());

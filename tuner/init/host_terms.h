@@ -62,8 +62,8 @@ class HostTerms {
   /// if something else keeps it from that as well.
   std::vector<std::pair<std::size_t, std::string>> unknown_names(const std::string& text) const;
 
-  /// Returns a text of that frame as a formula of sizes with a finite value, `1 / sqrt(D)`, if it is
-  /// made of these. Where it names no size it is the value itself.
+  /// Returns a text of that frame as a formula of sizes with a finite value, `1 / sqrt(D)`, if it
+  /// is made of these. Where it names no size it is the value itself.
   std::optional<std::string> formula(const std::string& text, const Bindings& sizes,
                                      std::size_t frame) const;
 

@@ -255,7 +255,6 @@ std::string ParsedSource::prologue() const {
 /// Returns a declaration of what a diagnostic complains of; empty if there is nothing to declare.
 /// `place`: the token that it points at.
 std::string ParsedSource::declaration_for(const std::string& said, std::size_t place) {
-  const CppToken next = place + 1 < tokens_.size() ? tokens_[place + 1] : CppToken();
   const std::size_t quote = said.find('\'') + 1;
   const std::string name = said.substr(quote, said.find('\'', quote) - quote);
   const std::string function = " __host__ __device__ ";
@@ -277,15 +276,23 @@ std::string ParsedSource::declaration_for(const std::string& said, std::size_t p
   }
   const bool is_template = said.find("does not name a template but") != std::string::npos;
   if (!is_template && !said.starts_with("use of undeclared identifier")) return "";
+  const CppToken next = place + 1 < tokens_.size() ? tokens_[place + 1] : CppToken();
   if (is_template || next.is("<")) {
     return "template <class T, class... A>" + function + "T " + name +
            "(A...); template <auto N, class... A>" + function + "int " + name + "(A...);";
   }
-  if (next.is("(") && part_ == Part::device) {
+  return next.is("::") ? "" : declaration_of(name, place, next.is("("));
+}
+
+/// Returns a declaration of a function or a variable; empty if it needs none.
+std::string ParsedSource::declaration_of(const std::string& name, std::size_t place,
+                                         bool is_called) {
+  if (is_called && part_ == Part::device) {
+    const std::string function = " __host__ __device__ ";
     return function + "int " + name + "(); template <class A, class... B>" + function +
            "smemtune_value<A> " + name + "(A, B...);";
   }
-  if (next.is("(") || next.is("::")) return "";
+  if (is_called) return "";
   if (part_ == Part::host) return "extern int " + name + ";";
   if (!takes_constants_) return "";
   note_missing(name, place, false);

@@ -18,9 +18,9 @@ class ParsedSource {
  public:
   explicit ParsedSource(const FlatSource& source) : ParsedSource(source, Part::host, {}) {}
 
-  /// Reads the host's part, where a name that nothing declares is a variable, or the device's, where
-  /// it is a constant that the command line defines: as the first of the numbers that #if compares
-  /// it with, if there are such.
+  /// Reads the host's part, where a name that nothing declares is a variable, or the device's,
+  /// where it is a constant that the command line defines: as the first of the numbers that #if
+  /// compares it with, if there are such.
   enum class Part { host, device };
   ParsedSource(const FlatSource& source, Part part, ComparedNumbers compared);
   ~ParsedSource();
@@ -65,6 +65,7 @@ class ParsedSource {
   void leave_out_skipped();
   std::size_t versions() const;
   std::string declaration_for(const std::string& said, std::size_t place);
+  std::string declaration_of(const std::string& name, std::size_t place, bool is_called);
   std::string define(const std::string& name) const;
   bool declares(const std::string& name, bool is_type) const;
   void note_missing(const std::string& name, std::size_t place, bool is_type);
