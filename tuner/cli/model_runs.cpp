@@ -159,8 +159,8 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   const auto log = store.begin_run(run);
   if (!request.options.cold && strategy_info(request.options.strategy).looks_elsewhere) {
     request.elsewhere = store.prior_timings(run.space, run.device, request.problems);
-    auto shared =
-        open_shared(options.no_shipped, run.space).prior_timings(run.space, run.device, request.problems);
+    auto shared = open_shared(options.no_shipped, run.space)
+                      .prior_timings(run.space, run.device, request.problems);
     if (!shared.from.empty()) {
       say_unless_quiet(options,
                        "the search starts with what is known from " + joined(shared.from, ", "));
