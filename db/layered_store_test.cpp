@@ -199,6 +199,31 @@ TEST_F(LayeredStoreOf, FindsWhatARunMayStartWith) {
   EXPECT_EQ(found.prior_timings[0].timed.at(0).second, tile(2));
 }
 
+TEST_F(LayeredStoreOf, ReadsOfAnExportOnlyTheSpaceThatIsAskedFor) {
+  const ResultStore whole(store("whole.sqlite", "A", {planted(tile(1), 3)}),
+                          ResultStore::Mode::read_only);
+  std::vector<StoredResult> two = whole.best({}, true);
+  two.push_back(two.front());
+  two.back().space = "another";
+  two.back().run_id += "2";
+  const fs::path file = folder() / "two.json";
+  write_whole_file(file, export_json(two, {}));
+  const auto spaces = [&](const std::string& space) {
+    std::vector<std::string> found;
+    const LayeredStore results(
+        std::nullopt, {{.file = file, .name = "two.json"}},
+        [](const std::string& line) { ADD_FAILURE() << line; }, {}, space);
+    for (const StoredResult& one : results.best({.source = "shared"}, true)) {
+      found.push_back(one.space);
+    }
+    return found;
+  };
+  EXPECT_THAT(spaces(""), testing::UnorderedElementsAre("another", "gemm"));
+  EXPECT_THAT(spaces("another"), ElementsAre("another"));
+  EXPECT_THAT(spaces("gemm"), ElementsAre("gemm"));
+  EXPECT_THAT(spaces("none"), testing::IsEmpty());
+}
+
 TEST_F(LayeredStoreOf, ListsTheFilesOfFolders) {
   fs::create_directory(folder() / "team");
   for (const char* name : {"b.json", "a.sqlite", "c.json.gz", "notes.txt"}) {

@@ -982,6 +982,38 @@ TEST_F(ResultStoreFindings, AreOfTheMostAlikePlacesThatTheRunDoesNotKnowByItself
   EXPECT_THAT(store.prior_timings("nothing", h200(), tuned), testing::IsEmpty());
 }
 
+TEST_F(ResultStoreFindings, TellWhatFinalsOnThisModelChoseLast) {
+  const auto winner = [](const std::string& kernel, std::int64_t size, double chance) {
+    Result result = chosen(of_kernel(kernel, timed(tile(size), 1, Stage::final)));
+    result.cubin_sha256 = "code of " + std::to_string(size);
+    result.finals.searched = {.chance_of_better = chance, .evaluated = 20, .valid = 100};
+    return result;
+  };
+  const auto log = store.begin_run(run_on(h200(), "run-1"));
+  const Result first = winner("tiled", 16, 0.01);
+  log->record(kHash, first);
+  const std::vector<Problem> tuned = {first.problem};
+  const auto found = [&](bool is_log) {
+    std::vector<std::string> winners;
+    for (const PriorTimings& prior : store.prior_timings("gemm", h200(), tuned, is_log)) {
+      EXPECT_EQ(prior.is_in_log, is_log);
+      EXPECT_EQ(prior.timed.empty(), is_log) << "the run finds its times itself";
+      if (!prior.winner) continue;
+      winners.push_back(prior.kernel + " " + key(prior.winner->configuration) + " " +
+                        prior.winner->cubin_sha256 + " " +
+                        std::to_string(prior.winner->searched.valid));
+    }
+    return winners;
+  };
+  EXPECT_THAT(found(true), testing::ElementsAre("tiled TILE=16 code of 16 100"));
+  EXPECT_THAT(found(false), testing::ElementsAre("tiled TILE=16 code of 16 100"));
+  log->record("naive-hash", winner("naive", 8, 0.02));
+  EXPECT_THAT(found(true), testing::ElementsAre("naive TILE=8 code of 8 100"));
+  EXPECT_THAT(found(false), testing::ElementsAre("naive TILE=8 code of 8 100"));
+  log->record(kHash, chosen(timed(tile(32), 0.5, Stage::final)));
+  EXPECT_THAT(found(false), testing::IsEmpty()) << "that one does not say what was searched";
+}
+
 using ResultStoreRuns = InMemory;
 
 TEST_F(ResultStoreRuns, SayWhichHostsTheyWaitForWhileTheyGoOn) {

@@ -38,7 +38,8 @@ if(NOT output MATCHES "no GPU")
 endif()
 
 if(NVCC)
-  run(${export} --space transpose --kernel vectors --problem M=4096,N=4096,T=float --format cub
+  run(${export} --space transpose --kernel vectors --problem M=4096,N=4096,T=float --device H100
+      --format cub
       -o "${FOLDER}/transpose_policies.h")
   run("${NVCC}" -arch=sm_90 "-I${FOLDER}" "${programs}/policy.cu" -o "${FOLDER}/policy")
   run("${FOLDER}/policy")

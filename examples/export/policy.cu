@@ -1,7 +1,7 @@
 // A kernel whose block follows a policy for CUB's dispatch:
 //
 //   smemtune export --source own,shared --space transpose --kernel vectors \
-//     --problem M=4096,N=4096,T=float --format cub -o transpose_policies.h
+//     --problem M=4096,N=4096,T=float --device H100 --format cub -o transpose_policies.h
 //   nvcc -arch=sm_90 policy.cu
 //
 // Without a GPU it says which policy compute capability 9.0 takes.
