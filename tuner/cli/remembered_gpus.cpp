@@ -4,6 +4,8 @@
 #include "tuner/core/hash.h"
 #include "tuner/engine/cached_compiler.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
