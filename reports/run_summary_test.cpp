@@ -339,7 +339,7 @@ TEST(Summary, HasATableOfWhatFinalistsTakeInTimeAndEnergy) {
   TuningSummary summary;
   summary.problems = {problem_with_energy()};
   const std::string text = summary_text(space(), summary, gpu());
-  EXPECT_THAT(text, HasSubstr("energy per launch of 3 finalists, and of nothing else (82 W idle, "
+  EXPECT_THAT(text, HasSubstr("energy per launch of 3 finalists, and of nothing else (82 W before, "
                               "power limit 700 W, 2 other processes on the GPU, whose energy "
                               "counts as well)"));
   const std::string fastest = line_with(text, "4 mJ");

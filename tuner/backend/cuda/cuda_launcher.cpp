@@ -17,6 +17,7 @@
 #include <cmath>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 namespace smemtune::cuda {
@@ -376,9 +377,9 @@ Facts CudaLauncher::energy_of(CudaKernel& kernel, BoundKernel& bound,
   const std::string prefix = kEnergyFacts;
   if (idle_watts_) facts[prefix + "idle_watts"] = *idle_watts_;
   if (const auto watts = meter.limit_watts()) facts[prefix + "power_limit_watts"] = *watts;
-  // One of them is this one, whatever its id is called outside of a container.
   if (use && !use->processes.empty()) {
-    facts[prefix + "other_processes"] = static_cast<double>(use->processes.size() - 1);
+    facts[prefix + "other_processes"] =
+        static_cast<double>(other_processes(use->processes, getpid(), getppid()));
   }
   return facts;
 }

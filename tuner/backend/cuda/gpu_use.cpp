@@ -1,6 +1,9 @@
 #include "tuner/backend/cuda/gpu_use.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <fstream>
 #include <vector>
 
 namespace smemtune::cuda {
@@ -28,6 +31,16 @@ std::vector<DeviceProcess> read_processes(const Nvml& nvml, Nvml::Device device)
   return processes;
 }
 
+/// Returns the parent of a process; 0 if it is not known here.
+pid_t parent_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/status");
+  const std::string wanted = "PPid:";
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(wanted)) return std::atoi(line.c_str() + wanted.size());
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::optional<DeviceUse> gpu_use(const std::string& uuid, const std::string& library) {
@@ -45,6 +58,14 @@ std::optional<DeviceUse> gpu_use(const std::string& uuid, const std::string& lib
   }
   nvml->shutdown();
   return use;
+}
+
+std::size_t other_processes(const std::vector<DeviceProcess>& processes, pid_t self, pid_t parent) {
+  const auto is_self = [&](const DeviceProcess& one) { return one.id == self; };
+  if (std::ranges::none_of(processes, is_self)) return processes.size() - !processes.empty();
+  return static_cast<std::size_t>(std::ranges::count_if(processes, [&](const DeviceProcess& one) {
+    return !is_self(one) && parent_of(one.id) != parent;
+  }));
 }
 
 }  // namespace smemtune::cuda
