@@ -38,8 +38,8 @@ bool means_shared(const std::string& source);
 class LayeredStore final : public ResultReader {
  public:
   /// `own`: nullopt if the user has no database. Files that cannot be read are left out and
-  /// reported to `warn`. `complete` may add to a device what is not stored of it. `space`: of exports
-  /// only results of this space are read; empty: of all.
+  /// reported to `warn`. `complete` may add to a device what is not stored of it. `space`: of
+  /// exports only results of this space are read; empty: of all.
   LayeredStore(std::optional<ResultStore> own, const std::vector<SharedFile>& shared,
                const std::function<void(const std::string&)>& warn,
                std::function<void(Device&)> complete = {}, const std::string& space = {});

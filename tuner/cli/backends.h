@@ -59,7 +59,8 @@ struct ChosenDevices {
 
 /// Returns the requested devices; by default the first GPU, or the CPU device if the machine has no
 /// NVIDIA device at all. Starts no process and creates no CUDA context. Throws UnavailableError if
-/// a device or its back end is missing. `present`: the GPUs that are here; empty: the driver is asked.
+/// a device or its back end is missing. `present`: the GPUs that are here; empty: the driver is
+/// asked.
 ChosenDevices choose_devices(const DeviceChoice& choice, std::vector<Device> present = {});
 
 /// Returns how to start the workers for units of one model. `share`: the number of models that are

@@ -45,18 +45,18 @@ struct Occupancy {
 };
 
 /// Computes the occupancy. `shared_bytes`: static and dynamic bytes of one block, without what the
-/// system reserves. `carveout_percent`: the share of the memory that a multiprocessor has for shared
-/// memory and L1 cache which the function prefers as shared memory (shared_carveout_bytes());
-/// negative or nullopt: the driver chooses as much as the blocks need. The result has zero blocks if
-/// one block does not fit. Everything is allocated in units of allocation_units().
+/// system reserves. `carveout_percent`: the share of a multiprocessor's memory for shared memory and
+/// L1 cache that the function prefers as shared memory (shared_carveout_bytes()); negative or
+/// nullopt: the driver chooses as much as the blocks need. The result has zero blocks if one block
+/// does not fit. Everything is allocated in units of allocation_units().
 Occupancy occupancy(const Device& device, std::int64_t threads_per_block, int registers_per_thread,
                     std::int64_t shared_bytes,
                     std::optional<std::int64_t> carveout_percent = std::nullopt);
 
 /// Returns the shared memory that a multiprocessor has when a function prefers so many percent of
 /// the most: the least amount that its compute capability can be set to and that is as much; all of
-/// it where these amounts are not known. Source: CUDA's tuning guides for Volta to Blackwell; an H200
-/// has 8 KiB where 0 % is preferred.
+/// it where these amounts are not known. Source: CUDA's tuning guides for Volta to Blackwell; an
+/// H200 has 8 KiB where 0 % is preferred.
 std::int64_t shared_carveout_bytes(const Device& device, std::int64_t percent);
 
 /// Returns the registers that one block takes from its multiprocessor, in whole allocation units.

@@ -15,7 +15,8 @@ namespace smemtune {
 /// was told what to evaluate.
 std::optional<Unfinished> unfinished(const Tuning& tuning, const ProblemState& state);
 
-/// Returns what of that is kept with the winner; nullopt also where not all of the space was allowed.
+/// Returns what of that is kept with the winner; nullopt also where not all of the space was
+/// allowed.
 std::optional<Searched> searched(const Tuning& tuning, const ProblemState& state);
 
 /// Returns which of the fastest 1 % static rejects would have kept from being timed.

@@ -21,21 +21,22 @@ std::string kernels_sha256(const ProblemState& state);
 /// values, have to be measured first.
 class SearchedBefore {
  public:
-  /// Finds the earlier search that leaves the least chance of something more than `percent` % better.
+  /// Finds the earlier search that leaves the least chance of something more than `percent` %
+  /// better.
   SearchedBefore(const Tuning& tuning, const ProblemState& state, double percent);
 
-  /// Returns what is to be measured first: its winner and what was near it. Empty where there was no
-  /// such search, or its results are known here.
+  /// Returns what is to be measured first: its winner and what was near it. Empty where there was
+  /// no such search, or its results are known here.
   const std::vector<Candidate>& first() const { return first_; }
 
   void tell(const Candidate& candidate, const Result& result);
 
-  /// Returns how many are to be measured before it is known whether its answer, which left little in
-  /// doubt, holds here; nullopt if there is no such answer.
+  /// Returns how many are to be measured before it is known whether its answer, which left little
+  /// in doubt, holds here; nullopt if there is no such answer.
   std::optional<std::size_t> missing() const;
 
-  /// Returns what that search left in doubt, if its answer holds here. `elsewhere` counts those of its
-  /// evaluations that are not known here.
+  /// Returns what that search left in doubt, if its answer holds here. `elsewhere` counts those of
+  /// its evaluations that are not known here.
   std::optional<Searched> confirmed() const;
 
  private:
