@@ -3,6 +3,7 @@
 #include "db/json_forms.h"
 #include "tuner/core/hash.h"
 #include "tuner/engine/cached_compiler.h"
+#include "tuner/engine/private_files.h"
 
 #include <nlohmann/json.hpp>
 
@@ -11,7 +12,6 @@
 #include <fstream>
 #include <iterator>
 #include <system_error>
-#include <unistd.h>
 
 namespace smemtune::cli {
 
@@ -34,7 +34,7 @@ std::vector<fs::path> entries(const fs::path& folder) {
   return found;
 }
 
-/// Whether a GPU is divided, which may change at any time.
+/// Returns whether a GPU is divided, which may change at any time.
 bool has_parts(const fs::path& proc) {
   return std::ranges::any_of(entries(proc / "driver/nvidia/capabilities"), [](const fs::path& gpu) {
     return std::ranges::any_of(entries(gpu / "mig"), [](const fs::path& part) {
@@ -76,13 +76,15 @@ std::string gpu_fingerprint(const fs::path& proc, const fs::path& dev) {
 std::vector<Device> take_remembered_gpus(const std::string& fingerprint) {
   const fs::path file = memory_file();
   if (file.empty() || fingerprint.empty()) return {};
+  const auto bytes = read_private(file);
+  if (!bytes) return {};
   std::vector<Device> gpus;
   try {
-    const db::Json json = db::Json::parse(contents(file));
+    const db::Json json = db::Json::parse(*bytes);
     if (json.at("fingerprint") == fingerprint) {
       for (const auto& gpu : json.at("gpus")) gpus.push_back(db::device_from(gpu));
     }
-  } catch (const std::exception&) {  // It is missing, or something else wrote it.
+  } catch (const std::exception&) {  // Something else wrote it.
     gpus.clear();
   }
   std::error_code error;
@@ -95,12 +97,7 @@ void remember_gpus(const std::string& fingerprint, const std::vector<Device>& gp
   if (file.empty() || fingerprint.empty() || gpus.empty()) return;
   db::Json json = {{"fingerprint", fingerprint}, {"gpus", db::Json::array()}};
   for (const Device& gpu : gpus) json["gpus"].push_back(db::device_json(gpu));
-  std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  const fs::path mine = file.string() + "." + std::to_string(getpid());
-  std::ofstream(mine) << json << "\n";
-  fs::rename(mine, file, error);
-  if (error) fs::remove(mine, error);
+  write_private({file}, json.dump());
 }
 
 }  // namespace smemtune::cli

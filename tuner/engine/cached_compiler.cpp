@@ -2,6 +2,7 @@
 
 #include "tuner/core/hash.h"
 #include "tuner/engine/messages.h"
+#include "tuner/engine/private_files.h"
 #include "tuner/engine/wire.h"
 #include "tuner/engine/worker_process.h"
 
@@ -41,35 +42,6 @@ std::string seal(std::span<const std::uint8_t> payload) {
   return sha256({reinterpret_cast<const char*>(payload.data()), payload.size()});
 }
 constexpr std::size_t kSealBytes = 64;
-constexpr off_t kMaxFileBytes = off_t{1} << 30;
-
-/// Whether only this user can have written the file: the code in it will be run.
-bool is_private(const struct stat& found) {
-  return found.st_uid == geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-bool is_private_folder(const fs::path& folder) {
-  struct stat found = {};
-  return stat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && is_private(found);
-}
-
-std::optional<std::vector<std::uint8_t>> read_private(const fs::path& file) {
-  if (!is_private_folder(file.parent_path())) return std::nullopt;
-  const Descriptor descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat found = {};
-  if (!descriptor || fstat(descriptor.number(), &found) != 0 || !S_ISREG(found.st_mode) ||
-      !is_private(found) || found.st_size > kMaxFileBytes) {
-    return std::nullopt;
-  }
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(found.st_size));
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t count = ::read(descriptor.number(), bytes.data() + done, bytes.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return std::nullopt;
-    done += static_cast<std::size_t>(count);
-  }
-  return bytes;
-}
 
 std::optional<CompiledKernel> read_module(const fs::path& file) {
   const std::optional<std::vector<std::uint8_t>> bytes = read_private(file);
@@ -83,49 +55,6 @@ std::optional<CompiledKernel> read_module(const fs::path& file) {
   } catch (const WireError&) {
     return std::nullopt;
   }
-}
-
-/// Writes the module atomically: to a temporary in the same folder, then by a rename to each name.
-/// Errors are ignored: a name that could not be written stays as it was.
-void write(const std::vector<fs::path>& files, const CompiledKernel& kernel) {
-  const std::vector<std::uint8_t> payload = pack(kernel);
-  const fs::path folder = files.front().parent_path();
-  std::error_code error;
-  fs::create_directories(folder.parent_path(), error);
-  // The mode holds whatever the umask is; a folder that others may write to is not used.
-  if (mkdir(folder.c_str(), 0700) != 0 && !is_private_folder(folder)) return;
-  // Process ids are reused, and other machines or containers that share the folder have the same
-  // ids.
-  const std::string writer =
-      std::to_string(getpid()) + "." + std::to_string(std::random_device{}());
-  const fs::path temporary = folder / ("writing." + writer);
-  const Descriptor created(
-      open(temporary.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0600));
-  if (!created) return;
-  const auto put = [&](const void* data, std::size_t size) {
-    const auto* bytes = static_cast<const char*>(data);
-    while (size > 0) {
-      const ssize_t count = ::write(created.number(), bytes, size);
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return false;
-      bytes += count;
-      size -= static_cast<std::size_t>(count);
-    }
-    return true;
-  };
-  const std::string sum = seal(payload);
-  if (!put(sum.data(), sum.size()) || !put(payload.data(), payload.size())) {
-    fs::remove(temporary, error);
-    return;
-  }
-  const fs::path link = folder / ("linking." + writer);
-  for (const fs::path& file : files) {
-    fs::create_hard_link(temporary, link, error);
-    if (error) fs::copy_file(temporary, link, error);
-    if (!error) fs::rename(link, file, error);
-    if (error) fs::remove(link, error);
-  }
-  fs::remove(temporary, error);
 }
 
 }  // namespace
@@ -183,7 +112,10 @@ std::optional<CompiledKernel> CachedCompiler::find(const CompileRequest& request
 }
 
 void CachedCompiler::keep(const std::vector<fs::path>& files, const CompiledKernel& kernel) {
-  write(files, kernel);
+  const std::vector<std::uint8_t> payload = pack(kernel);
+  std::string sealed = seal(payload);
+  sealed.append(payload.begin(), payload.end());
+  write_private(files, sealed);
   written_since_trim_ += kernel.image.size();
   if (written_since_trim_ <= max_bytes_ / 16) return;
   trim();
