@@ -205,7 +205,8 @@ std::vector<std::string> absolute_paths(std::span<const std::string> paths) {
 
 bool has_cuda() { return SMEMTUNE_CUDA_BUILD; }
 
-ChosenDevices choose_devices(const DeviceChoice& choice, std::vector<Device> present) {
+ChosenDevices choose_devices(const DeviceChoice& choice,
+                             const std::function<std::vector<Device>()>& present) {
   const bool by_default = choice.device.empty() && choice.devices.empty();
   if (choice.device == kCpu) return {.devices = {cpu_device(choice.limits_of)}, .notice = {}};
   if (choice.shuffle_threads) throw InputError("--shuffle-threads is for --device cpu");
@@ -224,7 +225,7 @@ ChosenDevices choose_devices(const DeviceChoice& choice, std::vector<Device> pre
   }
   std::vector<std::string> known = {kCpu};
   try {
-    const std::vector<Device> gpus = present.empty() ? present_gpus() : std::move(present);
+    const std::vector<Device> gpus = present();
     for (const Device& gpu : gpus) known.push_back(gpu.name);
     if (!choice.devices.empty()) {
       return {.devices = select_gpus(gpus, choice.devices), .notice = {}, .present = gpus};

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,11 +58,15 @@ struct ChosenDevices {
   std::vector<Device> present = {};  ///< All GPUs among which it was chosen.
 };
 
+/// Returns the GPUs of this machine. Throws UnavailableError saying what is missing.
+std::vector<Device> present_gpus();
+
 /// Returns the requested devices; by default the first GPU, or the CPU device if the machine has no
 /// NVIDIA device at all. Starts no process and creates no CUDA context. Throws UnavailableError if
-/// a device or its back end is missing. `present`: the GPUs that are here; empty: the driver is
-/// asked.
-ChosenDevices choose_devices(const DeviceChoice& choice, std::vector<Device> present = {});
+/// a device or its back end is missing. `present`, which returns the GPUs that are here, is only
+/// called where a GPU is wanted.
+ChosenDevices choose_devices(const DeviceChoice& choice,
+                             const std::function<std::vector<Device>()>& present = present_gpus);
 
 /// Returns how to start the workers for units of one model. `share`: the number of models that are
 /// tuned at once and share the cores.
@@ -95,9 +100,6 @@ DeviceUse device_use(const Device& device);
 /// Runs a worker process: `smemtune __worker compile|device BACKEND ...`. `arguments`: those after
 /// `__worker`. Returns the exit status of the process.
 int run_worker(const std::vector<std::string>& arguments);
-
-/// Returns the GPUs of this machine. Throws UnavailableError saying what is missing.
-std::vector<Device> present_gpus();
 
 /// Returns the CPU device with the limits of the GPU `limits_of`.
 Device cpu_device(const std::string& limits_of);

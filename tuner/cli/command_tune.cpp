@@ -333,9 +333,12 @@ int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
   }
   late.phase("looking for devices");
   const std::string fingerprint = gpu_fingerprint();
-  ChosenDevices chosen = hosts.empty()
-                             ? choose_devices(options.device, take_remembered_gpus(fingerprint))
-                             : choose_devices(options.device, hosts);
+  const auto present = [&] {
+    std::vector<Device> remembered = take_remembered_gpus(fingerprint);
+    return remembered.empty() ? present_gpus() : remembered;
+  };
+  ChosenDevices chosen = hosts.empty() ? choose_devices(options.device, present)
+                                       : choose_devices(options.device, hosts);
   say_unless_quiet(options, chosen.notice);
   std::vector<DeviceLock> locks;  // Other hosts lock their own devices.
   if (hosts.empty()) {
