@@ -52,12 +52,8 @@ class Listed final : public Strategy {
  public:
   Listed(const ProblemState& state, const std::vector<KernelConfiguration>& only) {
     for (const KernelConfiguration& wanted : only) {
-      for (std::size_t i = 0; i < state.kernels.size(); ++i) {
-        if (state.kernels[i].kernel().name != wanted.kernel) continue;
-        const SearchSpace& space = state.kernels[i].bound.front().search_space();
-        const auto index = space.index_of(wanted.configuration);
-        if (index) candidates_.push_back({.kernel = i, .configuration = *index});
-      }
+      const auto candidate = candidate_of(state, wanted.kernel, wanted.configuration);
+      if (candidate) candidates_.push_back(*candidate);
     }
   }
 
@@ -374,7 +370,8 @@ class Search {
     std::optional<double> chance = chance_.now();
     bool is_enough = chance && is_sure(*chance, gains.evaluations());
     const std::optional<Searched> before = before_.confirmed();
-    if (before && before->chance_of_better < chance.value_or(1)) {
+    const bool is_confirmed = before && before->chance_of_better < chance.value_or(1);
+    if (is_confirmed) {
       chance = before->chance_of_better;
       is_enough = *chance <= kSureChance;
     }
@@ -384,7 +381,7 @@ class Search {
                                .by_itself = is_sure_ && !no_more_,
                                .evaluations = gains.evaluations(),
                                .last_gain = gains.last_gain(),
-                               .elsewhere = before ? before->elsewhere : 0};
+                               .elsewhere = is_confirmed ? before->elsewhere : 0};
     state_.progress.chance_of_better = chance;
     state_.progress.chance_percent = better_percent();
   }
@@ -680,9 +677,7 @@ void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget) {
 void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget,
             const std::vector<KernelConfiguration>& only) {
   state.progress.valid = only.size();
-  Search(tuning, state, std::make_unique<Listed>(state, only), budget,
-         SearchedBefore(tuning, state, 0))
-      .run();
+  Search(tuning, state, std::make_unique<Listed>(state, only), budget, SearchedBefore()).run();
 }
 
 }  // namespace smemtune

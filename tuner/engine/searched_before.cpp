@@ -9,10 +9,18 @@ namespace smemtune {
 
 namespace {
 
-// What took at most so many times as long as the winner there may be the best here, on a board
-// whose clocks or memory are a little different. More than so many are seldom so near.
+// A configuration that took at most so many times as long as the winner there may be the best here,
+// on a board whose clocks or memory are a little different. More than so many are seldom so near.
 constexpr double kNear = 1.03;
 constexpr std::size_t kMostNear = 8;
+
+std::optional<double> time_of(const PriorTimings& prior_timings, const Configuration& wanted) {
+  const auto found = std::ranges::find(prior_timings.timed, wanted,
+                                       [](const auto& timed) { return timed.second; });
+  return found == prior_timings.timed.end() ? std::nullopt : std::optional(found->first);
+}
+
+}  // namespace
 
 std::optional<Candidate> candidate_of(const ProblemState& state, const std::string& kernel,
                                       const Configuration& configuration) {
@@ -24,14 +32,6 @@ std::optional<Candidate> candidate_of(const ProblemState& state, const std::stri
   return std::nullopt;
 }
 
-std::optional<double> time_of(const PriorTimings& prior_timings, const Configuration& wanted) {
-  const auto found = std::ranges::find(prior_timings.timed, wanted,
-                                       [](const auto& timed) { return timed.second; });
-  return found == prior_timings.timed.end() ? std::nullopt : std::optional(found->first);
-}
-
-}  // namespace
-
 std::string kernels_sha256(const ProblemState& state) {
   std::vector<std::string> hashes;
   for (const KernelOnProblems& kernel : state.kernels) hashes.push_back(kernel.hash);
@@ -42,6 +42,7 @@ std::string kernels_sha256(const ProblemState& state) {
 }
 
 SearchedBefore::SearchedBefore(const Tuning& tuning, const ProblemState& state, double percent) {
+  if (!(percent > 0)) return;
   const std::string kernels = kernels_sha256(state);
   const auto is_here = [&](const PriorTimings& prior) {
     return prior.device_distance == 0 && prior.problem == state.set.problems.front();
@@ -100,7 +101,7 @@ void SearchedBefore::tell(const Candidate& candidate, const Result& result) {
   missing_.erase(candidate);
   const std::optional<double> time_ms = result.time_ms();
   if (candidate == winner_) {
-    is_refuted_ = !time_ms || result.cubin_sha256 != cubin_sha256_;
+    is_refuted_ = !time_ms || cubin_sha256_.empty() || result.cubin_sha256 != cubin_sha256_;
     winner_ms_ = time_ms;
   }
   if (time_ms) best_ms_ = std::min(best_ms_.value_or(*time_ms), *time_ms);

@@ -15,14 +15,21 @@ namespace smemtune {
 /// Returns one SHA-256 over the hashes of the kernels searched, whatever their order.
 std::string kernels_sha256(const ProblemState& state);
 
+/// Returns a configuration of a kernel that is searched; nullopt if it is not valid here.
+std::optional<Candidate> candidate_of(const ProblemState& state, const std::string& kernel,
+                                      const Configuration& configuration);
+
 /// An earlier search of the same kernels for the same problem on this device model, and whether its
 /// answer holds here: its winner is compiled to the same machine code, and nothing that is measured
 /// here is better by what it looked for. What it found near its winner, and each kernel's default
 /// values, have to be measured first.
 class SearchedBefore {
  public:
+  /// There was no such search.
+  SearchedBefore() = default;
+
   /// Finds the earlier search that leaves the least chance of something more than `percent` %
-  /// better.
+  /// better; none where that is 0.
   SearchedBefore(const Tuning& tuning, const ProblemState& state, double percent);
 
   /// Returns what is to be measured first: its winner and what was near it. Empty where there was
