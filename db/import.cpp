@@ -195,7 +195,7 @@ bool is_of(const std::string& space, JsonText entry) {
 }
 
 ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Origin origin,
-                         Runs runs, const std::string& space,
+                         Runs runs, const std::string& only_space,
                          const std::function<void(RunRecord&&)>& take) {
   ImportedFile imported = {.origin = std::move(origin), .odd = {}};
   ExportReader reader(file.string(), imported.origin, runs);
@@ -214,7 +214,7 @@ ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Ori
     }
     ++entries;
     const auto fault = fault_of_entry([&] {
-      if (space.empty() || is_of(space, entry)) reader.add(whole_json(entry));
+      if (only_space.empty() || is_of(only_space, entry)) reader.add(whole_json(entry));
     });
     if (!fault) return;
     imported.odd.add("entry " + std::to_string(entries) + " of \"" + std::string(list) +
@@ -258,8 +258,11 @@ ImportedFile read_database(const std::filesystem::path& file, Origin origin, Run
   return imported;
 }
 
-ImportedFile read_any_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
-                           const std::string& space, const std::function<void(RunRecord&&)>& take) {
+}  // namespace
+
+ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
+                       const std::function<void(RunRecord&&)>& take,
+                       const std::string& only_space) {
   Origin origin;
   origin.file = file.string();
   origin.imported_unix = unix_now();
@@ -273,7 +276,7 @@ ImportedFile read_any_runs(const std::filesystem::path& file, const ImportNames&
   if (read.text.empty() && !read.cut_off) throw InputError(file.string() + ": is empty");
   if (is_export(read.text)) {
     finish_origin();
-    return read_export(file, std::move(read), std::move(origin), runs, space, take);
+    return read_export(file, std::move(read), std::move(origin), runs, only_space, take);
   }
   if (runs == Runs::ours) {
     throw InputError(file.string() +
@@ -291,18 +294,6 @@ ImportedFile read_any_runs(const std::filesystem::path& file, const ImportNames&
   OddEntries odd = std::move(last.odd);
   take(record_of(last, names, origin));
   return {.origin = std::move(origin), .cut_off = last.cut_off, .odd = std::move(odd)};
-}
-
-}  // namespace
-
-ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
-                       const std::function<void(RunRecord&&)>& take) {
-  return read_any_runs(file, names, runs, "", take);
-}
-
-ImportedFile read_our_runs(const std::filesystem::path& file, const std::string& space,
-                           const std::function<void(RunRecord&&)>& take) {
-  return read_any_runs(file, {}, Runs::ours, space, take);
 }
 
 }  // namespace smemtune::db

@@ -32,14 +32,11 @@ struct ImportedFile {
 /// each run to `take` in the order in which the runs began, a run with many results in parts. Each
 /// run gets an origin, except that with Runs::ours the runs that we measured have none. Entries
 /// that are not results, or whose measurement contradicts itself (contradictions.h), are left out;
-/// a file that contains only such entries is refused. Throws InputError naming the file and the
-/// place, and StoreError for a database that is not ours.
+/// a file that contains only such entries is refused. Of our exports only results of `only_space`
+/// are read, unless it is empty. Throws InputError naming the file and the place, and StoreError
+/// for a database that is not ours.
 ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
-                       const std::function<void(RunRecord&&)>& take);
-
-/// Reads one of our exports or databases as read_runs() does, runs in them as ours. Of an export
-/// only results of `space` are read, unless it is empty.
-ImportedFile read_our_runs(const std::filesystem::path& file, const std::string& space,
-                           const std::function<void(RunRecord&&)>& take);
+                       const std::function<void(RunRecord&&)>& take,
+                       const std::string& only_space = {});
 
 }  // namespace smemtune::db

@@ -34,7 +34,7 @@ ResultStore open_shared(const std::filesystem::path& file, const std::string& sp
   if (is_database(file)) return ResultStore(file, ResultStore::Mode::read_only);
   ResultStore store(":memory:");
   const auto add = [&store](RunRecord&& record) { store.add(std::move(record)); };
-  const ImportedFile read = read_our_runs(file, space, add);
+  const ImportedFile read = read_runs(file, {}, Runs::ours, add, space);
   if (read.cut_off) warn(file.string() + ": is cut off; the results before the cut are read");
   if (read.odd.count > 0) {
     warn(file.string() + ": " + read.odd.faults.front() + read.odd.others_text() + "; left out");
