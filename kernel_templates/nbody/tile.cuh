@@ -1,4 +1,4 @@
-// How the threads of a block find the pull on its bodies through tiles in shared memory.
+// The pull on the bodies of a block, found by its threads through tiles in shared memory.
 
 #pragma once
 

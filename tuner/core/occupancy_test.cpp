@@ -72,7 +72,7 @@ TEST(Occupancy, OfCompute90CountsTheReservedKilobyte) {
 }
 
 TEST(Occupancy, CountsOnlyTheSharedMemoryThatAFunctionPrefers) {
-  // What cuOccupancyMaxActiveBlocksPerMultiprocessor returned on an H200.
+  // An H200's cuOccupancyMaxActiveBlocksPerMultiprocessor returned these.
   EXPECT_EQ(3, occupancy(h200_limits(), 128, 80, 32832, 50).blocks_per_sm);
   EXPECT_EQ(2, occupancy(h200_limits(), 192, 32, 23128, 25).blocks_per_sm);
   EXPECT_EQ(4, occupancy(h200_limits(), 256, 32, 30832, 50).blocks_per_sm);

@@ -61,7 +61,7 @@ struct CpuCheck {
   bool operator==(const CpuCheck&) const = default;
 };
 
-/// How much of a space the search before the finals left in doubt.
+/// The doubt that the search before the finals left about a space.
 struct Searched {
   double percent = 1;           ///< How much faster counts as better, in per cent.
   double chance_of_better = 0;  ///< Probability that something better is left; 0 where nothing is.

@@ -26,9 +26,6 @@ void take_facts(const FactsReport& report, Result& result);
 /// A configuration is repeated for so long while its energy is read.
 constexpr double kEnergy_s = 2;
 
-/// Seconds for which it warms the GPU up before it reads energy.
-constexpr double kEnergyWarmUp_s = 1;
-
 /// Returns how much longer than a deadline of its launches that may take.
 double energy_overtime_s(const Result& result);
 

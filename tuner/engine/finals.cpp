@@ -43,6 +43,10 @@ constexpr std::size_t kLeastCutRounds = 6;
 // So many finalists are looked at on the CPU device where each of them has a race.
 constexpr std::size_t kMostRaces = 4;
 
+// Reading the energy of a configuration takes at least so much longer than it is read for, to warm
+// the GPU up.
+constexpr double kEnergyWarmUp_s = 1;
+
 // A time budget keeps time to read the energy of so many finalists, but no more than this share.
 constexpr double kUsualFinalists = 3;
 constexpr double kMostEnergyShare = 0.3;

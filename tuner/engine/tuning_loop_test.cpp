@@ -104,7 +104,7 @@ TEST(TuningLoop, EndsByItselfWhenItIsSureAndAgainAtTheSamePlace) {
   EXPECT_TRUE(again.unfinished->by_itself);
 }
 
-/// What a run on another board of the same model leaves for others.
+/// Returns what a run on another board of the same model leaves for others.
 PriorTimings prior_timings_of(const ProblemSummary& there) {
   PriorTimings prior = {.device = "there",
                         .kernel = there.best()->kernel,

@@ -38,7 +38,7 @@ using LaunchCost = std::function<double(ConfigurationIndex, int registers)>;
 struct SearchedKernel {
   const SearchSpace* space = nullptr;
   std::optional<ConfigurationIndex> default_configuration;  ///< Nullopt when it is not valid here.
-  /// What an earlier search of the same found near the best, if it is to be tried again first.
+  /// Configurations that an earlier search of the same found near the best, to be tried first.
   std::vector<ConfigurationIndex> first = {};
   std::vector<Ranking> rankings = {};  ///< The most similar place first.
   LaunchCost cost = {};                ///< Empty when nothing is known of its launches.

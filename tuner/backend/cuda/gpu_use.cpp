@@ -62,7 +62,8 @@ std::optional<DeviceUse> gpu_use(const std::string& uuid, const std::string& lib
 
 std::size_t other_processes(const std::vector<DeviceProcess>& processes, pid_t self, pid_t parent) {
   const auto is_self = [&](const DeviceProcess& one) { return one.id == self; };
-  if (std::ranges::none_of(processes, is_self)) return processes.size() - !processes.empty();
+  if (processes.empty()) return 0;
+  if (std::ranges::none_of(processes, is_self)) return processes.size() - 1;
   return static_cast<std::size_t>(std::ranges::count_if(processes, [&](const DeviceProcess& one) {
     return !is_self(one) && parent_of(one.id) != parent;
   }));
