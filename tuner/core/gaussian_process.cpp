@@ -17,21 +17,43 @@ constexpr double kMostNoise = 0.5;
 constexpr double kUsualNoise = 0.02;
 constexpr double kLeastVariance = 1e-9;
 
-/// Returns the covariance at one distance, or at each of a vector of distances.
-template <typename Number>
-Number covariance(Number squared_distance) {
-  const Number near = 1 / (1 + squared_distance / 4);
-  return near * near;
-}
+// Predictions miss by about this many times as much as they would if the lengths were known.
+constexpr double kDoubt = 1.5;
 
-float squared_distance(std::span<const float> one, std::span<const float> other,
-                       std::span<const float> inverse_lengths) {
-  float sum = 0;
-  for (std::size_t f = 0; f < one.size(); ++f) {
-    const float step = (one[f] - other[f]) * inverse_lengths[f];
-    sum += step * step;
+/// Computes the covariance of two places, or of several pairs in a vector, from how far apart they
+/// are in each feature, in lengths.
+template <typename Number>
+class Covariance {
+ public:
+  void add(Number step) {
+    const Number square = step * step;
+    squares_ += square;
+    alone_ += near(square);
+    ++features_;
   }
-  return sum;
+
+  Number value() const {
+    return near(squares_) / 2 + alone_ / static_cast<float>(2 * std::max(1, features_));
+  }
+
+ private:
+  static Number near(Number square) {
+    const Number root = 1 / (1 + square / 4);
+    return root * root;
+  }
+
+  Number squares_ = {};
+  Number alone_ = {};
+  int features_ = 0;
+};
+
+double covariance(std::span<const float> one, std::span<const float> other,
+                  std::span<const float> inverse_lengths) {
+  Covariance<float> covariance;
+  for (std::size_t f = 0; f < one.size(); ++f) {
+    covariance.add((one[f] - other[f]) * inverse_lengths[f]);
+  }
+  return static_cast<double>(covariance.value());
 }
 
 double dot(std::span<const double> one, std::span<const double> other) {
@@ -58,8 +80,7 @@ Likelihood likelihood(std::span<const GaussianProcess::Sample* const> samples, d
   for (std::size_t i = 0; i < n; ++i) {
     const std::span<double> row = std::span(triangle).subspan(i * n, i);
     for (std::size_t j = 0; j < i; ++j) {
-      const double own =
-          covariance(squared_distance(samples[i]->features, samples[j]->features, lengths.inverse));
+      const double own = covariance(samples[i]->features, samples[j]->features, lengths.inverse);
       const std::span<const double> above = std::span(triangle).subspan(j * n, j);
       row[j] = (own - dot(above, row)) / triangle[j * n + j];
     }
@@ -147,7 +168,7 @@ void GaussianProcess::solve(const Sample& sample) {
   std::vector<double> row;
   const std::vector<float> ones(place.size(), 1);
   for (std::size_t j = 0; j < n; ++j) {
-    const double own = covariance(squared_distance(place, places_[j], ones));
+    const double own = covariance(place, places_[j], ones);
     const std::span<const double> above = triangle_row(j);
     row.push_back((own - dot(row, above)) / above.back());
   }
@@ -176,12 +197,11 @@ void GaussianProcess::set_candidates(std::span<const std::vector<float>> feature
 void GaussianProcess::explain(Block& block, std::size_t sample) const {
   Lanes solved;
   for (std::size_t p = 0; p < solved.parts.size(); ++p) {
-    Lanes::Floats distances = {};
+    Covariance<Lanes::Floats> covariance;
     for (std::size_t f = 0; f < block.features.size(); ++f) {
-      const Lanes::Floats step = block.features[f].parts[p].floats - places_[sample][f];
-      distances += step * step;
+      covariance.add(block.features[f].parts[p].floats - places_[sample][f]);
     }
-    solved.parts[p].floats = covariance(distances);
+    solved.parts[p].floats = covariance.value();
   }
   const std::span<const double> row = triangle_row(sample);
   for (std::size_t before = 0; before < sample; ++before) {
@@ -208,7 +228,7 @@ double GaussianProcess::expected_improvement(std::size_t candidate, double best,
   const std::size_t lane = candidate % kLanes;
   const double unexplained =
       std::max(kLeastVariance, 1.0 - static_cast<double>(block.explained[lane]));
-  const double deviation = std::sqrt(unexplained * variance_);
+  const double deviation = kDoubt * std::sqrt(unexplained * variance_);
   const double ahead = (best - mean_ - static_cast<double>(block.mean[lane])) / deviation;
   // The density is below this bound, as exp(x) > 1 + x + x^2 / 2 + x^3 / 6.
   const double half = ahead * ahead / 2;
@@ -231,7 +251,7 @@ double GaussianProcess::probability_below(std::size_t candidate, double level) c
 
 double GaussianProcess::correlation(std::span<const float> one,
                                     std::span<const float> other) const {
-  return covariance(squared_distance(one, other, inverse_lengths_));
+  return covariance(one, other, inverse_lengths_);
 }
 
 }  // namespace smemtune
