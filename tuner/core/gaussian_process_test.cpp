@@ -64,6 +64,20 @@ TEST(GaussianProcess, ExpectsLessWhereItWasThanWhereItNeverWas) {
   EXPECT_LT(process.expected_improvement(0, 1, -1), process.expected_improvement(1, 1, -1));
 }
 
+TEST(GaussianProcess, ExpectsInAllPlacesWhatAFeatureDoesInSome) {
+  RandomEngine random(1);
+  std::vector<GaussianProcess::Sample> samples;
+  for (int i = 0; i < 12; ++i) {
+    const float on = static_cast<float>(i % 2);
+    const float place = static_cast<float>(i / 2) / 20;
+    samples.push_back({.features = {on, place, place}, .value = 3.0 - static_cast<double>(on)});
+  }
+  GaussianProcess process;
+  process.fit(samples, random);
+  process.set_candidates(std::vector<std::vector<float>>{{0, 1, 1}, {1, 1, 1}});
+  EXPECT_LT(2 * process.expected_improvement(0, 2, -1), process.expected_improvement(1, 2, -1));
+}
+
 TEST(GaussianProcess, LearnsOneByOneWhatItLearnsAtOnce) {
   RandomEngine random(1);
   GaussianProcess at_once;
