@@ -17,9 +17,6 @@ constexpr double kMostNoise = 0.5;
 constexpr double kUsualNoise = 0.02;
 constexpr double kLeastVariance = 1e-9;
 
-// Predictions miss by about this many times as much as they would if the lengths were known.
-constexpr double kDoubt = 1.5;
-
 /// Computes the covariance of two places, or of several pairs in a vector, from how far apart they
 /// are in each feature, in lengths.
 template <typename Number>
@@ -33,8 +30,12 @@ class Covariance {
   }
 
   Number value() const {
-    return near(squares_) / 2 + alone_ / static_cast<float>(2 * std::max(1, features_));
+    return (together() + alone_ / static_cast<float>(std::max(1, features_))) / 2;
   }
+
+  /// Returns the half that depends on the distance of the places, which is near 1 only for places
+  /// that are near in every feature.
+  Number together() const { return near(squares_); }
 
  private:
   static Number near(Number square) {
@@ -47,13 +48,13 @@ class Covariance {
   int features_ = 0;
 };
 
-double covariance(std::span<const float> one, std::span<const float> other,
-                  std::span<const float> inverse_lengths) {
+Covariance<float> compared(std::span<const float> one, std::span<const float> other,
+                           std::span<const float> inverse_lengths) {
   Covariance<float> covariance;
   for (std::size_t f = 0; f < one.size(); ++f) {
     covariance.add((one[f] - other[f]) * inverse_lengths[f]);
   }
-  return static_cast<double>(covariance.value());
+  return covariance;
 }
 
 double dot(std::span<const double> one, std::span<const double> other) {
@@ -80,7 +81,8 @@ Likelihood likelihood(std::span<const GaussianProcess::Sample* const> samples, d
   for (std::size_t i = 0; i < n; ++i) {
     const std::span<double> row = std::span(triangle).subspan(i * n, i);
     for (std::size_t j = 0; j < i; ++j) {
-      const double own = covariance(samples[i]->features, samples[j]->features, lengths.inverse);
+      const double own = static_cast<double>(
+          compared(samples[i]->features, samples[j]->features, lengths.inverse).value());
       const std::span<const double> above = std::span(triangle).subspan(j * n, j);
       row[j] = (own - dot(above, row)) / triangle[j * n + j];
     }
@@ -168,7 +170,7 @@ void GaussianProcess::solve(const Sample& sample) {
   std::vector<double> row;
   const std::vector<float> ones(place.size(), 1);
   for (std::size_t j = 0; j < n; ++j) {
-    const double own = covariance(place, places_[j], ones);
+    const double own = static_cast<double>(compared(place, places_[j], ones).value());
     const std::span<const double> above = triangle_row(j);
     row.push_back((own - dot(row, above)) / above.back());
   }
@@ -222,13 +224,13 @@ void GaussianProcess::explain(Block& block, std::size_t sample) const {
   block.solved.push_back(solved);
 }
 
-double GaussianProcess::expected_improvement(std::size_t candidate, double best,
-                                             double least) const {
+double GaussianProcess::expected_improvement(std::size_t candidate, double best, double least,
+                                             double doubt) const {
   const Block& block = blocks_[candidate / kLanes];
   const std::size_t lane = candidate % kLanes;
   const double unexplained =
       std::max(kLeastVariance, 1.0 - static_cast<double>(block.explained[lane]));
-  const double deviation = kDoubt * std::sqrt(unexplained * variance_);
+  const double deviation = doubt * std::sqrt(unexplained * variance_);
   const double ahead = (best - mean_ - static_cast<double>(block.mean[lane])) / deviation;
   // The density is below this bound, as exp(x) > 1 + x + x^2 / 2 + x^3 / 6.
   const double half = ahead * ahead / 2;
@@ -249,9 +251,8 @@ double GaussianProcess::probability_below(std::size_t candidate, double level) c
   return 0.5 * std::erfc(-ahead / std::numbers::sqrt2);
 }
 
-double GaussianProcess::correlation(std::span<const float> one,
-                                    std::span<const float> other) const {
-  return covariance(one, other, inverse_lengths_);
+double GaussianProcess::likeness(std::span<const float> one, std::span<const float> other) const {
+  return static_cast<double>(compared(one, other, inverse_lengths_).together());
 }
 
 }  // namespace smemtune

@@ -35,16 +35,17 @@ class GaussianProcess {
   std::size_t samples() const { return samples_.size(); }
 
   /// Returns the expected amount by which the value at a candidate is below `best`, where a value
-  /// above `best` counts as 0, allowing for lengths that are only estimates. If that is at most
-  /// `least`, may return 0 instead, in less time.
-  double expected_improvement(std::size_t candidate, double best, double least) const;
+  /// above `best` counts as 0. If that is at most `least`, may return 0 instead, in less time.
+  /// Deviations count as `doubt` times what they would be if the lengths were known.
+  double expected_improvement(std::size_t candidate, double best, double least,
+                              double doubt = 1) const;
 
   /// Returns the probability that a measurement at a candidate, its noise included, is below
   /// `level`.
   double probability_below(std::size_t candidate, double level) const;
 
-  /// Returns the correlation of the values at two places, from 0 to 1.
-  double correlation(std::span<const float> one, std::span<const float> other) const;
+  /// Returns how near two places are, from 0 to 1 where they are the same.
+  double likeness(std::span<const float> one, std::span<const float> other) const;
 
  private:
   /// One number for each of several candidates, in vectors that any processor has.

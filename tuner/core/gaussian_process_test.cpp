@@ -125,7 +125,7 @@ TEST(GaussianProcess, TakesSamplesThatAreAllTheSame) {
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_TRUE(std::isfinite(process.expected_improvement(i, 2, -1)));
   }
-  EXPECT_EQ(1, process.correlation(std::vector<float>{0.5F}, std::vector<float>{0.5F}));
+  EXPECT_EQ(1, process.likeness(std::vector<float>{0.5F}, std::vector<float>{0.5F}));
 }
 
 }  // namespace
