@@ -17,21 +17,44 @@ constexpr double kMostNoise = 0.5;
 constexpr double kUsualNoise = 0.02;
 constexpr double kLeastVariance = 1e-9;
 
-/// Returns the covariance at one distance, or at each of a vector of distances.
+/// Computes the covariance of two places, or of several pairs in a vector, from how far apart they
+/// are in each feature, in lengths.
 template <typename Number>
-Number covariance(Number squared_distance) {
-  const Number near = 1 / (1 + squared_distance / 4);
-  return near * near;
-}
-
-float squared_distance(std::span<const float> one, std::span<const float> other,
-                       std::span<const float> inverse_lengths) {
-  float sum = 0;
-  for (std::size_t f = 0; f < one.size(); ++f) {
-    const float step = (one[f] - other[f]) * inverse_lengths[f];
-    sum += step * step;
+class Covariance {
+ public:
+  void add(Number step) {
+    const Number square = step * step;
+    squares_ += square;
+    alone_ += near(square);
+    ++features_;
   }
-  return sum;
+
+  Number value() const {
+    return (together() + alone_ / static_cast<float>(std::max(1, features_))) / 2;
+  }
+
+  /// Returns the half that depends on the distance of the places, which is near 1 only for places
+  /// that are near in every feature.
+  Number together() const { return near(squares_); }
+
+ private:
+  static Number near(Number square) {
+    const Number root = 1 / (1 + square / 4);
+    return root * root;
+  }
+
+  Number squares_ = {};
+  Number alone_ = {};
+  int features_ = 0;
+};
+
+Covariance<float> compared(std::span<const float> one, std::span<const float> other,
+                           std::span<const float> inverse_lengths) {
+  Covariance<float> covariance;
+  for (std::size_t f = 0; f < one.size(); ++f) {
+    covariance.add((one[f] - other[f]) * inverse_lengths[f]);
+  }
+  return covariance;
 }
 
 double dot(std::span<const double> one, std::span<const double> other) {
@@ -58,8 +81,8 @@ Likelihood likelihood(std::span<const GaussianProcess::Sample* const> samples, d
   for (std::size_t i = 0; i < n; ++i) {
     const std::span<double> row = std::span(triangle).subspan(i * n, i);
     for (std::size_t j = 0; j < i; ++j) {
-      const double own =
-          covariance(squared_distance(samples[i]->features, samples[j]->features, lengths.inverse));
+      const double own = static_cast<double>(
+          compared(samples[i]->features, samples[j]->features, lengths.inverse).value());
       const std::span<const double> above = std::span(triangle).subspan(j * n, j);
       row[j] = (own - dot(above, row)) / triangle[j * n + j];
     }
@@ -147,7 +170,7 @@ void GaussianProcess::solve(const Sample& sample) {
   std::vector<double> row;
   const std::vector<float> ones(place.size(), 1);
   for (std::size_t j = 0; j < n; ++j) {
-    const double own = covariance(squared_distance(place, places_[j], ones));
+    const double own = static_cast<double>(compared(place, places_[j], ones).value());
     const std::span<const double> above = triangle_row(j);
     row.push_back((own - dot(row, above)) / above.back());
   }
@@ -176,12 +199,11 @@ void GaussianProcess::set_candidates(std::span<const std::vector<float>> feature
 void GaussianProcess::explain(Block& block, std::size_t sample) const {
   Lanes solved;
   for (std::size_t p = 0; p < solved.parts.size(); ++p) {
-    Lanes::Floats distances = {};
+    Covariance<Lanes::Floats> covariance;
     for (std::size_t f = 0; f < block.features.size(); ++f) {
-      const Lanes::Floats step = block.features[f].parts[p].floats - places_[sample][f];
-      distances += step * step;
+      covariance.add(block.features[f].parts[p].floats - places_[sample][f]);
     }
-    solved.parts[p].floats = covariance(distances);
+    solved.parts[p].floats = covariance.value();
   }
   const std::span<const double> row = triangle_row(sample);
   for (std::size_t before = 0; before < sample; ++before) {
@@ -202,13 +224,13 @@ void GaussianProcess::explain(Block& block, std::size_t sample) const {
   block.solved.push_back(solved);
 }
 
-double GaussianProcess::expected_improvement(std::size_t candidate, double best,
-                                             double least) const {
+double GaussianProcess::expected_improvement(std::size_t candidate, double best, double least,
+                                             double doubt) const {
   const Block& block = blocks_[candidate / kLanes];
   const std::size_t lane = candidate % kLanes;
   const double unexplained =
       std::max(kLeastVariance, 1.0 - static_cast<double>(block.explained[lane]));
-  const double deviation = std::sqrt(unexplained * variance_);
+  const double deviation = doubt * std::sqrt(unexplained * variance_);
   const double ahead = (best - mean_ - static_cast<double>(block.mean[lane])) / deviation;
   // The density is below this bound, as exp(x) > 1 + x + x^2 / 2 + x^3 / 6.
   const double half = ahead * ahead / 2;
@@ -229,9 +251,8 @@ double GaussianProcess::probability_below(std::size_t candidate, double level) c
   return 0.5 * std::erfc(-ahead / std::numbers::sqrt2);
 }
 
-double GaussianProcess::correlation(std::span<const float> one,
-                                    std::span<const float> other) const {
-  return covariance(squared_distance(one, other, inverse_lengths_));
+double GaussianProcess::likeness(std::span<const float> one, std::span<const float> other) const {
+  return static_cast<double>(compared(one, other, inverse_lengths_).together());
 }
 
 }  // namespace smemtune

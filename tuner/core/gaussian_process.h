@@ -10,10 +10,11 @@
 namespace smemtune {
 
 /// A Gaussian process (Rasmussen, Williams 2006), which predicts a value at candidates from samples
-/// of it elsewhere. Its covariance is the rational quadratic one, (1 + d / 4)^-2 for squared
-/// distances d, with a length for each feature; the lengths and the noise are those under which the
-/// samples are most likely. Adding a sample costs time in proportion to the number of candidates
-/// times the number of earlier samples.
+/// of it elsewhere. Its covariance has two halves, both rational quadratic, (1 + d / 4)^-2 for
+/// squared distances d, with a length for each feature: one of the distance of places, and the mean
+/// of those of each feature alone, by which what a feature does in one place is expected in all. The
+/// lengths and the noise are those under which the samples are most likely. Adding a sample costs
+/// time in proportion to the number of candidates times the number of earlier samples.
 class GaussianProcess {
  public:
   struct Sample {
@@ -35,14 +36,16 @@ class GaussianProcess {
 
   /// Returns the expected amount by which the value at a candidate is below `best`, where a value
   /// above `best` counts as 0. If that is at most `least`, may return 0 instead, in less time.
-  double expected_improvement(std::size_t candidate, double best, double least) const;
+  /// Deviations count as `doubt` times what they would be if the lengths were known.
+  double expected_improvement(std::size_t candidate, double best, double least,
+                              double doubt = 1) const;
 
   /// Returns the probability that a measurement at a candidate, its noise included, is below
   /// `level`.
   double probability_below(std::size_t candidate, double level) const;
 
-  /// Returns the correlation of the values at two places, from 0 to 1.
-  double correlation(std::span<const float> one, std::span<const float> other) const;
+  /// Returns how near two places are, from 0 to 1 where they are the same.
+  double likeness(std::span<const float> one, std::span<const float> other) const;
 
  private:
   /// One number for each of several candidates, in vectors that any processor has.

@@ -64,6 +64,20 @@ TEST(GaussianProcess, ExpectsLessWhereItWasThanWhereItNeverWas) {
   EXPECT_LT(process.expected_improvement(0, 1, -1), process.expected_improvement(1, 1, -1));
 }
 
+TEST(GaussianProcess, ExpectsInAllPlacesWhatAFeatureDoesInSome) {
+  RandomEngine random(1);
+  std::vector<GaussianProcess::Sample> samples;
+  for (int i = 0; i < 12; ++i) {
+    const float on = static_cast<float>(i % 2);
+    const float place = static_cast<float>(i / 2) / 20;
+    samples.push_back({.features = {on, place, place}, .value = 3.0 - static_cast<double>(on)});
+  }
+  GaussianProcess process;
+  process.fit(samples, random);
+  process.set_candidates(std::vector<std::vector<float>>{{0, 1, 1}, {1, 1, 1}});
+  EXPECT_LT(2 * process.expected_improvement(0, 2, -1), process.expected_improvement(1, 2, -1));
+}
+
 TEST(GaussianProcess, LearnsOneByOneWhatItLearnsAtOnce) {
   RandomEngine random(1);
   GaussianProcess at_once;
@@ -111,7 +125,7 @@ TEST(GaussianProcess, TakesSamplesThatAreAllTheSame) {
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_TRUE(std::isfinite(process.expected_improvement(i, 2, -1)));
   }
-  EXPECT_EQ(1, process.correlation(std::vector<float>{0.5F}, std::vector<float>{0.5F}));
+  EXPECT_EQ(1, process.likeness(std::vector<float>{0.5F}, std::vector<float>{0.5F}));
 }
 
 }  // namespace

@@ -22,6 +22,12 @@ constexpr double kLeastAgreement = 0.8;
 constexpr std::size_t kFirstQuestions = 16;
 constexpr std::size_t kForModel = 4;
 
+// Of the search's first kEarly questions the trees have one of every kForForestEarly, of the others
+// one of every kForForest.
+constexpr std::size_t kEarly = 60;
+constexpr std::size_t kForForestEarly = 4;
+constexpr std::size_t kForForest = 2;
+
 }  // namespace
 
 Auto::Auto(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed)
@@ -76,8 +82,8 @@ std::optional<ConfigurationIndex> Auto::fast_elsewhere() {
 
 std::optional<ConfigurationIndex> Auto::searched() {
   if (model_ && questions_ < kFirstQuestions && questions_++ % kForModel == 0) return model_->ask();
-  forest_is_next_ = !forest_is_next_;
-  if (forest_is_next_) {
+  ++turns_;
+  if (turns_ % (turns_ < kEarly ? kForForestEarly : kForForest) != 0) {
     if (const auto asked = likely_better_.ask()) return asked;
   }
   return forest_.ask();

@@ -15,14 +15,14 @@
 
 namespace smemtune {
 
-/// Alternates a Forest and a LikelyBetter, each told what the other finds: the trees stay near what
-/// is known to be good, the other explores where little is known. Where launches are known, a Model
-/// asks some of the first questions. The first question is about the configuration that was fastest
-/// at the most similar place. After some questions of the search's own, every other question is
-/// about one that was fast elsewhere: at the place whose ranking orders most of the results here
-/// correctly; places with too many pairs in the wrong order are not used. The trees see how the
-/// places ranked the configurations they measured. Results from elsewhere may mislead, so they
-/// never determine all questions.
+/// Asks a Forest and a LikelyBetter, each told what the other finds: the trees stay near what is
+/// known to be good, the other explores where little is known, and has most of the early questions
+/// and every other one later. Where launches are known, a Model asks some of the first questions.
+/// The first question is about the configuration that was fastest at the most similar place. After
+/// some questions of the search's own, every other question is about one that was fast elsewhere: at
+/// the place whose ranking orders most of the results here correctly; places with too many pairs in
+/// the wrong order are not used. The trees see how the places ranked the configurations they
+/// measured. Results from elsewhere may mislead, so they never determine all questions.
 class Auto final : public KernelSearch {
  public:
   Auto(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed);
@@ -55,7 +55,7 @@ class Auto final : public KernelSearch {
   std::vector<Fastest> fastest_;     ///< One for each place.
   std::size_t left_for_places_ = 0;  ///< Questions left for fast ones elsewhere.
   bool search_is_next_ = false;      ///< True after a question about a place.
-  bool forest_is_next_ = true;       ///< True if the Forest is next, not the LikelyBetter.
+  std::size_t turns_ = 0;            ///< Questions to the Forest or the LikelyBetter.
 };
 
 }  // namespace smemtune

@@ -10,7 +10,7 @@ namespace smemtune {
 namespace {
 
 // Chosen by replaying measured spaces of six GPUs, and rounded.
-constexpr std::size_t kDistantQuestions = 24;  // Questions that lie far from each other.
+constexpr std::size_t kDistantQuestions = 20;  // Questions that lie far from each other.
 constexpr std::size_t kDistantPool = 1000;
 constexpr double kRandomShare = 0.1;  // Share of the questions after these.
 constexpr std::size_t kTrees = 10;

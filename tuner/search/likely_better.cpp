@@ -18,6 +18,10 @@ constexpr std::size_t kMostSamples = 200;  // The fastest half, and an even sele
 constexpr std::size_t kDrawnCandidates = 2000;  // Candidates in a larger space.
 constexpr std::size_t kBeside = 5;              // The best whose neighbors are candidates, too.
 
+// Predictions miss by about this many times as much as the process expects, whose lengths are only
+// estimates. Of no use where other questions are unanswered: keeping away from them explores enough.
+constexpr double kDoubt = 1.5;
+
 }  // namespace
 
 std::optional<ConfigurationIndex> LikelyBetter::ask() {
@@ -124,12 +128,12 @@ std::optional<ConfigurationIndex> LikelyBetter::most_promising() const {
   std::optional<ConfigurationIndex> most;
   double most_expected = 0;
   const double best = value(best_ms_);
+  const double doubt = asked.empty() ? kDoubt : 1;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    double expected = process_.expected_improvement(i, best, most_expected);
+    double expected = process_.expected_improvement(i, best, most_expected, doubt);
     if (!(expected > most_expected) || !untried_.contains(candidates_[i])) continue;
     const std::vector<float> place = features(candidates_[i]);
-    for (const std::vector<float>& other : asked)
-      expected *= 1 - process_.correlation(place, other);
+    for (const std::vector<float>& other : asked) expected *= 1 - process_.likeness(place, other);
     if (!(expected > most_expected)) continue;
     most = candidates_[i];
     most_expected = expected;
