@@ -479,6 +479,7 @@ class ArgumentDrafter {
     for (const auto& [name, value] : names_.problem().items()) {
       if (value.is_number_integer()) sizes.emplace(name, value.get<std::int64_t>());
     }
+    for (const std::string& counter : names_.counters()) sizes.emplace(counter, 1);
     for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
       const std::string text = terms.passed(number_of(parameter), frame);
       if (text.empty()) continue;

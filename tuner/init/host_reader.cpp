@@ -1,5 +1,6 @@
 #include "tuner/init/host_reader.h"
 
+#include "tuner/init/copies.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/host_loops.h"
 #include "tuner/init/host_state.h"
@@ -639,6 +640,7 @@ class HostReader {
       state.set_text(std::string(tokens_[range.first].text) + ".size()", call->arguments[0]);
     }
     read_allocation(*call, state);
+    record_transfer(*call, range.first, state);
     const auto found = by_name_.find(call->name);
     Function* const callee = found == by_name_.end() ? nullptr : found->second;
     pass_variables(*call, callee, state);
@@ -658,7 +660,17 @@ class HostReader {
     callers_.emplace(callee, std::move(caller));
   }
 
-  static std::map<std::string, std::string> passed(const CallText& call, const Function& callee) {
+  /// Returns the template parameter that is a variable's type; empty if none is.
+  static std::string parameter_type(const Function& function, const std::string& variable) {
+    const std::string& type = function.types.find(variable)->second;
+    for (std::size_t i = 0; i < function.template_parameters.size(); ++i) {
+      // As clang calls it.
+      if (type == "type-parameter-0-" + std::to_string(i)) return function.template_parameters[i];
+    }
+    return "";
+  }
+
+  std::map<std::string, std::string> passed(const CallText& call, const Function& callee) const {
     std::map<std::string, std::string> passed;
     for (std::size_t i = 0; i < std::min(callee.parameters.size(), call.arguments.size()); ++i) {
       passed.emplace(callee.parameters[i], call.arguments[i]);
@@ -666,6 +678,13 @@ class HostReader {
     for (std::size_t i = 0;
          i < std::min(callee.template_parameters.size(), call.template_arguments.size()); ++i) {
       passed.emplace(callee.template_parameters[i], call.template_arguments[i]);
+    }
+    if (function_ == nullptr) return passed;
+    for (std::size_t i = 0; i < std::min(callee.parameters.size(), call.arguments.size()); ++i) {
+      const auto given = function_->types.find(call.arguments[i]);
+      if (given == function_->types.end()) continue;
+      const std::string deduced = parameter_type(callee, callee.parameters[i]);
+      if (!deduced.empty()) passed.emplace(deduced, given->second);
     }
     return passed;
   }
@@ -716,7 +735,6 @@ class HostReader {
     const std::vector<std::string>& parts = call.arguments;
     const bool copies =
         call.name == "cudaMemcpy" || call.name == "cudaMemcpyAsync" || call.name == "cudaMemset";
-    if (call.name == "cudaMemcpy") previous_ = kNoToken;
     if (call.name == "cudaMemcpyToSymbol" && parts.size() > 1) {
       constants_[pointer_in(parts[0])] = pointer_in(parts[1]);
     }
@@ -794,6 +812,29 @@ class HostReader {
     return true;
   }
 
+  /// Records a copy on the device as the launch that does the same. A copy from or to the host is a
+  /// launch of no kernel, which no other follows.
+  void record_transfer(const CallText& call, std::size_t token, const HostState& state) {
+    if (!call.name.starts_with("cudaMem") || function_ == nullptr) return;
+    std::optional<LaunchSite> site = as_launch(call.name, call.arguments);
+    const bool waits = !site && call.name == "cudaMemcpy" && call.arguments.size() > 1;
+    if (waits && !loops_.empty()) {
+      site.emplace();
+      site->kernel = call.name;
+      site->arguments = {pointer_in(call.arguments[0]), pointer_in(call.arguments[1])};
+    }
+    if (waits) previous_ = kNoToken;
+    if (site) add_launch(std::move(*site), token, state);
+    if (waits) previous_ = kNoToken;
+  }
+
+  void add_launch(LaunchSite site, std::size_t token, const HostState& state) {
+    if (!seen_.insert(token).second) return;
+    site.line = tokens_[token].line;
+    add_surroundings(site, token, state);
+    launches_.push_back({.site = std::move(site), .function = function_, .state = state});
+  }
+
   void record_launches(TokenRange range, const HostState& state) {
     if (function_ == nullptr) return;
     for (std::size_t i = range.first; i < range.end; ++i) {
@@ -803,10 +844,7 @@ class HostReader {
       if ((!is_launch && !is_call) || seen_.contains(i)) continue;
       std::optional<LaunchSite> site =
           is_launch ? launch(i, range, state) : called_launch(i, range, state);
-      if (!site) continue;
-      seen_.insert(i);
-      add_surroundings(*site, i, state);
-      launches_.push_back({.site = std::move(*site), .function = function_, .state = state});
+      if (site) add_launch(std::move(*site), i, state);
     }
   }
 
@@ -824,7 +862,6 @@ class HostReader {
     LaunchSite site;
     site.kernel = name->name;
     site.template_arguments = name->template_arguments;
-    site.line = tokens_[open].line;
     set_shape(site, joined(tokens_, parts[0]), joined(tokens_, parts[1]), state);
     if (parts.size() > 2) site.shared_bytes = joined(tokens_, parts[2]);
     const std::size_t list = close + 3;
@@ -858,7 +895,6 @@ class HostReader {
     LaunchSite site;
     site.kernel = name->name;
     site.template_arguments = name->template_arguments;
-    site.line = tokens_[call].line;
     if (is_configured) {
       add_configuration(site, parts, state);
     } else {

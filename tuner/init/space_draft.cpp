@@ -3,6 +3,7 @@
 #include "tuner/config/space_words.h"
 #include "tuner/core/text.h"
 #include "tuner/init/argument_draft.h"
+#include "tuner/init/copies.h"
 #include "tuner/init/definition_draft.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/host_terms.h"
@@ -318,11 +319,15 @@ std::vector<std::string> left_out_around(const FlatSource& source, const KernelF
       const bool shares = std::ranges::any_of(other.arguments, [&](const std::string& text) {
         return !number_of(text) && std::ranges::find(site.arguments, text) != site.arguments.end();
       });
-      const bool is_known = std::ranges::find(others, other.kernel) != others.end();
-      if (is_inside && shares && !is_known && !is_drafted(other)) others.push_back(other.kernel);
+      const bool copies = is_transfer(other.kernel);
+      const std::string what =
+          copies ? other.kernel + " in " + source.place(other.line) : other.kernel;
+      const bool is_new = std::ranges::find(others, what) == others.end() && !is_drafted(other);
+      const bool matters = !copies || is_used(loop, site);
+      if (is_inside && shares && matters && is_new) others.push_back(what);
     }
     if (others.empty()) continue;
-    lines[loop.place] = source.place(loop.line) + ": " + loop.header + " also launches " +
+    lines[loop.place] = source.place(loop.line) + ": " + loop.header + " also has " +
                         listed(others) + ": what the host does in between is not in the draft";
   }
   std::vector<std::string> found;
