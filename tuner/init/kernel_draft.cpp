@@ -125,18 +125,7 @@ class Drafter {
         of_.names.problem(), of_.names.cpu_problem(),
         of_.names.small_problem(largest_number(chosen_.defaults))};
     return std::ranges::all_of(problems, [&](const Json& problem) {
-      Scope scope;
-      for (const Json* const numbers : {&problem, &chosen_.defaults}) {
-        for (const auto& [name, value] : numbers->items()) {
-          const bool is_new = value.is_number_integer() && !scope.contains(name);
-          if (is_new) scope.add_constant(name, Value(value.get<std::int64_t>()));
-        }
-      }
-      try {
-        return Expression::compile(condition, scope).evaluate() != 0;
-      } catch (const ExpressionError&) {
-        return false;
-      }
+      return value_with(condition, {&problem, &chosen_.defaults}).value_or(0) != 0;
     });
   }
 

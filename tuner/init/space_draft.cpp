@@ -193,6 +193,39 @@ std::int64_t largest_default(const Json& kernels) {
   return largest;
 }
 
+/// Returns true if a kernel or launch, with these defaults, has a grid without blocks.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as launches lie in each other.
+bool has_empty_grid(const Json& launch, const Json& problem, const Json& defaults) {
+  const auto is_empty = [&](const Json& extent) {
+    return extent.is_string() &&
+           value_with(extent.get<std::string>(), {&problem, &defaults}).value_or(1) == 0;
+  };
+  const Json none = Json::array();
+  const Json grid = launch.value("grid", none);
+  const Json launches = launch.value("launches", none);
+  return std::ranges::any_of(grid, is_empty) || std::ranges::any_of(launches, [&](const Json& one) {
+           return has_empty_grid(one, problem, defaults);
+         });
+}
+
+/// Returns the problem for the CPU device, as large as every grid needs to have a block.
+Json cpu_problem(const SpaceNames& names, const Json& kernels) {
+  Json problem = names.cpu_problem();
+  const auto is_too_small = [&] {
+    return std::ranges::any_of(kernels, [&](const Json& kernel) {
+      return has_empty_grid(kernel, problem, kernel.value("default", Json::object()));
+    });
+  };
+  while (problem != names.problem() && is_too_small()) {
+    for (auto& [name, value] : problem.items()) {
+      if (!value.is_number_integer()) continue;
+      const auto whole = names.problem()[name].get<std::int64_t>();
+      value = std::min(whole, std::max<std::int64_t>(1, value.get<std::int64_t>()) * 2);
+    }
+  }
+  return problem;
+}
+
 void add_problem_rows(const SpaceNames& names, SpaceDraft& draft) {
   for (const auto& [name, value] : names.problem().items()) {
     const bool is_open = names.is_guess(name);
@@ -379,7 +412,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
                         " by smemtune init. Replace every TODO; smemtune --check lists those "
                         "that are left.";
   root["problems"] = Json::array({problem_to_complete(names)});
-  root["cpu_problems"] = Json::array({names.cpu_problem()});
+  root["cpu_problems"] = Json::array({cpu_problem(names, kernels)});
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);
   if (!request.witness.empty()) {

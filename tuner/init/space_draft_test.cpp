@@ -1238,6 +1238,30 @@ int main() {
   EXPECT_THAT(drafted.faults(), IsEmpty());
 }
 
+TEST(DraftSpace, GivesTheCpuDeviceAProblemWithABlockAndCountsAsTheHostFillsThem) {
+  const Drafted drafted(R"cu(
+__global__ void sums(const int* lengths, float* out, const float* in) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  float sum = 0;
+  for (int k = 0; k < lengths[i]; ++k) sum += in[k];
+  out[i] = sum;
+}
+int main() {
+  const int n = 65536;
+  int* h_lengths = (int*)malloc(n * sizeof(int));
+  for (int i = 0; i < n; i++) h_lengths[i] = n / 64;
+  int* d_lengths; float *d_out, *d_in;
+  cudaMalloc(&d_lengths, n * sizeof(int));
+  cudaMalloc(&d_out, n * sizeof(float));
+  cudaMalloc(&d_in, n * sizeof(float));
+  cudaMemcpy(d_lengths, h_lengths, n * sizeof(int), cudaMemcpyHostToDevice);
+  sums<<<n / 512, 64>>>(d_lengths, d_out, d_in);
+}
+)cu");
+  EXPECT_EQ(512, drafted.json()["cpu_problems"][0]["N"]);
+  EXPECT_EQ("constant(N / 64)", drafted.json()["arguments"][0]["init"]);
+}
+
 TEST(DraftSpace, AsksWhereItCannotSayHowOftenTheHostRepeats) {
   for (const auto& [body, said] : std::map<std::string, std::string>{
            {"for (int k = 2; k <= n; k *= 2)\n  for (int j = next(k); j > 0; j /= 2)\n"

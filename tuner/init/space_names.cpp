@@ -611,13 +611,23 @@ void SpaceNames::need_a_size(bool is_open) {
   add_problem(free_name("N"), size, size, is_open);
 }
 
-std::optional<std::int64_t> constant_value(const std::string& text) {
+std::optional<std::int64_t> value_with(const std::string& text,
+                                       const std::vector<const Json*>& numbers) {
+  Scope scope;
+  for (const Json* const one : numbers) {
+    for (const auto& [name, value] : one->items()) {
+      const bool is_new = value.is_number_integer() && !scope.contains(name);
+      if (is_new) scope.add_constant(name, Value(value.get<std::int64_t>()));
+    }
+  }
   try {
-    return Expression::compile(text, Scope()).evaluate();
+    return Expression::compile(text, scope).evaluate();
   } catch (const ExpressionError&) {
     return std::nullopt;
   }
 }
+
+std::optional<std::int64_t> constant_value(const std::string& text) { return value_with(text, {}); }
 
 const KernelFunction* launched_kernel(const KernelFile& file, const LaunchSite& site) {
   const auto found = std::ranges::find_if(file.kernels, [&](const KernelFunction& kernel) {

@@ -150,6 +150,10 @@ class SpaceNames {
   Json cpu_problem_ = Json::object();
 };
 
+/// Returns the value of an expression of the numbers in these objects; nullopt if it is none.
+std::optional<std::int64_t> value_with(const std::string& text,
+                                       const std::vector<const Json*>& numbers);
+
 /// Returns the value of an expression without names; nullopt if it is none.
 std::optional<std::int64_t> constant_value(const std::string& text);
 
