@@ -262,6 +262,19 @@ TEST(KernelFile, KeepsHeadersOfTheCppLibraryWhereKernelsUseIt) {
               testing::StartsWith("// Left out: lines 1-3, "));
 }
 
+TEST(KernelFile, KeepsFunctionsThatAMacroMarksForTheDevice) {
+  const std::string text =
+      read_text_of(
+          "#ifdef __CUDACC__\n#define INNER __device__\n#define OURS inline INNER\n"
+          "#else\n#define OURS inline\n#endif\n"
+          "OURS int twice(int x) { return 2 * x; }\n"
+          "inline int thrice(int x) { return 3 * x; }\n"
+          "__global__ void k(int* x) { *x = twice(*x); }\n")
+          .device_text;
+  EXPECT_THAT(text, AllOf(HasSubstr("#define OURS inline INNER"), HasSubstr("OURS int twice")));
+  EXPECT_THAT(text, HasSubstr("Left out: line 8, thrice"));
+}
+
 TEST(KernelFile, CarriesHeadersThatTheHostsHeadersIncluded) {
   const auto text = [](const std::string& body) {
     return read_text_of("#include <cublasLt.h>\n__global__ void k(" + body + "* p) { p[0] = 1; }\n")
