@@ -1262,6 +1262,14 @@ int main() {
   EXPECT_EQ("constant(N / 64)", drafted.json()["arguments"][0]["init"]);
 }
 
+TEST(DraftSpace, MakesFourSizesSmallForTheCpuDevice) {
+  const Drafted drafted(
+      "__global__ void ones(float* o, int b, int c, int h, int w) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < b * c * h * w) o[i] = 1;\n}\n"
+      "void run(float* o) { ones<<<32 * 64 * 64, 64>>>(o, 32, 64, 64, 64); }\n");
+  EXPECT_EQ(R"({"B":16,"C":16,"H":16,"W":16})", drafted.json()["cpu_problems"][0].dump());
+}
+
 TEST(DraftSpace, AsksWhereItCannotSayHowOftenTheHostRepeats) {
   for (const auto& [body, said] : std::map<std::string, std::string>{
            {"for (int k = 2; k <= n; k *= 2)\n  for (int j = next(k); j > 0; j /= 2)\n"

@@ -32,7 +32,7 @@ std::int64_t guessed_size(const MissingName& missing) {
 /// tail show there too.
 std::int64_t smaller(std::int64_t size, std::int64_t most) {
   if (size <= most) return size;
-  const std::int64_t block = most > 1024 ? 1024 : 64;
+  const std::int64_t block = most > 1024 ? 1024 : std::min<std::int64_t>(most, 64);
   const std::int64_t rest = size % block;
   return rest == 0 ? most : most - block + rest;
 }
@@ -438,7 +438,10 @@ void SpaceNames::choose_sizes() {
         return std::string_view("xyz").find(lower_case(name).back()) != std::string_view::npos;
       });
   const std::int64_t size = is_line ? 1 << 24 : names.size() <= 2 ? 4096 : is_volume ? 256 : 1024;
-  const std::int64_t cpu_size = is_line ? 1 << 16 : names.size() <= 2 ? 256 : 64;
+  const std::int64_t cpu_size = is_line             ? 1 << 16
+                                : names.size() <= 2 ? 256
+                                : names.size() == 3 ? 64
+                                                    : 16;
   if (!is_line && !names.empty()) host_size_ = size;  // Other sizes of the host are as large.
   std::ranges::stable_sort(names, {}, [&](const std::string& name) { return is_product(name); });
   for (const std::string& name : names) {
