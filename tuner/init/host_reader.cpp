@@ -2,6 +2,7 @@
 
 #include "tuner/init/copies.h"
 #include "tuner/init/elements.h"
+#include "tuner/init/host_function.h"
 #include "tuner/init/host_loops.h"
 #include "tuner/init/host_state.h"
 #include "tuner/init/host_terms.h"
@@ -111,6 +112,8 @@ class HostReader {
     }
     return copied;
   }
+
+  const std::map<std::size_t, Answer>& answers() const { return answers_; }
 
   Macros functions() const {
     Macros found;
@@ -434,7 +437,9 @@ class HostReader {
     if (!next.is("(") && !next.is("{")) return;
     const std::size_t close = std::min(closing(tokens_, i + 1), range.end);
     const std::vector<std::string> parts = texts(tokens_, split(tokens_, {i + 2, close}));
-    if (ParsedSource::type(cursor).ends_with("dim3")) {
+    if (!type.empty() && tokens_[i - 1].is("ifstream") && !parts.empty()) {
+      note_answer(i, parts[0], true);
+    } else if (ParsedSource::type(cursor).ends_with("dim3")) {
       const std::string text = "dim3(" + joined(tokens_, {i + 2, close}) + ")";
       state.set_shape(name, state.extents(text));
     } else if (!type.empty() && tokens_[i - 1].is(">")) {
@@ -474,6 +479,7 @@ class HostReader {
     const bool is_list = next + 1 < end && tokens_[next].is("=") && tokens_[next + 1].is("{");
     if (is_list || (next < end && tokens_[next].is("{"))) {
       const std::size_t open = is_list ? next + 1 : next;
+      note_answer(i, name, false);
       state.set_list(name, texts(tokens_, split(tokens_, {open + 1, closing(tokens_, open)})));
     }
     if (bytes.empty()) return;
@@ -601,6 +607,16 @@ class HostReader {
     state.assign(target.text, target.text + " " + sign + " " + in_parentheses(by));
   }
 
+  /// Notes the file or the list of numbers of that name if it may hold the expected results.
+  void note_answer(std::size_t token, std::string name, bool is_file) {
+    if (is_file) name = name.size() > 2 && name[0] == '"' ? name.substr(1, name.size() - 2) : "";
+    std::string words = name;
+    std::ranges::replace_if(
+        words, [](char c) { return !is_letter(c); }, '_');
+    if (!is_for_comparison(words)) return;
+    answers_[token] = {.line = tokens_[token].line, .name = name, .is_file = is_file};
+  }
+
   // Calls.
 
   /// Reads the name before a parenthesis or <<<, and its template arguments: `name<A, B>`.
@@ -638,6 +654,10 @@ class HostReader {
     if (!call) return;
     if (call->name == "resize" && call->arguments.size() == 1 && tokens_[range.first].is_word()) {
       state.set_text(std::string(tokens_[range.first].text) + ".size()", call->arguments[0]);
+    }
+    if (call->name == "fopen" && call->arguments.size() == 2 && call->arguments[1][0] == '"' &&
+        call->arguments[1].find('r') != std::string::npos) {
+      note_answer(range.first, call->arguments[0], true);
     }
     read_allocation(*call, state);
     record_transfer(*call, range.first, state);
@@ -1018,6 +1038,7 @@ class HostReader {
   std::map<std::string, std::string> filled_;     ///< Values stored in loops, by array.
   std::map<std::string, std::string> constants_;  ///< Variables that are copied to constant memory.
   std::map<std::string, std::string> copied_from_;  ///< Where a pointer's data come from.
+  std::map<std::size_t, Answer> answers_;           ///< By the token.
 };
 
 }  // namespace
@@ -1030,7 +1051,9 @@ HostPart read_host(const FlatSource& source) {
                    .enumerations = {},
                    .enumerators = {},
                    .fills = reader.fills(),
-                   .copied_to_constants = reader.copied_to_constants()};
+                   .copied_to_constants = reader.copied_to_constants(),
+                   .answers = {}};
+  for (const auto& [token, answer] : reader.answers()) host.answers.push_back(answer);
   add_enumerations(reader.source(), host);
   return host;
 }

@@ -123,6 +123,32 @@ Json verification(const DraftRequest& request) {
   return verify;
 }
 
+/// Returns JSON on one line; text of a source that is not UTF-8 is replaced, also in names.
+std::string in_utf8(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Says where the host may have the expected results, and how a space names them.
+void add_answers(const FlatSource& source, const KernelFile& file, const Json& arguments,
+                 Json& verify) {
+  const auto output = std::ranges::find_if(arguments, [](const Json& argument) {
+    const Json role = argument.value("role", Json());
+    return role == "output" || role == "inout";
+  });
+  if (output == arguments.end()) return;
+  std::string text = verify["description"];
+  for (const Answer& answer : file.answers) {
+    const std::string named = answer.is_file ? answer.name : answer.name + ".npy";
+    text += " In " + source.place(answer.line) + " the host " +
+            (answer.is_file ? "reads " : "lists ") + answer.name +
+            ": if these are the expected results, write \"expected\": { " +
+            in_utf8((*output)["name"]) + ": " + in_utf8(named) + " } here" +
+            (answer.is_file ? "" : ", with the numbers in that file") +
+            ", and the inputs that belong to it as \"init\": \"file(...)\".";
+  }
+  verify["description"] = text;
+}
+
 void add_definition(const std::string& definition, Json& verify) {
   verify["description"] = verify["description"].get<std::string>() +
                           " The definition is what the kernel itself seems to compute: correct it "
@@ -236,11 +262,6 @@ void add_problem_rows(const SpaceNames& names, SpaceDraft& draft) {
                                                             : value.dump(),
                                .said_by = is_open ? "nothing" : "the source"});
   }
-}
-
-/// Returns JSON on one line; text of a source that is not UTF-8 is replaced, also in names.
-std::string in_utf8(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// Returns JSON in lines of at most 100 characters if possible. `indent`: indentation of the lines
@@ -423,6 +444,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
     const auto definition = definition_of(names.first(), names, root["arguments"]);
     if (definition) add_definition(*definition, root["verify"]);
   }
+  add_answers(source, file, root["arguments"], root["verify"]);
   root["kernels"] = std::move(kernels);
 
   draft.text = "{\n";

@@ -837,6 +837,10 @@ TEST(DraftSpace, BeginsWithPositiveNumbersWhereFunctionsNeedThem) {
       "__device__ float root(float x) { return sqrtf(x); }\n"
       "__global__ void k(float* out, const float* in) { out[0] = root(in[0]); }\n");
   EXPECT_EQ(drafted.json()["arguments"][1]["init"], "uniform(0.1, 1)");
+  const Drafted macro(
+      "#define SQRT sqrtf\n"
+      "__global__ void k(float* out, const float* in) { out[0] = SQRT(in[0]); }\n");
+  EXPECT_EQ(macro.json()["arguments"][1]["init"], "uniform(0.1, 1)");
   const Drafted constant(
       "__global__ void k(float* out, const float* in) { out[0] = sqrtf(2.0f / M_PI) * in[0]; }\n");
   EXPECT_EQ(constant.json()["arguments"][1]["init"], "uniform(-1, 1)");
@@ -1268,6 +1272,28 @@ TEST(DraftSpace, MakesFourSizesSmallForTheCpuDevice) {
       "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < b * c * h * w) o[i] = 1;\n}\n"
       "void run(float* o) { ones<<<32 * 64 * 64, 64>>>(o, 32, 64, 64, 64); }\n");
   EXPECT_EQ(R"({"B":16,"C":16,"H":16,"W":16})", drafted.json()["cpu_problems"][0].dump());
+}
+
+TEST(DraftSpace, ProposesExpectedResultsThatTheHostHas) {
+  const auto said = [](const std::string& statement) {
+    return Drafted(
+               "#include <fstream>\n__global__ void ones(float* o) { o[threadIdx.x] = 1; }\n"
+               "int main() {\n  float* o; cudaMalloc(&o, 64 * sizeof(float));\n  " +
+               statement + "\n  ones<<<1, 64>>>(o);\n}\n")
+        .json()["verify"]["description"]
+        .get<std::string>();
+  };
+  for (const char* const reads :
+       {"FILE* f = fopen(\"data/gold.bin\", \"rb\");", "std::ifstream in(\"data/gold.bin\");"}) {
+    EXPECT_THAT(said(reads), HasSubstr("In line 5 the host reads data/gold.bin: if these are the "
+                                       "expected results, write \"expected\": { \"o\": "
+                                       "\"data/gold.bin\" } here, and the inputs"));
+  }
+  EXPECT_THAT(said("float expected[] = {1, 1};"), HasSubstr("lists expected: "));
+  for (const char* const other : {"FILE* f = fopen(\"gold.bin\", \"wb\");",
+                                  "FILE* f = fopen(\"input.bin\", \"rb\");", "float in[] = {1};"}) {
+    EXPECT_THAT(said(other), Not(HasSubstr("the host ")));
+  }
 }
 
 TEST(DraftSpace, AsksWhereItCannotSayHowOftenTheHostRepeats) {
