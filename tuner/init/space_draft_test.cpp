@@ -589,6 +589,7 @@ TEST(DraftSpace, LaunchesWhatTheHostCopiesOnTheDeviceInEachTurn) {
   EXPECT_EQ("smemtune_copy", loop["launches"][3]["entry"]);
   EXPECT_EQ(R"(["in","out","bytes_2"])", loop["launches"][3]["arguments"].dump());
   EXPECT_EQ("int", json["arguments"][0]["type"]) << "as the kernel takes it";
+  EXPECT_EQ(R"({"N":5000})", json["problems"][0].dump()) << "bytes are no sizes";
   EXPECT_THAT(drafted.faults(), IsEmpty());
 }
 

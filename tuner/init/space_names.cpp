@@ -474,27 +474,32 @@ std::string SpaceNames::passed_text(const std::string& argument) const {
   return site == nullptr || number >= site->arguments.size() ? "" : site->arguments[number];
 }
 
+/// Returns the same, or what it stands for if it is a variable.
+std::string SpaceNames::calculated_text(const std::string& argument) const {
+  const std::string text = passed_text(argument);
+  if (text.empty()) return text;
+  const auto& variables = launch_of(first_.name)->frames.front().variables;
+  const auto made_of = variables.find(text);
+  return made_of == variables.end() ? text : made_of->second;
+}
+
 /// Returns true if the host calculates the value that it passes for an argument from several
-/// variables, `rows * columns`, which are sizes that are known.
+/// variables, `rows * columns`, which are sizes that are known, or from the size of a type.
 bool SpaceNames::follows_from_sizes(const std::string& argument) const {
   const std::string text = passed_text(argument);
   if (!is_product(argument)) return false;
   Json parameters = Json::object();
   for (const NamedNumber& number : numbers_) parameters[number.name] = number.value;
   const auto ours = terms_of(*launch_of(first_.name), parameters).in_our_names(text);
-  return ours && !constant_value(*ours);
+  return ours && (has_name(calculated_text(argument), "sizeof") || !constant_value(*ours));
 }
 
 bool SpaceNames::is_product(const std::string& argument) const {
-  const std::string text = passed_text(argument);
-  if (text.empty()) return false;
-  const auto& variables = launch_of(first_.name)->frames.front().variables;
-  const auto made_of = variables.find(text);
-  const std::string whole = made_of == variables.end() ? text : made_of->second;
-  const std::string plain = without_casts(whole);
+  const std::string plain = without_casts(calculated_text(argument));
   const CppTokens tokens = cpp_tokens(plain);
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {  // `atoi(argv[1])`
-    const bool is_call = tokens[i].is_word() && !tokens[i].is("ceil_div");
+    const bool is_call =
+        tokens[i].is_word() && !tokens[i].is("ceil_div") && !tokens[i].is("sizeof");
     if (is_call && (tokens[i + 1].is("(") || tokens[i + 1].is("["))) return false;
   }
   return identifiers(plain).size() > 1;

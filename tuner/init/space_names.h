@@ -120,6 +120,7 @@ class SpaceNames {
                           int depth = 0);
   void add_host_sizes(const LaunchSite& site, const std::string& text, bool is_repeat = false);
   std::string passed_text(const std::string& argument) const;
+  std::string calculated_text(const std::string& argument) const;
   bool is_product(const std::string& argument) const;
   bool follows_from_sizes(const std::string& argument) const;
   std::optional<std::string> passed_name(const std::string& argument) const;
