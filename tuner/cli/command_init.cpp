@@ -10,6 +10,7 @@
 #include "tuner/core/input_file.h"
 #include "tuner/core/text.h"
 #include "tuner/core/whole_file.h"
+#include "tuner/init/copies.h"
 #include "tuner/init/host_function.h"
 #include "tuner/init/host_reader.h"
 #include "tuner/init/macro_expansion.h"
@@ -62,15 +63,17 @@ ChosenKernels chosen_kernels(const FlatSource& source, const KernelFile& file,
     }
   }
   const std::vector<std::string> launched = kernels_launched_with(file, options.kernels.front());
+  std::vector<std::string> named = launched;
+  std::erase_if(named, is_copy);
   const bool together =
-      options.kernels.size() > 1 && std::ranges::is_permutation(launched, options.kernels);
+      options.kernels.size() > 1 && std::ranges::is_permutation(named, options.kernels);
   if (together) return {.names = launched, .together = true};
   const std::vector<std::string> alike = kernels_like(file, options.kernels.front());
   for (const std::string& wanted : options.kernels) {
     if (std::ranges::find(alike, wanted) != alike.end()) continue;
     throw InputError("--kernel: " + wanted + " takes other arguments than " +
                      options.kernels.front() +
-                     (launched.empty() ? "" : "; launched together are " + listed(launched)));
+                     (named.empty() ? "" : "; launched together are " + listed(named)));
   }
   return {.names = options.kernels};
 }
@@ -155,6 +158,7 @@ void say_kernels(const FlatSource& source, const KernelFile& file, const InitOpt
   for (std::size_t i = 0; i < std::min(kMost, file.kernels.size()); ++i) {
     const KernelFunction& kernel = file.kernels[i];
     const bool is_taken = std::ranges::find(taken, kernel.name) != taken.end();
+    if (is_copy(kernel.name)) continue;
     write_out(shown + signature_text(source, kernel) +
               (is_taken                  ? "\n"
                : options.kernels.empty() ? ": not taken (--kernel)\n"
@@ -252,10 +256,14 @@ int run_init(const InitOptions& options) {
   const bool is_expanded = source.text != as_written;
   const RunArguments arguments = run_arguments_beside(options.source);
   source = with_run_arguments(std::move(source), arguments);
+  const std::string without_copies = source.text;
+  source = with_copy_kernels(std::move(source));
   KernelFile all = read_kernel_file(source);
   const HostPart host = read_host(source);
   add_host(host, all);
   const auto [kernels, together] = chosen_kernels(source, all, options);
+  const bool copies = std::ranges::any_of(kernels, is_copy);
+  if (!copies) source.text = without_copies;
   std::set<std::string> only(kernels.begin(), kernels.end());
   DraftRequest request = {.name = {},
                           .written_from = options.source.filename().string(),
@@ -277,7 +285,7 @@ int run_init(const InitOptions& options) {
       if (!number.is_guarded) guard.insert(number.name);
     }
   }
-  const bool needs_parts = witness || is_expanded || !guard.empty() ||
+  const bool needs_parts = witness || is_expanded || !guard.empty() || copies ||
                            std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
   const Files files = files_of(options, needs_parts);
   const bool needs_copy = !files.kernels.empty();
@@ -318,9 +326,8 @@ int run_init(const InitOptions& options) {
               "() of the source gives the expected results of small problems\n");
   }
   // Who names kernels knows what is left out.
-  const std::vector<std::string> left_out = together || !options.kernels.empty()
-                                                ? std::vector<std::string>()
-                                                : left_out_around(source, file, kernels);
+  const std::vector<std::string> left_out =
+      options.kernels.empty() ? left_out_around(source, file, kernels) : std::vector<std::string>();
   for (const std::string& line : left_out) write_out("  " + line + "\n");
   for (const std::string& fault : faults) write_out("  " + fault + "\n");
   const std::string next = !faults.empty() ? "then: smemtune --check "

@@ -99,6 +99,13 @@ __global__ void twice(float* o, const float* a, int N) {
   if (i < N) o[i] = 2 * a[i];
 }
 
+// KIND 1 writes an element where there is none.
+template <int KIND> __global__ void double_all(float* o, const float* a, int n) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (i < n) o[i] = 2 * a[i];
+  if (KIND == 1 && n == 0 && i == 0) o[0] = 2;
+}
+
 template <int KIND> __global__ void sample(float* o, cudaTextureObject_t t) {
   int x = threadIdx.x % 8, y = threadIdx.x / 8;
   if (blockIdx.x == 0) o[threadIdx.x] = tex2D<float>(t, x + (KIND == 1 ? 0.5f : 1.f), y + 0.5f);
@@ -271,6 +278,25 @@ TEST_F(LaunchSayings, ListConfigurations) {
   const Ended tuned = smemtune(json, "--space say.json --device cpu --fresh");
   EXPECT_EQ(tuned.status, 0) << tuned.err;
   EXPECT_THAT(tuned.out, HasSubstr("4 points, 2 valid, 2 evaluated"));
+}
+
+TEST_F(LaunchSayings, VerifyThatNothingIsWrittenWhereASizeIsZero) {
+  const auto json = [](const std::string& blocks) {
+    return R"json({ "name": "say", "problems": [{ "N": 512 }], "arguments": [)json" + kOut + ", " +
+           kIn + ", " + kCount +
+           R"json(], "verify": { "definition": "o[i] = 2 * a[i]", "also": [{ "N": 0 }] },
+               "kernels": [{ "name": "say", "source": "say.cu", "entry": "double_all<KIND>",
+               "parameters": { "KIND": [0, 1] }, "block": [64], "grid": [)json" +
+           blocks + "] }] }";
+  };
+  EXPECT_THAT(said_of(json("8"), "KIND=0"), HasSubstr("correct:"));
+  EXPECT_THAT(said_of(json("8"), "KIND=1"), HasSubstr("overrun"));
+  const Ended tuned =
+      smemtune(json("\"ceil_div(N, 64)\""), "--space say.json --device cpu --fresh");
+  EXPECT_EQ(tuned.status, 0) << tuned.err;
+  EXPECT_THAT(tuned.out + tuned.err,
+              AllOf(HasSubstr("2 evaluated"), testing::Not(HasSubstr("not verified on"))))
+      << "no block is launched";
 }
 
 }  // namespace

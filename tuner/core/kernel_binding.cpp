@@ -134,14 +134,19 @@ class KernelBinding::Evaluation {
   std::vector<LaunchShape> launches() {
     std::vector<LaunchShape> shapes;
     for (std::size_t i = 0; i < compiled_.launches.size(); ++i) shapes.push_back(launch(i));
-    if (compiled_.repeats.empty()) return shapes;
+    if (compiled_.repeats.empty()) {
+      for (LaunchShape& shape : shapes) {
+        if (compiled_.may_be_empty && is_empty(shape.grid)) launch_nothing(shape);
+      }
+      return shapes;
+    }
     renamed_.clear();
     std::int64_t turn = 0;
     for (std::size_t i = 0; i < shapes.size();) {
       const auto repeat = std::ranges::find_if(
           compiled_.repeats, [&](const CompiledRepeat& r) { return r.source->first == i; });
       if (repeat == compiled_.repeats.end()) {
-        shapes[i].repetitions.push_back(repetition(i, turn++));
+        add_repetition(i, shapes, turn, compiled_.may_be_empty);
         ++i;
       } else {
         add_repetitions(*repeat, shapes, turn);
@@ -152,7 +157,7 @@ class KernelBinding::Evaluation {
     for (LaunchShape& shape : shapes) {
       shape.times = std::ssize(shape.repetitions);
       if (shape.repetitions.empty()) {
-        shape.grid = {1, 1, 1};  // No extent is checked if nothing is launched.
+        launch_nothing(shape);
         continue;
       }
       shape.grid = shape.repetitions.front().grid;
@@ -208,6 +213,20 @@ class KernelBinding::Evaluation {
  private:
   static constexpr std::int64_t kMostTurns = 65536;
   static constexpr std::int64_t kAddressBytes = 8;
+
+  static bool is_empty(const Dim3& grid) { return std::ranges::find(grid, 0) != grid.end(); }
+
+  static void launch_nothing(LaunchShape& shape) {
+    shape.times = 0;
+    shape.grid = {1, 1, 1};  // No extent is checked if nothing is launched.
+  }
+
+  /// Adds a launch for the current counters, or none where `may_be_empty` and its grid is.
+  void add_repetition(std::size_t number, std::vector<LaunchShape>& shapes, std::int64_t& turn,
+                      bool may_be_empty) const {
+    Repetition one = repetition(number, turn++);
+    if (!may_be_empty || !is_empty(one.grid)) shapes[number].repetitions.push_back(std::move(one));
+  }
 
   LaunchShape launch(std::size_t number) const {
     const CompiledLaunch& launch = compiled_.launches[number];
@@ -270,11 +289,8 @@ class KernelBinding::Evaluation {
     std::int64_t& counter = slots_[repeat.slot];
     for (counter = 0; counter < times; ++counter) {
       for (std::size_t i = repeat.source->first; i < repeat.source->end; ++i) {
-        // A launch with an empty grid is skipped, as when the last step of an elimination has no
-        // row.
-        Repetition one = repetition(i, turn++);
-        const bool is_empty = std::ranges::any_of(one.grid, [](std::int64_t n) { return n == 0; });
-        if (!is_empty) shapes[i].repetitions.push_back(std::move(one));
+        // As when the last step of an elimination has no row.
+        add_repetition(i, shapes, turn, /*may_be_empty=*/true);
       }
       for (const auto& [a, b] : repeat.source->swaps) {
         const auto now = [&](const std::string& name) {
@@ -421,9 +437,12 @@ class KernelBinding::Evaluation {
     std::int64_t bytes = static_cast<std::int64_t>(size_of(argument.type));
     for (const PlacedExpression& placed : compiled.shape) {
       const std::int64_t extent = value(placed);
-      if (extent < 1) {
+      const int least =
+          compiled_.may_be_empty && !argument.is_texture() && !argument.is_tensor_map() ? 0 : 1;
+      if (extent < least) {
         fail(placed.where, in_quotes(argument.name) + " would have " + std::to_string(extent) +
-                               " elements in this dimension, at least 1 is needed");
+                               " elements in this dimension, at least " + std::to_string(least) +
+                               " is needed");
       }
       if (__builtin_mul_overflow(bytes, extent, &bytes)) {
         fail(placed.where, in_quotes(argument.name) + " would have more than 2^63 bytes");

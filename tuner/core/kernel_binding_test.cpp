@@ -493,5 +493,18 @@ TEST(KernelBinding, NamesTheConstraintsThatHaveNoValue) {
   }
 }
 
+TEST(KernelBinding, LaunchesNothingForASizeOfZeroThatIsOnlyVerified) {
+  Space space = stencil();
+  const Problem empty = {{"N", std::int64_t{0}}, {"RADIUS", std::int64_t{0}}, {"T", "int"}};
+  const KernelBinding tuned(space, space.kernels.front(), empty, small_device());
+  EXPECT_THROW(tuned.instantiate(configuration(256, 4)), InputError);
+  space.verify.also = {empty};
+  const KernelBinding verified(space, space.kernels.front(), empty, small_device());
+  const KernelInstance instance = verified.instantiate(configuration(256, 4));
+  EXPECT_EQ(0, instance.launches[0].times);
+  EXPECT_THAT(turns_of(instance.launches), IsEmpty());
+  EXPECT_EQ(0, instance.arguments[1].elements());
+}
+
 }  // namespace
 }  // namespace smemtune

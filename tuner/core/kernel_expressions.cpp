@@ -15,6 +15,10 @@ namespace smemtune {
 KernelBinding::Compiled::Compiled(const Space& space, const KernelTemplate& bound,
                                   const Problem& its_problem, const Device& device)
     : file(space.file.string()), kernel(&bound), problem(its_problem) {
+  const auto has = [&](const std::vector<Problem>& problems) {
+    return std::ranges::find(problems, its_problem) != problems.end();
+  };
+  may_be_empty = has(space.verify.also) && !has(space.problems) && !has(space.cpu_problems);
   add_names(space, device);
   for (const ExpressionText& text : kernel->constraints) {
     constraints.push_back(compile(text).expression);

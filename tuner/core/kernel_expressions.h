@@ -54,6 +54,9 @@ struct KernelBinding::Compiled {
   std::string file;
   const KernelTemplate* kernel = nullptr;
   Bindings problem;
+  /// True for a problem that is only verified, where sizes may be 0: then buffers have no elements,
+  /// and a launch with an empty grid is none.
+  bool may_be_empty = false;
   Scope scope;
   Scope launch_scope;                    ///< Names of `scope` and the counters of repetitions.
   std::vector<std::string> bound_names;  ///< Names of the device, the problem and the parameters.

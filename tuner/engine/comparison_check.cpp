@@ -177,8 +177,9 @@ void add_outputs(Launcher& launcher, const std::vector<KeptOutput>& kept,
                  const NumberedWorkload& workload, std::vector<ReferenceOutput>& outputs) {
   const std::string problem = key(workload.problem);
   for (const KeptOutput& one : kept) {
-    const std::string constant =
-        one.is_constant ? first_element(launcher, workload, one.name) : std::string();
+    const std::string constant = one.is_constant && one.elements > 0
+                                     ? first_element(launcher, workload, one.name)
+                                     : std::string();
     const auto known = std::ranges::find_if(outputs, [&](const ReferenceOutput& output) {
       return output.problem == problem && output.output == one.name;
     });
@@ -195,6 +196,7 @@ std::vector<std::string> notes_on(const std::vector<ReferenceOutput>& outputs) {
   std::vector<std::string> notes;
   std::map<std::string, std::string> shares;  // The changed share on each problem, by output.
   for (const ReferenceOutput& output : outputs) {
+    if (output.elements == 0) continue;  // Where a size is 0.
     const std::string on = output.problem.empty() ? "" : " on " + output.problem;
     const std::string elements = format_count(static_cast<std::uint64_t>(output.elements));
     if (output.changed == 0) {

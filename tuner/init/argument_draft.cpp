@@ -221,8 +221,11 @@ class ArgumentDrafter {
     const bool begins_empty =
         parameter.access == Access::written || parameter.access == Access::added;
     if (!parameter.is_const && begins_empty) return "zero";
-    if (!elements.type.empty() && parameter.indexes) {
+    const bool decides = parameter.indexes || (is_integer && parameter.counts);
+    if (!elements.type.empty() && decides) {
       if (const std::string filled = filled_by_host(parameter); !filled.empty()) return filled;
+    }
+    if (!elements.type.empty() && parameter.indexes) {
       return "TODO: they choose elements of other arrays, so give values that are in range: "
              "permutation, iota, uniform(0, 99), " +
              SpaceNames::argument_name(parameter.name) + "[i] = i % 100, file(\"NAME.npy\")";
@@ -236,7 +239,8 @@ class ArgumentDrafter {
     return first_.needs_positive_numbers ? "uniform(0.1, 1)" : "uniform(-1, 1)";
   }
 
-  /// Returns the contents that the host gives an array, `rand() % n`; empty if it does otherwise.
+  /// Returns the contents that the host gives an array, `rand() % n` or `n`; empty if it does
+  /// otherwise.
   std::string filled_by_host(const KernelParameter& parameter) const {
     if (site() == nullptr) return "";
     const HostTerms terms = names_.terms_of(*site());
@@ -248,9 +252,10 @@ class ArgumentDrafter {
         const std::string text = without_parentheses(without_casts(fill->second));
         const CppTokens tokens = cpp_tokens(text);
         const bool is_remainder = tokens.size() > 4 && tokens[0].is("rand") && tokens[3].is("%");
-        if (!is_remainder) continue;
-        const auto ours = terms.in_our_names(joined(tokens, {4, tokens.size()}), frame);
+        const auto ours =
+            terms.in_our_names(is_remainder ? joined(tokens, {4, tokens.size()}) : text, frame);
         if (!ours) continue;
+        if (!is_remainder) return "constant(" + *ours + ")";
         if (const auto number = constant_value(*ours)) {
           return "uniform(0, " + std::to_string(*number - 1) + ")";
         }
@@ -479,6 +484,7 @@ class ArgumentDrafter {
     for (const auto& [name, value] : names_.problem().items()) {
       if (value.is_number_integer()) sizes.emplace(name, value.get<std::int64_t>());
     }
+    for (const std::string& counter : names_.counters()) sizes.emplace(counter, 1);
     for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
       const std::string text = terms.passed(number_of(parameter), frame);
       if (text.empty()) continue;

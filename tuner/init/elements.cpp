@@ -34,6 +34,7 @@ Elements elements_of(const std::string& type) {
     }
     std::string_view bare = name;
     if (bare.starts_with("std::")) bare.remove_prefix(5);
+    if (!scalar_type(bare) && bare.ends_with(" int")) bare.remove_suffix(4);  // `long int`
     return scalar_type(bare) ? std::string(bare) : "";
   };
   if (type == "__nv_fp8x2_e4m3") return {"__nv_fp8_e4m3", 2};

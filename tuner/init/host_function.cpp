@@ -38,14 +38,6 @@ bool has_word(const std::string& name, const std::array<std::string_view, N>& wa
   });
 }
 
-/// Returns true if a word of the name says that the function is for comparison.
-bool is_for_comparison(const std::string& name) {
-  static constexpr std::array<std::string_view, 13> kWords = {
-      "cpu",        "gold",  "golden", "ref",    "reference", "host",    "serial",
-      "sequential", "naive", "seq",    "expect", "expected",  "baseline"};
-  return has_word(name, kWords);
-}
-
 /// Returns true if a word of the name says that the function prepares data or shows them.
 bool is_for_data(const std::string& name) {
   static constexpr std::array<std::string_view, 18> kWords = {
@@ -284,6 +276,13 @@ bool has_kernel(const std::string& source, const std::string& name) {
 }
 
 }  // namespace
+
+bool is_for_comparison(const std::string& name) {
+  static constexpr std::array<std::string_view, 13> kWords = {
+      "cpu",        "gold",  "golden", "ref",    "reference", "host",    "serial",
+      "sequential", "naive", "seq",    "expect", "expected",  "baseline"};
+  return has_word(name, kWords);
+}
 
 std::optional<HostFunction> host_function_for(const std::string& source,
                                               const KernelFunction& kernel) {

@@ -18,6 +18,9 @@ struct HostFunction {
   std::string source;
 };
 
+/// Returns true if a word of a name says that what it names is for comparison.
+bool is_for_comparison(const std::string& name);
+
 /// Returns the first function whose name says that it is meant for comparison (`cpu`, `gold`,
 /// `reference`), that takes what the kernel takes in any order, and that uses nothing that the
 /// device lacks; nullopt if there is none. It may take besides how often it is to repeat all.

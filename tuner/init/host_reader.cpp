@@ -1,6 +1,8 @@
 #include "tuner/init/host_reader.h"
 
+#include "tuner/init/copies.h"
 #include "tuner/init/elements.h"
+#include "tuner/init/host_function.h"
 #include "tuner/init/host_loops.h"
 #include "tuner/init/host_state.h"
 #include "tuner/init/host_terms.h"
@@ -110,6 +112,8 @@ class HostReader {
     }
     return copied;
   }
+
+  const std::map<std::size_t, Answer>& answers() const { return answers_; }
 
   Macros functions() const {
     Macros found;
@@ -433,7 +437,9 @@ class HostReader {
     if (!next.is("(") && !next.is("{")) return;
     const std::size_t close = std::min(closing(tokens_, i + 1), range.end);
     const std::vector<std::string> parts = texts(tokens_, split(tokens_, {i + 2, close}));
-    if (ParsedSource::type(cursor).ends_with("dim3")) {
+    if (!type.empty() && tokens_[i - 1].is("ifstream") && !parts.empty()) {
+      note_answer(i, parts[0], true);
+    } else if (ParsedSource::type(cursor).ends_with("dim3")) {
       const std::string text = "dim3(" + joined(tokens_, {i + 2, close}) + ")";
       state.set_shape(name, state.extents(text));
     } else if (!type.empty() && tokens_[i - 1].is(">")) {
@@ -473,6 +479,7 @@ class HostReader {
     const bool is_list = next + 1 < end && tokens_[next].is("=") && tokens_[next + 1].is("{");
     if (is_list || (next < end && tokens_[next].is("{"))) {
       const std::size_t open = is_list ? next + 1 : next;
+      note_answer(i, name, false);
       state.set_list(name, texts(tokens_, split(tokens_, {open + 1, closing(tokens_, open)})));
     }
     if (bytes.empty()) return;
@@ -600,6 +607,16 @@ class HostReader {
     state.assign(target.text, target.text + " " + sign + " " + in_parentheses(by));
   }
 
+  /// Notes the file or the list of numbers of that name if it may hold the expected results.
+  void note_answer(std::size_t token, std::string name, bool is_file) {
+    if (is_file) name = name.size() > 2 && name[0] == '"' ? name.substr(1, name.size() - 2) : "";
+    std::string words = name;
+    std::ranges::replace_if(
+        words, [](char c) { return !is_letter(c); }, '_');
+    if (!is_for_comparison(words)) return;
+    answers_[token] = {.line = tokens_[token].line, .name = name, .is_file = is_file};
+  }
+
   // Calls.
 
   /// Reads the name before a parenthesis or <<<, and its template arguments: `name<A, B>`.
@@ -638,7 +655,12 @@ class HostReader {
     if (call->name == "resize" && call->arguments.size() == 1 && tokens_[range.first].is_word()) {
       state.set_text(std::string(tokens_[range.first].text) + ".size()", call->arguments[0]);
     }
+    if (call->name == "fopen" && call->arguments.size() == 2 && call->arguments[1][0] == '"' &&
+        call->arguments[1].find('r') != std::string::npos) {
+      note_answer(range.first, call->arguments[0], true);
+    }
     read_allocation(*call, state);
+    record_transfer(*call, range.first, state);
     const auto found = by_name_.find(call->name);
     Function* const callee = found == by_name_.end() ? nullptr : found->second;
     pass_variables(*call, callee, state);
@@ -658,7 +680,17 @@ class HostReader {
     callers_.emplace(callee, std::move(caller));
   }
 
-  static std::map<std::string, std::string> passed(const CallText& call, const Function& callee) {
+  /// Returns the template parameter that is a variable's type; empty if none is.
+  static std::string parameter_type(const Function& function, const std::string& variable) {
+    const std::string& type = function.types.find(variable)->second;
+    for (std::size_t i = 0; i < function.template_parameters.size(); ++i) {
+      // As clang calls it.
+      if (type == "type-parameter-0-" + std::to_string(i)) return function.template_parameters[i];
+    }
+    return "";
+  }
+
+  std::map<std::string, std::string> passed(const CallText& call, const Function& callee) const {
     std::map<std::string, std::string> passed;
     for (std::size_t i = 0; i < std::min(callee.parameters.size(), call.arguments.size()); ++i) {
       passed.emplace(callee.parameters[i], call.arguments[i]);
@@ -666,6 +698,13 @@ class HostReader {
     for (std::size_t i = 0;
          i < std::min(callee.template_parameters.size(), call.template_arguments.size()); ++i) {
       passed.emplace(callee.template_parameters[i], call.template_arguments[i]);
+    }
+    if (function_ == nullptr) return passed;
+    for (std::size_t i = 0; i < std::min(callee.parameters.size(), call.arguments.size()); ++i) {
+      const auto given = function_->types.find(call.arguments[i]);
+      if (given == function_->types.end()) continue;
+      const std::string deduced = parameter_type(callee, callee.parameters[i]);
+      if (!deduced.empty()) passed.emplace(deduced, given->second);
     }
     return passed;
   }
@@ -716,7 +755,6 @@ class HostReader {
     const std::vector<std::string>& parts = call.arguments;
     const bool copies =
         call.name == "cudaMemcpy" || call.name == "cudaMemcpyAsync" || call.name == "cudaMemset";
-    if (call.name == "cudaMemcpy") previous_ = kNoToken;
     if (call.name == "cudaMemcpyToSymbol" && parts.size() > 1) {
       constants_[pointer_in(parts[0])] = pointer_in(parts[1]);
     }
@@ -794,6 +832,29 @@ class HostReader {
     return true;
   }
 
+  /// Records a copy on the device as the launch that does the same. A copy from or to the host is a
+  /// launch of no kernel, which no other follows.
+  void record_transfer(const CallText& call, std::size_t token, const HostState& state) {
+    if (!call.name.starts_with("cudaMem") || function_ == nullptr) return;
+    std::optional<LaunchSite> site = as_launch(call.name, call.arguments);
+    const bool waits = !site && call.name == "cudaMemcpy" && call.arguments.size() > 1;
+    if (waits && !loops_.empty()) {
+      site.emplace();
+      site->kernel = call.name;
+      site->arguments = {pointer_in(call.arguments[0]), pointer_in(call.arguments[1])};
+    }
+    if (waits) previous_ = kNoToken;
+    if (site) add_launch(std::move(*site), token, state);
+    if (waits) previous_ = kNoToken;
+  }
+
+  void add_launch(LaunchSite site, std::size_t token, const HostState& state) {
+    if (!seen_.insert(token).second) return;
+    site.line = tokens_[token].line;
+    add_surroundings(site, token, state);
+    launches_.push_back({.site = std::move(site), .function = function_, .state = state});
+  }
+
   void record_launches(TokenRange range, const HostState& state) {
     if (function_ == nullptr) return;
     for (std::size_t i = range.first; i < range.end; ++i) {
@@ -803,10 +864,7 @@ class HostReader {
       if ((!is_launch && !is_call) || seen_.contains(i)) continue;
       std::optional<LaunchSite> site =
           is_launch ? launch(i, range, state) : called_launch(i, range, state);
-      if (!site) continue;
-      seen_.insert(i);
-      add_surroundings(*site, i, state);
-      launches_.push_back({.site = std::move(*site), .function = function_, .state = state});
+      if (site) add_launch(std::move(*site), i, state);
     }
   }
 
@@ -824,7 +882,6 @@ class HostReader {
     LaunchSite site;
     site.kernel = name->name;
     site.template_arguments = name->template_arguments;
-    site.line = tokens_[open].line;
     set_shape(site, joined(tokens_, parts[0]), joined(tokens_, parts[1]), state);
     if (parts.size() > 2) site.shared_bytes = joined(tokens_, parts[2]);
     const std::size_t list = close + 3;
@@ -858,7 +915,6 @@ class HostReader {
     LaunchSite site;
     site.kernel = name->name;
     site.template_arguments = name->template_arguments;
-    site.line = tokens_[call].line;
     if (is_configured) {
       add_configuration(site, parts, state);
     } else {
@@ -982,6 +1038,7 @@ class HostReader {
   std::map<std::string, std::string> filled_;     ///< Values stored in loops, by array.
   std::map<std::string, std::string> constants_;  ///< Variables that are copied to constant memory.
   std::map<std::string, std::string> copied_from_;  ///< Where a pointer's data come from.
+  std::map<std::size_t, Answer> answers_;           ///< By the token.
 };
 
 }  // namespace
@@ -994,7 +1051,9 @@ HostPart read_host(const FlatSource& source) {
                    .enumerations = {},
                    .enumerators = {},
                    .fills = reader.fills(),
-                   .copied_to_constants = reader.copied_to_constants()};
+                   .copied_to_constants = reader.copied_to_constants(),
+                   .answers = {}};
+  for (const auto& [token, answer] : reader.answers()) host.answers.push_back(answer);
   add_enumerations(reader.source(), host);
   return host;
 }

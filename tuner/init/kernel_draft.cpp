@@ -125,18 +125,7 @@ class Drafter {
         of_.names.problem(), of_.names.cpu_problem(),
         of_.names.small_problem(largest_number(chosen_.defaults))};
     return std::ranges::all_of(problems, [&](const Json& problem) {
-      Scope scope;
-      for (const Json* const numbers : {&problem, &chosen_.defaults}) {
-        for (const auto& [name, value] : numbers->items()) {
-          const bool is_new = value.is_number_integer() && !scope.contains(name);
-          if (is_new) scope.add_constant(name, Value(value.get<std::int64_t>()));
-        }
-      }
-      try {
-        return Expression::compile(condition, scope).evaluate() != 0;
-      } catch (const ExpressionError&) {
-        return false;
-      }
+      return value_with(condition, {&problem, &chosen_.defaults}).value_or(0) != 0;
     });
   }
 
@@ -177,6 +166,7 @@ class Drafter {
         last_name(of_.kernel.name) + ": block " + dimensions(block) + ", grid " + dimensions(grid);
     text += of_.site == nullptr ? "; not launched in this source"
                                 : "; " + of_.source.place(of_.site->line);
+    text += launched_elsewhere();
     if (!chosen_.guessed.empty()) text += "; a guess: " + listed(chosen_.guessed);
     return text;
   }
@@ -193,8 +183,24 @@ class Drafter {
   }
 
  private:
+  /// Returns the first line where the host launches the kernel with other arguments, which a draft
+  /// of one launch leaves out.
+  std::string launched_elsewhere() const {
+    if (of_.site == nullptr || request_.together) return "";
+    for (const LaunchSite& other : of_.file.launches) {
+      const bool differs = other.kernel == of_.site->kernel && !other.is_chosen &&
+                           other.arguments != of_.site->arguments;
+      if (differs) return "; not as in " + of_.source.place(other.line) + ", which passes others";
+    }
+    return "";
+  }
+
   std::string entry() const {
-    const std::string text = joined(of_.kernel.template_parameters, ", ", &TemplateParameter::name);
+    const std::string text =
+        joined(of_.kernel.template_parameters, ", ", [&](const TemplateParameter& parameter) {
+          const std::string formula = of_.names.template_formula(parameter.name);
+          return formula.empty() ? parameter.name : formula;
+        });
     return text.empty() ? of_.kernel.name : of_.kernel.name + "<" + text + ">";
   }
 

@@ -52,7 +52,9 @@ class ParameterDraft {
   void add_template_parameters() {
     for (std::size_t i = 0; i < of_.kernel.template_parameters.size(); ++i) {
       const TemplateParameter& parameter = of_.kernel.template_parameters[i];
-      if (parameter.is_type() || of_.names.problem().contains(parameter.name)) continue;
+      const bool is_of_problem = of_.names.problem().contains(parameter.name) ||
+                                 !of_.names.template_formula(parameter.name).empty();
+      if (parameter.is_type() || is_of_problem) continue;
       const std::string text = of_.names.template_value(of_.kernel, i);
       if (parameter.kind == "bool") {
         const std::string said = said_by_host(text);

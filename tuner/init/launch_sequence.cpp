@@ -1,6 +1,7 @@
 #include "tuner/init/launch_sequence.h"
 
 #include "tuner/core/text.h"
+#include "tuner/init/copies.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/space_names.h"
 #include "tuner/source/cpp_tokens.h"
@@ -30,18 +31,20 @@ std::string swapped_text(const std::string& text, const std::pair<std::string, s
   return substituted(text, {{swap.first, swap.second}, {swap.second, swap.first}});
 }
 
-/// Returns true if a launch is passed two things that a loop swaps.
+/// Returns true if a launch is passed something that a loop swaps with something else.
 bool swaps_arguments(const HostLoop& loop, const LaunchSite& site) {
   return std::ranges::any_of(loop.swaps, [&](const auto& swap) {
-    return std::ranges::any_of(site.arguments, [&](const std::string& text) {
-      const std::string other = swapped_text(text, swap);
-      return other != text && std::ranges::find(site.arguments, other) != site.arguments.end();
-    });
+    return std::ranges::any_of(
+        site.arguments, [&](const std::string& text) { return swapped_text(text, swap) != text; });
   });
 }
 
-/// Returns true if a loop around a launch does other work in each turn: the launch uses its counter,
-/// it swaps the arguments, or nothing tells how often it turns.
+bool is_in(const LaunchSite& site, const HostLoop& loop) {
+  return std::ranges::find(site.loops, loop.place, &HostLoop::place) != site.loops.end();
+}
+
+}  // namespace
+
 bool is_used(const HostLoop& loop, const LaunchSite& site) {
   if (loop.counter.empty() || swaps_arguments(loop, site)) return true;
   std::vector<std::string> texts = site.arguments;
@@ -50,6 +53,8 @@ bool is_used(const HostLoop& loop, const LaunchSite& site) {
   return std::ranges::any_of(
       texts, [&](const std::string& text) { return uses(text, loop.counter, site); });
 }
+
+namespace {
 
 bool falls(const HostLoop& loop) { return loop.operation == '-' || loop.operation == '/'; }
 
@@ -116,9 +121,14 @@ class SequenceReader {
       for (const HostLoop& loop : site->loops) {
         const bool is_innermost = loop == site->loops.back();
         const bool is_conditional = is_innermost && !site->conditions.empty();
-        if (is_used(loop, *site) || is_conditional) used_.insert(loop.place);
+        const bool is_other = is_copy(site->kernel) ? feeds_back(*site, loop)
+                                                    : is_used(loop, *site) || is_conditional;
+        if (is_other) used_.insert(loop.place);
       }
     }
+    // Copies before and behind all kernels give them their inputs and take their results.
+    while (begin != first && is_apart(*begin)) ++begin;
+    while (end != first + 1 && is_apart(*(end - 1))) --end;
     for (auto site = begin; site != end && sequence_.sites.size() < kMostLaunches; ++site) {
       add(*site);
     }
@@ -127,7 +137,9 @@ class SequenceReader {
   std::optional<LaunchSequence> read() {
     if (sequence_.loops.empty()) leave_out_unrelated();
     std::set<std::string> kernels;
-    for (const LaunchSite& site : sequence_.sites) kernels.insert(site.kernel);
+    for (const LaunchSite& site : sequence_.sites) {
+      if (!is_copy(site.kernel)) kernels.insert(site.kernel);
+    }
     if (kernels.size() < 2 && sequence_.loops.empty()) return std::nullopt;
     if (sequence_.loops.empty() && compares_kernels()) return std::nullopt;
     for (LaunchSite& site : sequence_.sites) add_arguments(site);
@@ -141,15 +153,33 @@ class SequenceReader {
   }
 
  private:
-  /// Adds a launch, unless it repeats one before it, as for a measurement.
+  /// Returns true if a loop's turns begin with what a copy takes from an argument of a kernel in it.
+  bool feeds_back(const LaunchSite& copy, const HostLoop& loop) const {
+    return std::ranges::any_of(file_.launches, [&](const LaunchSite& site) {
+      const std::vector<std::string>& passed = site.arguments;
+      return !is_copy(site.kernel) && is_in(site, loop) &&
+             std::ranges::find(passed, copy.arguments[1]) != passed.end();
+    });
+  }
+
+  /// Returns true for a copy that no loop repeats.
+  bool is_apart(const LaunchSite& site) const {
+    return is_copy(site.kernel) && std::ranges::none_of(site.loops, [&](const HostLoop& loop) {
+             return used_.contains(loop.place);
+           });
+  }
+
+  /// Adds a launch, unless it repeats one before it, as for a measurement. A copy does if the launch
+  /// before it does.
   void add(LaunchSite site) {
     if (launched_kernel(file_, site) == nullptr) return;
     const std::optional<HostLoop> loop = loop_around(site);
-    const bool is_again = std::ranges::any_of(known_, [&](const auto& known) {
+    const bool is_known = std::ranges::any_of(known_, [&](const auto& known) {
       return known.first == loop && known.second.kernel == site.kernel &&
              known.second.arguments == site.arguments && known.second.grid == site.grid;
     });
-    if (is_again) return;
+    was_again_ = is_known && (was_again_ || !is_copy(site.kernel));
+    if (was_again_) return;
     known_.emplace_back(loop, site);
     if (loop) enter(*loop);
     for (const auto& [counter, value] : counters_) replace(site, counter, value);
@@ -195,11 +225,9 @@ class SequenceReader {
 
   /// Returns false if the two loops cannot be said as one.
   bool add_nest(const HostLoop& outer, const HostLoop& inner, const LaunchSite& site) {
-    const auto has = [](const LaunchSite& one, const HostLoop& loop) {
-      return std::ranges::find(one.loops, loop.place, &HostLoop::place) != one.loops.end();
-    };
-    const bool is_filled = std::ranges::all_of(
-        file_.launches, [&](const LaunchSite& one) { return !has(one, outer) || has(one, inner); });
+    const bool is_filled = std::ranges::all_of(file_.launches, [&](const LaunchSite& one) {
+      return !is_in(one, outer) || is_in(one, inner);
+    });
     const std::string turns = times_of(outer);
     const std::string inner_turns = times_of(inner);
     if (!is_filled || turns.empty() || inner_turns.empty() || !outer.swaps.empty() ||
@@ -274,7 +302,8 @@ class SequenceReader {
   /// Returns true if the later of two launches writes anew everything that the earlier one has
   /// written, which means that the host tries one kernel after the other.
   bool compares_kernels() const {
-    const std::vector<LaunchSite>& sites = sequence_.sites;
+    std::vector<LaunchSite> sites = sequence_.sites;
+    std::erase_if(sites, [](const LaunchSite& site) { return is_copy(site.kernel); });
     for (std::size_t i = 0; i + 1 < sites.size(); ++i) {
       const LaunchSite& next = sites[i + 1];
       if (passes_the_same(sites[i], next) && sites[i].kernel != next.kernel && writes_only(next) &&
@@ -363,8 +392,10 @@ class SequenceReader {
       const KernelParameter& parameter = kernel.parameters[i];
       const auto [known, is_new] = places_.emplace(text, sequence_.whole.parameters.size());
       if (is_new) {
+        const KernelParameter& same = as_of_kernel(text, parameter);
         KernelParameter own = parameter;
-        own.name = free_name(parameter.name);
+        own.name = free_name(same.name);
+        own.type = same.type;
         sequence_.whole.parameters.push_back(own);
         sequence_.launch.arguments.push_back(text);
       } else {
@@ -372,6 +403,18 @@ class SequenceReader {
       }
       passed.push_back(sequence_.whole.parameters[known->second].name);
     }
+  }
+
+  /// Returns the parameter that the first kernel has for such an argument: a copy takes any pointer.
+  const KernelParameter& as_of_kernel(const std::string& text, const KernelParameter& own) const {
+    for (const LaunchSite& site : sequence_.sites) {
+      if (is_copy(site.kernel)) continue;
+      const std::vector<KernelParameter>& all = launched_kernel(file_, site)->parameters;
+      const auto number = static_cast<std::size_t>(std::ranges::find(site.arguments, text) -
+                                                   site.arguments.begin());
+      if (number < std::min(all.size(), site.arguments.size())) return all[number];
+    }
+    return own;
   }
 
   /// Finds the arguments among the things that the host swaps; the kernel then reads and writes
@@ -383,6 +426,11 @@ class SequenceReader {
       for (const auto& swap : loop.swaps) {
         for (const auto& [text, place] : places_) {
           const auto other = places_.find(swapped_text(text, swap));
+          if (other ==
+              places_.end()) {  // No launch has the other one, so that a space has no name.
+            loop.times.clear();
+            loop.header += ", which swaps " + swap.first + " and " + swap.second;
+          }
           if (other == places_.end() || other->second == place) continue;
           const auto [first, second] = std::minmax(place, other->second);
           KernelParameter& one = sequence_.whole.parameters[first];
@@ -481,7 +529,8 @@ class SequenceReader {
   /// Counters of the host, and what they are in the space.
   std::map<std::string, std::string> counters_;
   std::optional<HostLoop> current_;
-  std::map<std::size_t, Nest> nests_;          ///< Keyed by HostLoop::place of the inner loop.
+  bool was_again_ = false;             ///< True if the previous launch repeats one before it.
+  std::map<std::size_t, Nest> nests_;  ///< Keyed by HostLoop::place of the inner loop.
   std::map<std::string, std::size_t> places_;  ///< Places of arguments, by the text that is passed.
 };
 

@@ -33,6 +33,10 @@ struct LaunchSequence {
   LaunchSite launch;     ///< A launch of `whole`.
 };
 
+/// Returns true if a loop around a launch does other work in each turn: the launch uses its counter,
+/// it swaps the arguments, or nothing tells how often it turns.
+bool is_used(const HostLoop& loop, const LaunchSite& site);
+
 /// Returns the launches that belong together with that of `kernel`, if they are of several kernels
 /// or in a loop whose counter they use; nullopt if it is launched by itself.
 std::optional<LaunchSequence> sequence_of(const KernelFile& file, const std::string& kernel);

@@ -211,15 +211,16 @@ class LaunchShapeDraft {
     chosen_.values[name] = values_of_threads(number);
   }
 
-  /// Returns numbers of threads around one: whole warps where there is one dimension.
+  /// Returns numbers of threads around one: whole warps, if that is one, in a block with one
+  /// dimension.
   Json values_of_threads(std::int64_t number) const {
     constexpr std::int64_t kWarp = 32;
     Json values = values_around("THREADS", number, true);
-    const bool is_line = of_.kernel.block_dimensions == 1 && number >= kWarp;
+    const bool is_line = of_.kernel.block_dimensions == 1 && number % kWarp == 0;
     const std::int64_t most = most_threads().value_or(1024);
     std::erase_if(values.get_ref<Json::array_t&>(), [&](const Json& one) {
       const bool is_too_large = one.get<std::int64_t>() > most && one != number;
-      return is_too_large || (is_line && one.get<std::int64_t>() < kWarp);
+      return is_too_large || (is_line && one.get<std::int64_t>() % kWarp != 0);
     });
     return values;
   }

@@ -4,11 +4,6 @@
 #include <cctype>
 
 namespace smemtune {
-namespace {
-
-bool is_power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
-
-}  // namespace
 
 std::string upper(std::string_view text) {
   std::string result;
@@ -48,17 +43,17 @@ bool is_limit(const std::string& name) {
 
 Json values_around(const std::string& name, std::int64_t value, bool may_vary) {
   constexpr std::int64_t kMost = 1024;
+  constexpr std::int64_t kLargest = 1 << 30;
+  constexpr int kSteps = 2;  // Halved and doubled as often.
+  if (!may_vary || value < 0 || value > kLargest) return Json::array({value});
+  if (value == 0 || (value == 1 && lower_case(name).find("pad") != std::string::npos)) {
+    return {0, 1};
+  }
+  std::int64_t least = value;
+  for (int i = 0; i < kSteps && least % 2 == 0; ++i) least /= 2;
   Json values = Json::array();
-  if (may_vary &&
-      (value == 0 || (value == 1 && lower_case(name).find("pad") != std::string::npos))) {
-    values = {0, 1};
-  } else if (may_vary && is_power_of_two(value)) {
-    for (std::int64_t v = std::max<std::int64_t>(1, value / 4); v <= std::max(value, kMost);
-         v *= 2) {
-      if (v <= 4 * value) values.push_back(v);
-    }
-  } else {
-    values.push_back(value);
+  for (std::int64_t v = least; v <= std::max(value, kMost) && v <= value << kSteps; v *= 2) {
+    values.push_back(v);
   }
   return values;
 }

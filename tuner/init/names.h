@@ -35,8 +35,8 @@ Meaning meaning_of(const std::string& name);
 /// Returns true for a limit of the C library, such as SIZE_MAX.
 bool is_limit(const std::string& name);
 
-/// Returns values around the one in the source. A name that does not tell the number's purpose gets
-/// only its own value.
+/// Returns values around the one in the source, in ascending order: it is halved, where that leaves
+/// no rest, and doubled. One that must not vary stays alone.
 Json values_around(const std::string& name, std::int64_t value, bool may_vary);
 
 /// Returns the axis in a name: 0 for `block_size_x`, 1 for `TILE_Y`; nullopt if there is none.

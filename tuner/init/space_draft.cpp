@@ -3,6 +3,7 @@
 #include "tuner/config/space_words.h"
 #include "tuner/core/text.h"
 #include "tuner/init/argument_draft.h"
+#include "tuner/init/copies.h"
 #include "tuner/init/definition_draft.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/host_terms.h"
@@ -122,6 +123,32 @@ Json verification(const DraftRequest& request) {
   return verify;
 }
 
+/// Returns JSON on one line; text of a source that is not UTF-8 is replaced, also in names.
+std::string in_utf8(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Says where the host may have the expected results, and how a space names them.
+void add_answers(const FlatSource& source, const KernelFile& file, const Json& arguments,
+                 Json& verify) {
+  const auto output = std::ranges::find_if(arguments, [](const Json& argument) {
+    const Json role = argument.value("role", Json());
+    return role == "output" || role == "inout";
+  });
+  if (output == arguments.end()) return;
+  std::string text = verify["description"];
+  for (const Answer& answer : file.answers) {
+    const std::string named = answer.is_file ? answer.name : answer.name + ".npy";
+    text += " In " + source.place(answer.line) + " the host " +
+            (answer.is_file ? "reads " : "lists ") + answer.name +
+            ": if these are the expected results, write \"expected\": { " +
+            in_utf8((*output)["name"]) + ": " + in_utf8(named) + " } here" +
+            (answer.is_file ? "" : ", with the numbers in that file") +
+            ", and the inputs that belong to it as \"init\": \"file(...)\".";
+  }
+  verify["description"] = text;
+}
+
 void add_definition(const std::string& definition, Json& verify) {
   verify["description"] = verify["description"].get<std::string>() +
                           " The definition is what the kernel itself seems to compute: correct it "
@@ -192,6 +219,39 @@ std::int64_t largest_default(const Json& kernels) {
   return largest;
 }
 
+/// Returns true if a kernel or launch, with these defaults, has a grid without blocks.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as launches lie in each other.
+bool has_empty_grid(const Json& launch, const Json& problem, const Json& defaults) {
+  const auto is_empty = [&](const Json& extent) {
+    return extent.is_string() &&
+           value_with(extent.get<std::string>(), {&problem, &defaults}).value_or(1) == 0;
+  };
+  const Json none = Json::array();
+  const Json grid = launch.value("grid", none);
+  const Json launches = launch.value("launches", none);
+  return std::ranges::any_of(grid, is_empty) || std::ranges::any_of(launches, [&](const Json& one) {
+           return has_empty_grid(one, problem, defaults);
+         });
+}
+
+/// Returns the problem for the CPU device, as large as every grid needs to have a block.
+Json cpu_problem(const SpaceNames& names, const Json& kernels) {
+  Json problem = names.cpu_problem();
+  const auto is_too_small = [&] {
+    return std::ranges::any_of(kernels, [&](const Json& kernel) {
+      return has_empty_grid(kernel, problem, kernel.value("default", Json::object()));
+    });
+  };
+  while (problem != names.problem() && is_too_small()) {
+    for (auto& [name, value] : problem.items()) {
+      if (!value.is_number_integer()) continue;
+      const auto whole = names.problem()[name].get<std::int64_t>();
+      value = std::min(whole, std::max<std::int64_t>(1, value.get<std::int64_t>()) * 2);
+    }
+  }
+  return problem;
+}
+
 void add_problem_rows(const SpaceNames& names, SpaceDraft& draft) {
   for (const auto& [name, value] : names.problem().items()) {
     const bool is_open = names.is_guess(name);
@@ -202,11 +262,6 @@ void add_problem_rows(const SpaceNames& names, SpaceDraft& draft) {
                                                             : value.dump(),
                                .said_by = is_open ? "nothing" : "the source"});
   }
-}
-
-/// Returns JSON on one line; text of a source that is not UTF-8 is replaced, also in names.
-std::string in_utf8(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// Returns JSON in lines of at most 100 characters if possible. `indent`: indentation of the lines
@@ -318,11 +373,15 @@ std::vector<std::string> left_out_around(const FlatSource& source, const KernelF
       const bool shares = std::ranges::any_of(other.arguments, [&](const std::string& text) {
         return !number_of(text) && std::ranges::find(site.arguments, text) != site.arguments.end();
       });
-      const bool is_known = std::ranges::find(others, other.kernel) != others.end();
-      if (is_inside && shares && !is_known && !is_drafted(other)) others.push_back(other.kernel);
+      const bool copies = is_transfer(other.kernel);
+      const std::string what =
+          copies ? other.kernel + " in " + source.place(other.line) : other.kernel;
+      const bool is_new = std::ranges::find(others, what) == others.end() && !is_drafted(other);
+      const bool matters = !copies || is_used(loop, site);
+      if (is_inside && shares && matters && is_new) others.push_back(what);
     }
     if (others.empty()) continue;
-    lines[loop.place] = source.place(loop.line) + ": " + loop.header + " also launches " +
+    lines[loop.place] = source.place(loop.line) + ": " + loop.header + " also has " +
                         listed(others) + ": what the host does in between is not in the draft";
   }
   std::vector<std::string> found;
@@ -374,7 +433,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
                         " by smemtune init. Replace every TODO; smemtune --check lists those "
                         "that are left.";
   root["problems"] = Json::array({problem_to_complete(names)});
-  root["cpu_problems"] = Json::array({names.cpu_problem()});
+  root["cpu_problems"] = Json::array({cpu_problem(names, kernels)});
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);
   if (!request.witness.empty()) {
@@ -385,6 +444,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
     const auto definition = definition_of(names.first(), names, root["arguments"]);
     if (definition) add_definition(*definition, root["verify"]);
   }
+  add_answers(source, file, root["arguments"], root["verify"]);
   root["kernels"] = std::move(kernels);
 
   draft.text = "{\n";

@@ -60,7 +60,8 @@ std::vector<std::string> kernels_launched_with(const KernelFile& file, const std
 KernelFunction as_launched(const KernelFile& file, const DraftRequest& request);
 
 /// Returns what the host does around the launches of these kernels and a draft of them leaves out: a
-/// loop that also launches others on the same buffers. Each is a line for people.
+/// loop that also launches others on the same buffers, or copies these from or to the host. Each is
+/// a line for people.
 std::vector<std::string> left_out_around(const FlatSource& source, const KernelFile& file,
                                          const std::vector<std::string>& kernels);
 

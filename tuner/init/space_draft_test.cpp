@@ -3,6 +3,7 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/temporary_folder.h"
+#include "tuner/init/copies.h"
 #include "tuner/init/host_function.h"
 #include "tuner/init/host_reader.h"
 #include "tuner/init/macro_expansion.h"
@@ -30,9 +31,9 @@ using testing::SizeIs;
 class Drafted {
  public:
   explicit Drafted(const std::string& source) {
-    folder_.write("mine.cu", source);
+    folder_.write("mine.cu", with_copy_kernels(FlatSource(source)).text);
     folder_.write("share/kernel_templates/none", "");
-    const FlatSource flat = with_kernel_macros_expanded(FlatSource(source));
+    const FlatSource flat = with_copy_kernels(with_kernel_macros_expanded(FlatSource(source)));
     KernelFile file = read_kernel_file(flat);
     add_host(read_host(flat), file);
     request_ = {.name = "mine",
@@ -550,6 +551,74 @@ int main() {
   }
 }
 
+/// Returns a host that launches `count` in turns, with `before` and `behind` in each.
+std::string counting(const std::string& before, const std::string& behind) {
+  return R"cu(
+__global__ void count(const int* in, int* sums, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(&sums[in[i] & 63], 1);
+}
+__global__ void spread(int* out, const int* sums, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = sums[i & 63];
+}
+int main() {
+  const int n = 5000;
+  int *d_in, *d_sums, *d_out;
+  cudaMalloc(&d_in, n * sizeof(int));
+  cudaMalloc(&d_sums, 64 * sizeof(int));
+  cudaMalloc(&d_out, n * sizeof(int));
+  for (int t = 0; t < 12; ++t) {
+    )cu" +
+         before +
+         "\n    count<<<(n + 127) / 128, 128>>>(d_in, d_sums, n);\n"
+         "    spread<<<(n + 127) / 128, 128>>>(d_out, d_sums, n);\n    " +
+         behind + "\n  }\n}\n";
+}
+
+TEST(DraftSpace, LaunchesWhatTheHostCopiesOnTheDeviceInEachTurn) {
+  const Drafted drafted(
+      counting("cudaMemset(d_sums, 0, 64 * sizeof(int));",
+               "cudaMemcpy(d_in, d_out, n * sizeof(int), cudaMemcpyDeviceToDevice);"));
+  const Json json = drafted.json();
+  const Json& loop = json["kernels"][0]["launches"][0];
+  EXPECT_EQ("t < 12", loop["repeat"]);
+  ASSERT_THAT(loop["launches"], SizeIs(4));
+  EXPECT_EQ("smemtune_set", loop["launches"][0]["entry"]);
+  EXPECT_EQ(R"(["sums","value","bytes"])", loop["launches"][0]["arguments"].dump());
+  EXPECT_EQ("smemtune_copy", loop["launches"][3]["entry"]);
+  EXPECT_EQ(R"(["in","out","bytes_2"])", loop["launches"][3]["arguments"].dump());
+  EXPECT_EQ("int", json["arguments"][0]["type"]) << "as the kernel takes it";
+  EXPECT_EQ(R"({"N":5000})", json["problems"][0].dump()) << "bytes are no sizes";
+  EXPECT_THAT(drafted.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, LeavesOutCopiesThatOnlyPrepareAMeasurement) {
+  const Json json = Drafted(counting("cudaMemset(d_sums, 0, 64 * sizeof(int));", "")).json();
+  const Json& launches = json["kernels"][0]["launches"];
+  ASSERT_THAT(launches, SizeIs(2));
+  EXPECT_EQ("count", launches[0]["entry"]);
+}
+
+TEST(DraftSpace, NamesCopiesToTheHostInALoopThatIsDrafted) {
+  FlatSource source(
+      counting("cudaMemcpy(d_in, h_in, 4, cudaMemcpyHostToDevice);", "std::swap(d_in, d_out);"));
+  KernelFile file = read_kernel_file(source);
+  add_host(read_host(source), file);
+  EXPECT_THAT(left_out_around(source, file, {"count", "spread"}),
+              ElementsAre("line 16: for (int t = 0; t < 12; ++t) also has cudaMemcpy in line 17: "
+                          "what the host does in between is not in the draft"));
+}
+
+TEST(DraftSpace, SwapsWhatTwoLaunchesPassAndAsksWhereNoneHasTheOther) {
+  const Drafted both(counting("", "std::swap(d_in, d_out);"));
+  EXPECT_EQ(R"([["in","out"]])", both.json()["kernels"][0]["launches"][0]["swap"].dump());
+  EXPECT_THAT(both.faults(), IsEmpty());
+  EXPECT_THAT(Drafted(counting("", "std::swap(d_in, d_spare);")).faults(),
+              testing::Contains(
+                  AllOf(HasSubstr("repeat: TODO"), HasSubstr("which swaps d_in and d_spare"))));
+}
+
 TEST(DraftSpace, SwapsWhatIsTakenFromAnArrayByNumbersThatChangePlaces) {
   const Drafted drafted(R"cu(
 __global__ void step(int steps, const int* from, int* to, int n) {
@@ -769,6 +838,10 @@ TEST(DraftSpace, BeginsWithPositiveNumbersWhereFunctionsNeedThem) {
       "__device__ float root(float x) { return sqrtf(x); }\n"
       "__global__ void k(float* out, const float* in) { out[0] = root(in[0]); }\n");
   EXPECT_EQ(drafted.json()["arguments"][1]["init"], "uniform(0.1, 1)");
+  const Drafted macro(
+      "#define SQRT sqrtf\n"
+      "__global__ void k(float* out, const float* in) { out[0] = SQRT(in[0]); }\n");
+  EXPECT_EQ(macro.json()["arguments"][1]["init"], "uniform(0.1, 1)");
   const Drafted constant(
       "__global__ void k(float* out, const float* in) { out[0] = sqrtf(2.0f / M_PI) * in[0]; }\n");
   EXPECT_EQ(constant.json()["arguments"][1]["init"], "uniform(-1, 1)");
@@ -1051,10 +1124,9 @@ void run(float* d, float* s, float* e) {
 )cu");
   KernelFile file = read_kernel_file(source);
   file.launches = read_host(source).launches;
-  EXPECT_THAT(
-      left_out_around(source, file, {"sum"}),
-      ElementsAre("line 7: for (int step = 0; step < 100; ++step) also launches scale: what "
-                  "the host does in between is not in the draft"));
+  EXPECT_THAT(left_out_around(source, file, {"sum"}),
+              ElementsAre("line 7: for (int step = 0; step < 100; ++step) also has scale: what "
+                          "the host does in between is not in the draft"));
   EXPECT_THAT(left_out_around(source, file, {"other"}), IsEmpty());
 }
 
@@ -1119,6 +1191,110 @@ int main() { real* a; cudaMalloc(&a, 256 * sizeof(real)); fill<<<1, 256>>>(a, 25
 )cu")
                            .json();
   EXPECT_EQ(deduced["problems"][0]["T"], "double");
+}
+
+TEST(DraftSpace, DeducesTypesAndNumbersOfTemplates) {
+  const Drafted drafted(R"cu(
+template <typename T, typename I, int K> __global__ void scale(T* out, const T* in, I size, float p) {
+  I i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < size) out[i] = K * p * in[i];
+}
+template <typename T, typename I> void run(T* out, const T* in, I n) {
+  static const int kPerBlock = 256;
+  const int K = 4 * 3;
+  for (int k = 1; k <= 4; ++k) {
+    const float p = (float)k;
+    scale<T, I, K><<<(n + (I)kPerBlock - 1) / (I)kPerBlock, kPerBlock>>>(out, in, n, 1.f / p);
+  }
+}
+int main() {
+  const int count = 5000;
+  double *d_in, *d_out;
+  cudaMalloc(&d_in, count * sizeof(double));
+  cudaMalloc(&d_out, count * sizeof(double));
+  run(d_out, d_in, count);
+}
+)cu");
+  const Json json = drafted.json();
+  EXPECT_EQ(R"({"T":"double","I":"int","SIZE":5000,"K":12})", json["problems"][0].dump());
+  EXPECT_EQ("1.0 / ((1 + turn))", json["arguments"][3]["value"]);
+  EXPECT_EQ("(SIZE + THREADS - 1) / THREADS",
+            json["kernels"][0]["launches"][0]["launches"][0]["grid"][0]);
+  EXPECT_THAT(drafted.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, PassesTemplateArgumentsThatFollowFromSizes) {
+  const Drafted drafted(R"cu(
+constexpr int SIDE = 2048;
+constexpr int M = SIDE / 8;
+template <int m> __global__ void scale(float* out, const float* in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < m * m) out[i] = 2 * in[i];
+}
+int main() {
+  float *d_in, *d_out;
+  cudaMalloc(&d_in, M * M * sizeof(float));
+  cudaMalloc(&d_out, M * M * sizeof(float));
+  scale<M><<<(M * M + 127) / 128, 128>>>(d_out, d_in);
+}
+)cu");
+  EXPECT_EQ(R"({"SIDE":2048})", drafted.json()["problems"][0].dump());
+  EXPECT_EQ("scale<SIDE / 8>", drafted.json()["kernels"][0]["entry"]);
+  EXPECT_THAT(drafted.faults(), IsEmpty());
+}
+
+TEST(DraftSpace, GivesTheCpuDeviceAProblemWithABlockAndCountsAsTheHostFillsThem) {
+  const Drafted drafted(R"cu(
+__global__ void sums(const int* lengths, float* out, const float* in) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  float sum = 0;
+  for (int k = 0; k < lengths[i]; ++k) sum += in[k];
+  out[i] = sum;
+}
+int main() {
+  const int n = 65536;
+  int* h_lengths = (int*)malloc(n * sizeof(int));
+  for (int i = 0; i < n; i++) h_lengths[i] = n / 64;
+  int* d_lengths; float *d_out, *d_in;
+  cudaMalloc(&d_lengths, n * sizeof(int));
+  cudaMalloc(&d_out, n * sizeof(float));
+  cudaMalloc(&d_in, n * sizeof(float));
+  cudaMemcpy(d_lengths, h_lengths, n * sizeof(int), cudaMemcpyHostToDevice);
+  sums<<<n / 512, 64>>>(d_lengths, d_out, d_in);
+}
+)cu");
+  EXPECT_EQ(512, drafted.json()["cpu_problems"][0]["N"]);
+  EXPECT_EQ("constant(N / 64)", drafted.json()["arguments"][0]["init"]);
+}
+
+TEST(DraftSpace, MakesFourSizesSmallForTheCpuDevice) {
+  const Drafted drafted(
+      "__global__ void ones(float* o, int b, int c, int h, int w) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < b * c * h * w) o[i] = 1;\n}\n"
+      "void run(float* o) { ones<<<32 * 64 * 64, 64>>>(o, 32, 64, 64, 64); }\n");
+  EXPECT_EQ(R"({"B":16,"C":16,"H":16,"W":16})", drafted.json()["cpu_problems"][0].dump());
+}
+
+TEST(DraftSpace, ProposesExpectedResultsThatTheHostHas) {
+  const auto said = [](const std::string& statement) {
+    return Drafted(
+               "#include <fstream>\n__global__ void ones(float* o) { o[threadIdx.x] = 1; }\n"
+               "int main() {\n  float* o; cudaMalloc(&o, 64 * sizeof(float));\n  " +
+               statement + "\n  ones<<<1, 64>>>(o);\n}\n")
+        .json()["verify"]["description"]
+        .get<std::string>();
+  };
+  for (const char* const reads :
+       {"FILE* f = fopen(\"data/gold.bin\", \"rb\");", "std::ifstream in(\"data/gold.bin\");"}) {
+    EXPECT_THAT(said(reads), HasSubstr("In line 5 the host reads data/gold.bin: if these are the "
+                                       "expected results, write \"expected\": { \"o\": "
+                                       "\"data/gold.bin\" } here, and the inputs"));
+  }
+  EXPECT_THAT(said("float expected[] = {1, 1};"), HasSubstr("lists expected: "));
+  for (const char* const other : {"FILE* f = fopen(\"gold.bin\", \"wb\");",
+                                  "FILE* f = fopen(\"input.bin\", \"rb\");", "float in[] = {1};"}) {
+    EXPECT_THAT(said(other), Not(HasSubstr("the host ")));
+  }
 }
 
 TEST(DraftSpace, AsksWhereItCannotSayHowOftenTheHostRepeats) {

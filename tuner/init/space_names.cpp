@@ -3,6 +3,7 @@
 #include "tuner/config/space_words.h"
 #include "tuner/core/text.h"
 #include "tuner/core/tokens.h"
+#include "tuner/init/copies.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/macro_expansion.h"
 #include "tuner/init/names.h"
@@ -31,7 +32,7 @@ std::int64_t guessed_size(const MissingName& missing) {
 /// tail show there too.
 std::int64_t smaller(std::int64_t size, std::int64_t most) {
   if (size <= most) return size;
-  const std::int64_t block = most > 1024 ? 1024 : 64;
+  const std::int64_t block = most > 1024 ? 1024 : std::min<std::int64_t>(most, 64);
   const std::int64_t rest = size % block;
   return rest == 0 ? most : most - block + rest;
 }
@@ -45,15 +46,16 @@ bool changes(const LaunchSite& site, const std::string& text) {
   });
 }
 
-bool is_size(const KernelParameter& parameter) {
+/// `type`: the parameter's, that of a template parameter as the host passes it.
+bool is_size(const KernelParameter& parameter, const std::string& type) {
   static constexpr std::array<std::string_view, 23> kOther = {
       "radius", "iter",  "step", "offset", "shift", "seed", "flag",  "mode",
       "start",  "begin", "end",  "index",  "idx",   "pow",  "value", "pitch",
       "stride", "power", "gpu",  "border", "halo",  "pad",  "tile"};
   if (parameter.pointers > 0) return false;
-  const Elements elements = elements_of(parameter.type);
+  const Elements elements = elements_of(type);
   return !elements.type.empty() && elements.count == 1 && !is_floating_name(elements.type) &&
-         parameter.type != "bool" && scalar_bytes_of(elements.type) >= 4 &&
+         type != "bool" && scalar_bytes_of(elements.type) >= 4 &&
          !holds_any(parameter.name, kOther) && !lower_case(parameter.name).starts_with("ld");
 }
 
@@ -66,6 +68,7 @@ SpaceNames::SpaceNames(const KernelFile& file, const DraftRequest& request,
     for (const SequenceLoop& loop : sequence->loops) counters_.push_back(loop.counter);
   }
   for (const LaunchSite& site : file.launches) {
+    if (is_transfer(site.kernel)) continue;
     const auto [known, is_new] = launches_.emplace(site.kernel, &site);
     const bool is_better = !is_new && names_its_block(site) && !names_its_block(*known->second);
     if (is_better) known->second = &site;
@@ -90,6 +93,7 @@ SpaceNames::SpaceNames(const KernelFile& file, const DraftRequest& request,
   add_type_problems();
   choose_sizes();
   choose_host_sizes(sequence);
+  add_template_numbers();
 }
 
 /// Returns true if a template argument is the number of threads that are launched. In
@@ -311,6 +315,11 @@ HostTerms SpaceNames::terms_of(const LaunchSite& site, const Json& parameters) c
       if (argument == first_.parameters[i].name) terms.add_argument(i, size);
     }
   }
+  for (const auto& [name, value] : problem_.items()) {
+    if (!value.is_string()) continue;
+    terms.add_everywhere("(" + name + ")", "");  // A cast to a type of the problem.
+    terms.add_everywhere("sizeof(" + name + ")", "sizeof(" + name + ")");
+  }
   for (const HostSize& size : host_sizes_) {
     for (std::size_t i = 0; i < site.frames.size(); ++i) {
       if (site.frames[i].function == size.function)
@@ -341,24 +350,42 @@ bool SpaceNames::counts(const std::string& text) const {
                              [&](const std::string& counter) { return has_name(text, counter); });
 }
 
-/// Adds template arguments that are types, or that change what is computed.
+/// Adds template arguments that are types.
 void SpaceNames::add_type_problems() {
-  for (const std::string& name : request_.kernels) {
-    const KernelFunction& kernel = kernel_named(file_, name);
-    for (std::size_t i = 0; i < kernel.template_parameters.size(); ++i) {
-      const TemplateParameter& parameter = kernel.template_parameters[i];
-      if (parameter.is_type()) {
-        const std::string text = template_type(kernel, i);
-        const std::string type = elements_of(text).count == 1 ? elements_of(text).type : "";
-        const std::string shown = type.empty() ? "float" : type;
-        add_problem(parameter.name, shown, shown, type.empty());
-      } else if (meaning_of(parameter.name) == Meaning::problem) {
-        const std::optional<std::int64_t> said = number_of(template_value(kernel, i));
-        const std::int64_t value = said.value_or(3);
-        add_problem(parameter.name, value, value, !said);
+  for (const KernelFunction* const kernel : kernels()) {
+    for (std::size_t i = 0; i < kernel->template_parameters.size(); ++i) {
+      const TemplateParameter& parameter = kernel->template_parameters[i];
+      if (!parameter.is_type()) continue;
+      const std::string text = template_type(*kernel, i);
+      const std::string type = elements_of(text).count == 1 ? elements_of(text).type : "";
+      const std::string shown = type.empty() ? "float" : type;
+      add_problem(parameter.name, shown, shown, type.empty());
+    }
+  }
+}
+
+/// Adds template arguments that change what is computed, unless they follow from other sizes.
+void SpaceNames::add_template_numbers() {
+  for (const KernelFunction* const kernel : kernels()) {
+    const LaunchSite* const site = launch_of(kernel->name);
+    for (std::size_t i = 0; i < kernel->template_parameters.size(); ++i) {
+      const TemplateParameter& parameter = kernel->template_parameters[i];
+      if (parameter.is_type() || meaning_of(parameter.name) != Meaning::problem) continue;
+      const std::string text = template_value(*kernel, i);
+      const auto ours = site == nullptr ? std::optional(text) : terms_of(*site).in_our_names(text);
+      const auto said = ours ? constant_value(*ours) : std::nullopt;
+      if (ours && !said && is_of_problem(*ours)) {
+        template_formulas_.emplace(parameter.name, *ours);
+      } else {
+        add_problem(parameter.name, said.value_or(3), said.value_or(3), !said);
       }
     }
   }
+}
+
+std::string SpaceNames::template_formula(const std::string& parameter) const {
+  const auto found = template_formulas_.find(parameter);
+  return found == template_formulas_.end() ? "" : found->second;
 }
 
 std::string SpaceNames::template_type(const KernelFunction& kernel, std::size_t i) const {
@@ -397,7 +424,10 @@ void SpaceNames::choose_sizes() {
     const std::string passed = passed_text(first_.parameters[i].name);
     const auto number = passed.empty() ? std::nullopt : constant_value(passed);
     const bool is_none = number && *number <= 0;  // Like an `offset` for which the host passes 0.
-    if (is_size(first_.parameters[i]) && !is_counted && !is_none) {
+    const std::string& type = first_.parameters[i].type;
+    const Json passed_type = problem_.value(type, Json(type));
+    const bool may_count = passed_type.is_string() && is_size(first_.parameters[i], passed_type);
+    if (may_count && !is_counted && !is_none) {
       names.push_back(first_.parameters[i].name);
     }
   }
@@ -408,7 +438,10 @@ void SpaceNames::choose_sizes() {
         return std::string_view("xyz").find(lower_case(name).back()) != std::string_view::npos;
       });
   const std::int64_t size = is_line ? 1 << 24 : names.size() <= 2 ? 4096 : is_volume ? 256 : 1024;
-  const std::int64_t cpu_size = is_line ? 1 << 16 : names.size() <= 2 ? 256 : 64;
+  const std::int64_t cpu_size = is_line             ? 1 << 16
+                                : names.size() <= 2 ? 256
+                                : names.size() == 3 ? 64
+                                                    : 16;
   if (!is_line && !names.empty()) host_size_ = size;  // Other sizes of the host are as large.
   std::ranges::stable_sort(names, {}, [&](const std::string& name) { return is_product(name); });
   for (const std::string& name : names) {
@@ -441,27 +474,32 @@ std::string SpaceNames::passed_text(const std::string& argument) const {
   return site == nullptr || number >= site->arguments.size() ? "" : site->arguments[number];
 }
 
+/// Returns the same, or what it stands for if it is a variable.
+std::string SpaceNames::calculated_text(const std::string& argument) const {
+  const std::string text = passed_text(argument);
+  if (text.empty()) return text;
+  const auto& variables = launch_of(first_.name)->frames.front().variables;
+  const auto made_of = variables.find(text);
+  return made_of == variables.end() ? text : made_of->second;
+}
+
 /// Returns true if the host calculates the value that it passes for an argument from several
-/// variables, `rows * columns`, which are sizes that are known.
+/// variables, `rows * columns`, which are sizes that are known, or from the size of a type.
 bool SpaceNames::follows_from_sizes(const std::string& argument) const {
   const std::string text = passed_text(argument);
   if (!is_product(argument)) return false;
   Json parameters = Json::object();
   for (const NamedNumber& number : numbers_) parameters[number.name] = number.value;
   const auto ours = terms_of(*launch_of(first_.name), parameters).in_our_names(text);
-  return ours && !constant_value(*ours);
+  return ours && (has_name(calculated_text(argument), "sizeof") || !constant_value(*ours));
 }
 
 bool SpaceNames::is_product(const std::string& argument) const {
-  const std::string text = passed_text(argument);
-  if (text.empty()) return false;
-  const auto& variables = launch_of(first_.name)->frames.front().variables;
-  const auto made_of = variables.find(text);
-  const std::string whole = made_of == variables.end() ? text : made_of->second;
-  const std::string plain = without_casts(whole);
+  const std::string plain = without_casts(calculated_text(argument));
   const CppTokens tokens = cpp_tokens(plain);
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {  // `atoi(argv[1])`
-    const bool is_call = tokens[i].is_word() && !tokens[i].is("ceil_div");
+    const bool is_call =
+        tokens[i].is_word() && !tokens[i].is("ceil_div") && !tokens[i].is("sizeof");
     if (is_call && (tokens[i + 1].is("(") || tokens[i + 1].is("["))) return false;
   }
   return identifiers(plain).size() > 1;
@@ -581,13 +619,23 @@ void SpaceNames::need_a_size(bool is_open) {
   add_problem(free_name("N"), size, size, is_open);
 }
 
-std::optional<std::int64_t> constant_value(const std::string& text) {
+std::optional<std::int64_t> value_with(const std::string& text,
+                                       const std::vector<const Json*>& numbers) {
+  Scope scope;
+  for (const Json* const one : numbers) {
+    for (const auto& [name, value] : one->items()) {
+      const bool is_new = value.is_number_integer() && !scope.contains(name);
+      if (is_new) scope.add_constant(name, Value(value.get<std::int64_t>()));
+    }
+  }
   try {
-    return Expression::compile(text, Scope()).evaluate();
+    return Expression::compile(text, scope).evaluate();
   } catch (const ExpressionError&) {
     return std::nullopt;
   }
 }
+
+std::optional<std::int64_t> constant_value(const std::string& text) { return value_with(text, {}); }
 
 const KernelFunction* launched_kernel(const KernelFile& file, const LaunchSite& site) {
   const auto found = std::ranges::find_if(file.kernels, [&](const KernelFunction& kernel) {

@@ -69,11 +69,17 @@ class SpaceNames {
   const Json& parameters() const { return parameters_; }
   void set_parameters(const Json& parameters) { parameters_ = parameters; }
 
-  /// Returns true if a text uses a counter of the host's.
+  /// The counters of the host's loops, as the space has them.
+  const std::vector<std::string>& counters() const { return counters_; }
+  /// Returns true if a text uses one of these.
   bool counts(const std::string& text) const;
 
   /// Returns the type that the host passes for a template parameter, or that its arguments have.
   std::string template_type(const KernelFunction& kernel, std::size_t i) const;
+
+  /// Returns the formula of the problem's sizes that the host passes for a template parameter; empty
+  /// if it passes something else.
+  std::string template_formula(const std::string& parameter) const;
 
   /// Returns what the host or the default gives for a template parameter; may be empty.
   std::string template_value(const KernelFunction& kernel, std::size_t i) const;
@@ -107,12 +113,14 @@ class SpaceNames {
   void add_problem(const std::string& name, const Json& value, const Json& cpu_value,
                    bool is_guess);
   void add_type_problems();
+  void add_template_numbers();
   void choose_sizes();
   void choose_host_sizes(const LaunchSequence* sequence);
   void add_constant_sizes(const LaunchSite& site, std::size_t frame, const std::string& text,
                           int depth = 0);
   void add_host_sizes(const LaunchSite& site, const std::string& text, bool is_repeat = false);
   std::string passed_text(const std::string& argument) const;
+  std::string calculated_text(const std::string& argument) const;
   bool is_product(const std::string& argument) const;
   bool follows_from_sizes(const std::string& argument) const;
   std::optional<std::string> passed_name(const std::string& argument) const;
@@ -134,13 +142,18 @@ class SpaceNames {
     std::string chosen;  ///< Its name in the problem.
   };
   std::vector<HostSize> host_sizes_;
-  std::int64_t host_size_ = 1024;  ///< A guess.
+  std::int64_t host_size_ = 1024;                         ///< A guess.
+  std::map<std::string, std::string> template_formulas_;  ///< By the parameter's name.
   std::vector<std::string> counters_;
   Json parameters_ = Json::object();
   std::set<std::string> guessed_;  ///< Names of the problem.
   Json problem_ = Json::object();
   Json cpu_problem_ = Json::object();
 };
+
+/// Returns the value of an expression of the numbers in these objects; nullopt if it is none.
+std::optional<std::int64_t> value_with(const std::string& text,
+                                       const std::vector<const Json*>& numbers);
 
 /// Returns the value of an expression without names; nullopt if it is none.
 std::optional<std::int64_t> constant_value(const std::string& text);

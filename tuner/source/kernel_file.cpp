@@ -3,6 +3,7 @@
 #include "tuner/source/device_text.h"
 #include "tuner/source/directive.h"
 #include "tuner/source/reach.h"
+#include "tuner/source/source_files.h"
 
 #include <algorithm>
 #include <array>
@@ -69,7 +70,7 @@ class FileReader {
   }
 
   /// Returns #includes of the headers that the text needs and that the host's headers included:
-  /// cublasLt.h includes cuda_bf16.h.
+  /// cublasLt.h includes cuda_bf16.h, random includes limits.
   std::string headers_for(const std::string& text) const {
     constexpr auto kHeaders = std::to_array<std::pair<std::string_view, std::string_view>>(
         {{"cuda_bf16.h", "__nv_bfloat16"},
@@ -83,13 +84,21 @@ class FileReader {
          {"cuda_fp16.h", "half"},
          {"cuda_fp16.h", "__half2"},
          {"cuda_fp16.h", "half2"},
-         {"cooperative_groups.h", "cooperative_groups"}});
+         {"cooperative_groups.h", "cooperative_groups"},
+         {"limits", "numeric_limits"},
+         {"type_traits", "is_same"},
+         {"type_traits", "is_same_v"},
+         {"type_traits", "conditional_t"},
+         {"type_traits", "enable_if_t"},
+         {"utility", "swap"}});
     std::string includes;
     std::set<std::string_view> names;
     for (const CppToken& token : cpp_tokens(text)) names.insert(token.text);
     for (const auto& [header, name] : kHeaders) {
       const std::string line = "#include <" + std::string(header) + ">\n";
-      if (text.find(header) != std::string::npos || includes.find(line) != std::string::npos)
+      const std::string quoted = '"' + std::string(header) + '"';
+      if ((text + includes).find(line) != std::string::npos ||
+          text.find(quoted) != std::string::npos)
         continue;
       const bool is_own =
           file_.declared.contains(std::string(name));  // Such as a kernel called half.
@@ -176,6 +185,7 @@ class FileReader {
     if (name.starts_with("<cooperative_groups")) return is_used("cooperative_groups");
     if (name.starts_with("<cub/")) return is_used("cub");
     if (name.starts_with("<cuda/")) return is_used("cuda") || is_used("cub");
+    if (is_cpp_header(name.substr(1, name.size() - 2))) return is_used("std");
     return true;
   }
 

@@ -60,6 +60,13 @@ struct LeftOut {
   bool is_hosts = false;
 };
 
+/// A place of the host that may have the expected results, as its name says.
+struct Answer {
+  std::size_t line = 0;
+  std::string name;  ///< Name of a file that is opened for reading, or of a list of numbers.
+  bool is_file = false;
+};
+
 /// The findings of init's read_host() in a source.
 struct HostPart {
   std::vector<LaunchSite> launches;  ///< In its order, with what the host does on the way to each.
@@ -75,6 +82,7 @@ struct HostPart {
   /// For constants, the names of what the host copies to it by cudaMemcpyToSymbol(), and of the
   /// other places that it copies the same data to.
   std::map<std::string, std::set<std::string>> copied_to_constants;
+  std::vector<Answer> answers;
 };
 
 struct KernelFile : HostPart {

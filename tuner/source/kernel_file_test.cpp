@@ -246,6 +246,35 @@ TEST(KernelFile, TakesOfWhatIsIncludedWhatTheKernelsNeed) {
   EXPECT_THAT(file.meanings.at("number"), ElementsAre("__nv_bfloat16"));
 }
 
+TEST(KernelFile, KeepsHeadersOfTheCppLibraryWhereKernelsUseIt) {
+  const std::string headers = "#include <type_traits>\n#include <algorithm>\n#include <vector>\n";
+  const std::string text =
+      read_text_of(headers + "__global__ void k(int* x, int n) { *x = std::min(*x, n); }\n")
+          .device_text;
+  EXPECT_THAT(text, HasSubstr("#include <type_traits>\n#include <algorithm>\n"));
+  EXPECT_THAT(text, HasSubstr("\n// Left out: line 3, #include <vector>\n"));
+  EXPECT_THAT(
+      read_text_of("__global__ void k(float* x) { *x = std::numeric_limits<float>::max(); }")
+          .device_text,
+      testing::StartsWith("#include <limits>\n"))
+      << "the host's headers include it";
+  EXPECT_THAT(read_text_of(headers + "__global__ void k(int* x) { *x = 1; }\n").device_text,
+              testing::StartsWith("// Left out: lines 1-3, "));
+}
+
+TEST(KernelFile, KeepsFunctionsThatAMacroMarksForTheDevice) {
+  const std::string text =
+      read_text_of(
+          "#ifdef __CUDACC__\n#define INNER __device__\n#define OURS inline INNER\n"
+          "#else\n#define OURS inline\n#endif\n"
+          "OURS int twice(int x) { return 2 * x; }\n"
+          "inline int thrice(int x) { return 3 * x; }\n"
+          "__global__ void k(int* x) { *x = twice(*x); }\n")
+          .device_text;
+  EXPECT_THAT(text, AllOf(HasSubstr("#define OURS inline INNER"), HasSubstr("OURS int twice")));
+  EXPECT_THAT(text, HasSubstr("Left out: line 8, thrice"));
+}
+
 TEST(KernelFile, CarriesHeadersThatTheHostsHeadersIncluded) {
   const auto text = [](const std::string& body) {
     return read_text_of("#include <cublasLt.h>\n__global__ void k(" + body + "* p) { p[0] = 1; }\n")

@@ -1,5 +1,6 @@
 #include "tuner/source/kernel_function.h"
 
+#include "tuner/core/names.h"
 #include "tuner/source/directive.h"
 
 #include <algorithm>
@@ -217,11 +218,12 @@ std::vector<SharedArray> arrays_of(const CppTokens& tokens, TokenRange range,
 
 namespace {
 
+/// Also for a macro that is called so: `SQRT`.
 bool takes_positive_numbers(const CppToken& token) {
   static constexpr std::array<std::string_view, 18> kFunctions = {
       "sqrt",   "sqrtf", "rsqrt", "rsqrtf", "log",    "logf",   "log2",    "log2f",      "log10",
       "log10f", "log1p", "pow",   "powf",   "__logf", "__powf", "__log2f", "__fsqrt_rn", "hsqrt"};
-  return std::ranges::find(kFunctions, token.text) != kFunctions.end();
+  return std::ranges::find(kFunctions, lower_case(token.text)) != kFunctions.end();
 }
 
 /// Returns true if a text contains a name that is neither a macro's nor a function's.

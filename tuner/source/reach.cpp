@@ -97,7 +97,7 @@ bool is_device_include(const std::string& name) {
   const bool is_hosts = std::ranges::find(kHost, name) != kHost.end();
   if (name.size() < 3 || is_hosts || name.starts_with("<thrust/")) return false;
   const std::string_view bare = std::string_view(name).substr(1, name.size() - 2);
-  return is_toolkit_header(bare) || is_c_header(bare);
+  return is_toolkit_header(bare) || is_c_header(bare) || is_cpp_header(bare);
 }
 
 }  // namespace smemtune

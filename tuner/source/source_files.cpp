@@ -249,6 +249,15 @@ bool is_c_header(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
+bool is_cpp_header(std::string_view name) {
+  static constexpr std::array<std::string_view, 19> kNames = {
+      "algorithm", "array",       "atomic",           "bit",      "complex",
+      "concepts",  "functional",  "initializer_list", "iterator", "limits",
+      "numbers",   "numeric",     "optional",         "ratio",    "span",
+      "tuple",     "type_traits", "utility",          "variant"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
 std::vector<std::string> costly_includes(std::span<const SourceFile> files) {
   // Headers of CUDA 13.0 that are slow, measured against a kernel that only includes cuda_fp16.h.
   static constexpr std::array<std::string_view, 6> kCostly = {

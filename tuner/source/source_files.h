@@ -68,4 +68,7 @@ bool is_toolkit_header(std::string_view name);
 /// part.
 bool is_c_header(std::string_view name);
 
+/// Returns true for a header of the C++ library that kernels may include: `type_traits`.
+bool is_cpp_header(std::string_view name);
+
 }  // namespace smemtune

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <set>
 #include <utility>
 
 namespace smemtune {
@@ -94,6 +96,10 @@ class ItemReader {
       item.declares = {item.uses.front()};
       item.what = "#" + found.name + " " + item.uses.front();
       item.uses.erase(item.uses.begin());
+      const bool is_for_device = std::ranges::any_of(item.uses, [&](const std::string& word) {
+        return word == "__device__" || for_device_.contains(word);
+      });
+      if (is_for_device) for_device_.insert(item.declares.front());
     }
     return i + 1;
   }
@@ -168,6 +174,7 @@ class ItemReader {
     const auto has = [&](std::string_view word) {
       for (std::size_t i = item.first; i < signature_end; ++i) {
         if (tokens_[i].is(word)) return true;
+        if (word == "__device__" && for_device_.contains(tokens_[i].text)) return true;
       }
       return false;
     };
@@ -292,6 +299,8 @@ class ItemReader {
   std::vector<SourceGroup> space_groups_;
   std::vector<SourceGroup> condition_groups_;
   std::vector<std::string> names_;  ///< Names of the open namespaces.
+  /// Macros that mark a function for the device: `#define DEVICE __device__`.
+  std::set<std::string, std::less<>> for_device_;
 };
 
 }  // namespace

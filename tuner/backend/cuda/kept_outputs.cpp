@@ -1,5 +1,6 @@
 #include "tuner/backend/cuda/kept_outputs.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -63,7 +64,7 @@ std::vector<KeptOutput> kept_outputs(const DeviceKernels& kernels, const Prepare
                           next);
     }
     differences.compare(kernels, argument.type, expected + size_of(argument.type), expected,
-                        argument.elements() - 1, next + 1);
+                        std::max<std::int64_t>(argument.elements() - 1, 0), next + 1);
     differences.compare(kernels, argument.type, expected, 0, argument.elements(), next + 2);
     next += kComparisons;
   }

@@ -7,8 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -512,6 +514,39 @@ template <typename T> __global__ void k(T* p) {
 }
 )",
                                 "k<float>");
+  ASSERT_TRUE(compiled) << compiled.failure().detail;
+}
+
+TEST_F(NvrtcCompilerTest, CompilesWhatUsesCub) {
+  const auto has_cub = [](const std::filesystem::path& folder) {
+    return std::filesystem::exists(folder / "cub" / "block" / "block_scan.cuh");
+  };
+  if (std::ranges::none_of(header_folders(compiler_->nvrtc()), has_cub)) {
+    GTEST_SKIP() << "no cub/block/block_scan.cuh among the headers of " << compiler_->version();
+  }
+  const auto compiled = compile(R"(
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+#include <array>
+#include <cmath>
+#include <type_traits>
+#include <utility>
+template <typename T, int THREADS>
+__global__ void __launch_bounds__(THREADS) offsets(T* sums, T* places, const T* in, int n) {
+  using Reduce = cub::BlockReduce<T, THREADS>;
+  using Scan = cub::BlockScan<T, THREADS>;
+  static_assert(std::is_same<T, float>::value, "");
+  __shared__ union { typename Reduce::TempStorage reduce; typename Scan::TempStorage scan; } shared;
+  const int i = blockIdx.x * THREADS + threadIdx.x;
+  std::array<T, 2> found = {i < n ? std::sqrt(in[i]) : T(0), T(0)};
+  Scan(shared.scan).ExclusiveSum(found[0], found[1]);
+  __syncthreads();
+  const T sum = Reduce(shared.reduce).Sum(found[0]);
+  if (i < n) places[i] = std::move(found[1]);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+)",
+                                "offsets<float, 128>");
   ASSERT_TRUE(compiled) << compiled.failure().detail;
 }
 

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "tuner/source/flat_source.h"
+#include "tuner/source/launch_site.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// Returns the launch that does the same as a call `cudaMemset(to, value, bytes)` or
+/// `cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice)`; nullopt if the call is none of these.
+/// The launch has its kernel, grid, block and arguments.
+std::optional<LaunchSite> as_launch(const std::string& called,
+                                    const std::vector<std::string>& arguments);
+
+/// Returns true for the name of a kernel that as_launch() gives.
+bool is_copy(const std::string& kernel);
+
+/// Returns true for these names, and for the name of a call that copies from or to the host.
+bool is_transfer(const std::string& called);
+
+/// Returns a source that has these kernels at its end, if it makes such calls.
+FlatSource with_copy_kernels(FlatSource source);
+
+}  // namespace smemtune
