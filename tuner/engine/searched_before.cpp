@@ -102,9 +102,14 @@ void SearchedBefore::tell(const Candidate& candidate, const Result& result) {
   const std::optional<double> time_ms = result.time_ms();
   if (candidate == winner_) {
     is_refuted_ = !time_ms || cubin_sha256_.empty() || result.cubin_sha256 != cubin_sha256_;
-    winner_ms_ = time_ms;
   }
-  if (time_ms) best_ms_ = std::min(best_ms_.value_or(*time_ms), *time_ms);
+  if (!time_ms) return;
+  // A few samples of a short kernel differ by more than a search looks for.
+  const Measurement& measured = result.measurement;
+  const bool has_interval = measured.has_median() && measured.median_low_ms > 0;
+  if (candidate == winner_) winner_low_ms_ = has_interval ? measured.median_low_ms : *time_ms;
+  const double high_ms = has_interval ? measured.median_high_ms : *time_ms;
+  best_high_ms_ = std::min(best_high_ms_.value_or(high_ms), high_ms);
 }
 
 std::optional<std::size_t> SearchedBefore::missing() const {
@@ -113,8 +118,8 @@ std::optional<std::size_t> SearchedBefore::missing() const {
 }
 
 std::optional<Searched> SearchedBefore::confirmed() const {
-  if (!missing_.empty() || is_refuted_ || !winner_ms_) return std::nullopt;
-  if (*best_ms_ * (1 + searched_->percent / 100) < *winner_ms_) return std::nullopt;
+  if (!missing_.empty() || is_refuted_ || !winner_low_ms_) return std::nullopt;
+  if (*best_high_ms_ * (1 + searched_->percent / 100) < *winner_low_ms_) return std::nullopt;
   return searched_;
 }
 

@@ -21,8 +21,8 @@ std::optional<Candidate> candidate_of(const ProblemState& state, const std::stri
 
 /// An earlier search of the same kernels for the same problem on this device model, and whether its
 /// answer holds here: its winner is compiled to the same machine code, and nothing that is measured
-/// here is better by what it looked for. What it found near its winner, and each kernel's default
-/// values, have to be measured first.
+/// here is better by what it looked for, as far as their samples tell. What it found near its winner,
+/// and each kernel's default values, have to be measured first.
 class SearchedBefore {
  public:
   /// There was no such search.
@@ -53,9 +53,9 @@ class SearchedBefore {
   std::string cubin_sha256_;  ///< Of the winner there.
   Candidate winner_;
   std::vector<Candidate> first_;
-  std::set<Candidate> missing_;  ///< What has to be measured before anything is confirmed.
-  std::optional<double> winner_ms_;
-  std::optional<double> best_ms_;
+  std::set<Candidate> missing_;          ///< What has to be measured before anything is confirmed.
+  std::optional<double> winner_low_ms_;  ///< Lower end of its median's confidence interval.
+  std::optional<double> best_high_ms_;   ///< Lowest upper end of all.
   bool is_refuted_ = false;
 };
 
