@@ -29,8 +29,10 @@ constexpr double kDefaultFactor = 2;
 // another board than the fastest, and still be raced.
 constexpr double kUnitMargin_percent = 6;
 
-// The rounds before the first decision may take so long; where all contenders would need more,
-// fewer of them take part.
+// The rounds before the first decision may take such a part of the time that the run has taken, and
+// so much in any case; where all contenders would need more, fewer of them take part.
+constexpr double kFirstRoundsOfRun = 0.25;
+constexpr double kLeastFirstRounds_s = 5;
 constexpr double kMaxFirstRounds_s = 60;
 
 // ... or such a part of what a budget leaves.
@@ -229,8 +231,9 @@ class Finals {
     RaceOptions race = race_options(options(), from_several_units());
     const double mean_s = all_ms * 1e-3 / static_cast<double>(contenders_.size());
     const double left_s = seconds_left();
-    const double most_s =
-        left_s > 0 ? std::min(kMaxFirstRounds_s, kFirstRoundsShare * left_s) : kMaxFirstRounds_s;
+    const double most_s = left_s > 0 ? std::min(kMaxFirstRounds_s, kFirstRoundsShare * left_s)
+                                     : std::clamp(kFirstRoundsOfRun * tuning_.elapsed_s(),
+                                                  kLeastFirstRounds_s, kMaxFirstRounds_s);
     const double affordable = most_s / (mean_s * static_cast<double>(race.first_rounds));
     if (affordable < static_cast<double>(race.keep_at_most)) {
       race.keep_at_most = std::max(race.finalists, static_cast<std::size_t>(affordable));
