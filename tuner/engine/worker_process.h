@@ -132,6 +132,11 @@ class WorkerProcess {
   /// returns how the worker ended.
   WorkerDeath end(double patience_s);
 
+  /// Kills the worker and processes that it started, unless it has ended, and does not wait.
+  void kill_now() const {
+    if (pid_ >= 0 && !wait_status_) kill_group();
+  }
+
   /// Closes the socket, which asks the worker to end.
   void hang_up() { socket_.reset(); }
 
