@@ -175,7 +175,7 @@ class ShippedSpacesOnAGpu : public testing::TestWithParam<std::string> {
     return compared;
   }
 
-  cuda::NvrtcCompiler compiler_;
+  std::shared_ptr<cuda::NvrtcCompiler> compiler_ = std::make_shared<cuda::NvrtcCompiler>();
   std::unique_ptr<cuda::CudaLauncher> launcher_;
 };
 

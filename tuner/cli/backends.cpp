@@ -2,13 +2,13 @@
 
 #include "tuner/backend/cpu/cpu_launcher.h"
 #include "tuner/backend/cpu/host_compiler.h"
-#include "tuner/backend/usable_cores.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
 #include "tuner/core/temporary_folder.h"
+#include "tuner/core/usable_cores.h"
 #include "tuner/engine/cached_compiler.h"
 #include "tuner/engine/compile_worker.h"
 #include "tuner/engine/device_worker.h"
@@ -137,9 +137,10 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
 #if SMEMTUNE_CUDA_BUILD
   if (backend == kCuda) {
     const auto nvrtc = std::span(arguments).subspan(3);
-    const auto compiler = make_nvrtc_compiler(nvrtc.first(std::min<std::size_t>(nvrtc.size(), 1)));
+    std::shared_ptr<Compiler> compiler =
+        make_nvrtc_compiler(nvrtc.first(std::min<std::size_t>(nvrtc.size(), 1)));
     return std::make_unique<cuda::CudaLauncher>(
-        cuda::select_device(cuda::cuda_devices(), arguments.at(2)), *compiler);
+        cuda::select_device(cuda::cuda_devices(), arguments.at(2)), std::move(compiler));
   }
 #endif
   throw UnavailableError(kNoCudaBuild);

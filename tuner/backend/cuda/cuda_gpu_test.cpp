@@ -78,8 +78,8 @@ class CudaGpu : public testing::Test {
   static void SetUpTestSuite() {
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     try {
-      compiler_ = std::make_unique<NvrtcCompiler>();
-      launcher_ = std::make_unique<CudaLauncher>(0, *compiler_);
+      compiler_ = std::make_shared<NvrtcCompiler>();
+      launcher_ = std::make_unique<CudaLauncher>(0, compiler_);
     } catch (const UnavailableError& error) {
       why_not_ = error.what();
     }
@@ -153,11 +153,11 @@ class CudaGpu : public testing::Test {
     return *report;
   }
 
-  static std::unique_ptr<NvrtcCompiler> compiler_;
+  static std::shared_ptr<NvrtcCompiler> compiler_;
   static std::unique_ptr<CudaLauncher> launcher_;
   static std::string why_not_;
 };
-std::unique_ptr<NvrtcCompiler> CudaGpu::compiler_;
+std::shared_ptr<NvrtcCompiler> CudaGpu::compiler_;
 std::unique_ptr<CudaLauncher> CudaGpu::launcher_;
 std::string CudaGpu::why_not_;
 

@@ -136,19 +136,21 @@ void keep_as_expected(const RunRequest& request, const BoundKernel& bound,
 
 }  // namespace
 
-CudaLauncher::CudaLauncher(int index, Compiler& compiler) {
+CudaLauncher::CudaLauncher(int index, std::shared_ptr<Compiler> compiler) {
   const std::vector<Device> devices = cuda_devices();
   if (index < 0 || static_cast<std::size_t>(index) >= devices.size()) {
     throw UnavailableError("no GPU " + std::to_string(index) + ", only " +
                            std::to_string(devices.size()) + " are here");
   }
   device_ = devices[static_cast<std::size_t>(index)];
+  std::future<CompiledKernel> compiled =
+      compile_device_kernels(std::move(compiler), device_.architecture);
   check(cudaSetDevice(index), "cudaSetDevice");
   check(cudaFree(nullptr), "cudaFree");  // Makes the primary context current on every toolkit.
   driver_ = fetch_driver();
   stream_ = make_stream();
-  device_kernels_ = std::make_unique<const DeviceKernels>(driver_, compiler, device_.architecture,
-                                                          device_.sm_count);
+  device_kernels_ =
+      std::make_unique<const DeviceKernels>(driver_, std::move(compiled), device_.sm_count);
   refiller_ = std::make_unique<Refiller>(*device_kernels_, stream_.get());
   timer_ = std::make_unique<KernelTimer>(driver_, *device_kernels_, *refiller_, findings_,
                                          stream_.get(), device_);

@@ -24,10 +24,10 @@ namespace smemtune::cuda {
 /// context_lost nothing works any more and the process must end.
 class CudaLauncher final : public Launcher {
  public:
-  /// `index` is an index into cuda_devices(). `compiler` is used only here, for the kernels that
-  /// check and time. Sets CUDA_MODULE_LOADING, so that no kernel is loaded while one is timed.
-  /// Throws UnavailableError.
-  CudaLauncher(int index, Compiler& compiler);
+  /// `index` is an index into cuda_devices(). `compiler`: for the kernels that check and
+  /// time, which the first launch waits for. Sets CUDA_MODULE_LOADING, so that no kernel is loaded
+  /// while one is timed. Throws UnavailableError.
+  CudaLauncher(int index, std::shared_ptr<Compiler> compiler);
   ~CudaLauncher() override;
   CudaLauncher(const CudaLauncher&) = delete;
   CudaLauncher& operator=(const CudaLauncher&) = delete;

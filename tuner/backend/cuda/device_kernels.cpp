@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace smemtune::cuda {
 namespace {
@@ -400,31 +401,47 @@ CompileRequest device_kernels_request(const std::string& architecture) {
   return request;
 }
 
-DeviceKernels::DeviceKernels(const Driver& driver, Compiler& compiler,
-                             const std::string& architecture, int sm_count)
-    : driver_(driver), sm_count_(sm_count) {
-  const Outcome<CompiledKernel> compiled = compiler.compile(device_kernels_request(architecture));
-  if (!compiled) {
-    throw UnavailableError(compiler.version() + " cannot compile the checking kernels:\n" +
-                           compiled.failure().detail);
+std::future<CompiledKernel> compile_device_kernels(std::shared_ptr<Compiler> compiler,
+                                                   const std::string& architecture) {
+  // Where there is no thread to be had, this compiles when the kernels are needed.
+  return std::async(
+      [compiler = std::move(compiler), request = device_kernels_request(architecture)] {
+        const Outcome<CompiledKernel> compiled = compiler->compile(request);
+        if (!compiled) {
+          throw UnavailableError(compiler->version() + " cannot compile the checking kernels:\n" +
+                                 compiled.failure().detail);
+        }
+        return *compiled;
+      });
+}
+
+DeviceKernels::DeviceKernels(const Driver& driver, std::future<CompiledKernel> compiled,
+                             int sm_count)
+    : driver_(driver), sm_count_(sm_count), compiled_(std::move(compiled)) {}
+
+CUfunction DeviceKernels::function(const std::string& entry) const {
+  if (compiled_.valid()) {
+    const CompiledKernel compiled = compiled_.get();
+    module_ = make_module(driver_, compiled.image);
+    for (const CompiledEntry& one : compiled.entries) {
+      CUfunction function = nullptr;
+      driver_.check(driver_.module_get_function(&function, module_.get(), one.lowered_name.c_str()),
+                    "cuModuleGetFunction");
+      functions_[one.name_expression] = function;
+    }
   }
-  module_ = make_module(driver_, compiled->image);
-  for (const CompiledEntry& entry : compiled->entries) {
-    CUfunction function = nullptr;
-    driver_.check(driver_.module_get_function(&function, module_.get(), entry.lowered_name.c_str()),
-                  "cuModuleGetFunction");
-    functions_[entry.name_expression] = function;
-  }
+  return functions_.at(entry);
 }
 
 template <typename... Arguments>
-void DeviceKernels::launch(CUfunction function, Blocks blocks, int threads, CUstream stream,
+void DeviceKernels::launch(const char* entry, Blocks blocks, int threads, CUstream stream,
                            Arguments... arguments) const {
   std::array<void*, sizeof...(Arguments)> pointers = {address(arguments)...};
-  driver_.check(driver_.launch_kernel(
-                    function, static_cast<unsigned>(blocks.x), static_cast<unsigned>(blocks.y), 1,
-                    static_cast<unsigned>(threads), 1, 1, 0, stream, pointers.data(), nullptr),
-                "cuLaunchKernel of a checking kernel");
+  driver_.check(
+      driver_.launch_kernel(function(entry), static_cast<unsigned>(blocks.x),
+                            static_cast<unsigned>(blocks.y), 1, static_cast<unsigned>(threads), 1,
+                            1, 0, stream, pointers.data(), nullptr),
+      "cuLaunchKernel of a checking kernel");
 }
 
 /// Returns a row of blocks for each of `count` jobs, at most kMostRows, wide enough for the largest.
@@ -438,21 +455,20 @@ DeviceKernels::Blocks DeviceKernels::rows(int count, std::int64_t largest_bytes)
 void DeviceKernels::refill(CUstream stream, CUdeviceptr refills, int count,
                            std::int64_t largest_bytes) const {
   for (int first = 0; first < count; first += kMostRows) {
-    launch(functions_.at("refill"), rows(count - first, largest_bytes), kThreads, stream,
+    launch("refill", rows(count - first, largest_bytes), kThreads, stream,
            refills + static_cast<CUdeviceptr>(first) * sizeof(Refill), kGuardBytes);
   }
 }
 
 void DeviceKernels::apply_mask(CUstream stream, CUdeviceptr to, CUdeviceptr from,
                                std::int64_t bytes, std::uint64_t mask) const {
-  launch(functions_.at("apply_mask"), {8 * sm_count_, 1}, kThreads, stream, to, from,
-         (bytes + 7) / 8, mask);
+  launch("apply_mask", {8 * sm_count_, 1}, kThreads, stream, to, from, (bytes + 7) / 8, mask);
 }
 
 void DeviceKernels::check_bytes(CUstream stream, CUdeviceptr checks, int count,
                                 std::int64_t largest_bytes, CUdeviceptr found) const {
   for (int first = 0; first < count; first += kMostRows) {
-    launch(functions_.at("check_bytes"), rows(count - first, largest_bytes), kThreads, stream,
+    launch("check_bytes", rows(count - first, largest_bytes), kThreads, stream,
            checks + static_cast<CUdeviceptr>(first) * sizeof(ByteCheck), kGuardBytes,
            found + static_cast<CUdeviceptr>(first) * sizeof(ByteDifference));
   }
@@ -461,22 +477,22 @@ void DeviceKernels::check_bytes(CUstream stream, CUdeviceptr checks, int count,
 void DeviceKernels::compare(CUstream stream, ScalarType type, CUdeviceptr actual,
                             CUdeviceptr expected, std::uint64_t mask, std::int64_t elements,
                             const CompareRule& rule, CUdeviceptr found) const {
-  launch(functions_.at("compare"), {8 * sm_count_, 1}, kThreads, stream, actual, expected, mask,
-         elements, static_cast<int>(type), rule.absolute, rule.relative, rule.ulps, rule.digits,
+  launch("compare", {8 * sm_count_, 1}, kThreads, stream, actual, expected, mask, elements,
+         static_cast<int>(type), rule.absolute, rule.relative, rule.ulps, rule.digits,
          rule.least_exponent, rule.poison, rule.nan_agrees, found);
 }
 
 void DeviceKernels::block(CUstream stream, CUdeviceptr flag, CUdeviceptr timed_out,
                           std::uint32_t ticket, std::uint64_t timeout_ns) const {
-  launch(functions_.at("block"), {1, 1}, 1, stream, flag, timed_out, ticket, timeout_ns);
+  launch("block", {1, 1}, 1, stream, flag, timed_out, ticket, timeout_ns);
 }
 
 void DeviceKernels::stamp(CUstream stream, CUdeviceptr stamps, std::uint32_t slots) const {
-  launch(functions_.at("stamp"), {sm_count_, 1}, 1, stream, stamps, slots);
+  launch("stamp", {sm_count_, 1}, 1, stream, stamps, slots);
 }
 
 void DeviceKernels::spin(CUstream stream, std::uint64_t nanoseconds, CUdeviceptr sink) const {
-  launch(functions_.at("spin"), {2 * sm_count_, 1}, kThreads, stream, nanoseconds, sink);
+  launch("spin", {2 * sm_count_, 1}, kThreads, stream, nanoseconds, sink);
 }
 
 }  // namespace smemtune::cuda

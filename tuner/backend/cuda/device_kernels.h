@@ -6,7 +6,9 @@
 #include "tuner/core/value.h"
 
 #include <cstdint>
+#include <future>
 #include <map>
+#include <memory>
 #include <string>
 
 namespace smemtune::cuda {
@@ -83,9 +85,9 @@ struct CompareRule {
 /// the device's.
 class DeviceKernels {
  public:
-  /// Compiles the kernels for `architecture`.
-  DeviceKernels(const Driver& driver, Compiler& compiler, const std::string& architecture,
-                int sm_count);
+  /// `compiled`: the kernels, from compile_device_kernels(); the first launch waits for them, and
+  /// throws what compiling them has thrown.
+  DeviceKernels(const Driver& driver, std::future<CompiledKernel> compiled, int sm_count);
 
   /// Fills `count` buffers as the Refills at `refills` describe, and writes a pattern, which
   /// depends on their salt, before and after each.
@@ -123,15 +125,22 @@ class DeviceKernels {
     int y = 1;
   };
   Blocks rows(int count, std::int64_t largest_bytes) const;
+  CUfunction function(const std::string& entry) const;
   template <typename... Arguments>
-  void launch(CUfunction function, Blocks blocks, int threads, CUstream stream,
+  void launch(const char* entry, Blocks blocks, int threads, CUstream stream,
               Arguments... arguments) const;
 
   Driver driver_;
   int sm_count_;
-  Module module_;
-  std::map<std::string, CUfunction, std::less<>> functions_;
+  mutable std::future<CompiledKernel> compiled_;  ///< Without a state once `functions_` are known.
+  mutable Module module_;
+  mutable std::map<std::string, CUfunction> functions_;
 };
+
+/// Compiles the kernels for `architecture` in a thread of its own, as that takes longer than making
+/// a context. The future throws UnavailableError if they do not compile.
+std::future<CompiledKernel> compile_device_kernels(std::shared_ptr<Compiler> compiler,
+                                                   const std::string& architecture);
 
 /// Returns the request that compiles these kernels.
 CompileRequest device_kernels_request(const std::string& architecture);

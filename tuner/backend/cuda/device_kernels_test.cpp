@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <memory>
 #include <vector>
 
 namespace smemtune::cuda {
@@ -22,6 +23,18 @@ TEST(DeviceKernels, CompileForEveryArchitectureWithoutSpills) {
         EXPECT_EQ(entry.resources.stack_bytes, 0) << entry.name_expression;
       }
     }
+  } catch (const UnavailableError& error) {
+    if (std::getenv("SMEMTUNE_REQUIRE_CUDA") != nullptr) FAIL() << error.what();
+    GTEST_SKIP() << error.what();
+  }
+}
+
+TEST(DeviceKernels, ThatDoNotCompileAreAnErrorWhenTheyAreNeeded) {
+  try {
+    auto compiled = compile_device_kernels(std::make_shared<NvrtcCompiler>(), "sm_1");
+    EXPECT_THROW(compiled.get(), UnavailableError);
+    compiled = compile_device_kernels(std::make_shared<NvrtcCompiler>(), "sm_90");
+    EXPECT_FALSE(compiled.get().entries.empty());
   } catch (const UnavailableError& error) {
     if (std::getenv("SMEMTUNE_REQUIRE_CUDA") != nullptr) FAIL() << error.what();
     GTEST_SKIP() << error.what();
