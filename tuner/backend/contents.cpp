@@ -1,11 +1,12 @@
 #include "tuner/backend/contents.h"
 
-#include "tuner/backend/element_codec.h"
 #include "tuner/backend/npy_file.h"
 #include "tuner/core/definition.h"
+#include "tuner/core/element_codec.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/search_space.h"
+#include "tuner/core/usable_cores.h"
 #include "tuner/core/whole.h"
 
 #include <algorithm>
@@ -106,10 +107,9 @@ std::vector<std::uint8_t> spread_contents(const Argument& argument, std::uint64_
 
 /// Returns an argument's contents as an array of a definition.
 HostArray host_contents(const Argument& argument, std::uint64_t seed) {
-  const std::vector<std::uint8_t> bytes = initial_contents(argument, seed);
-  HostArray array = {argument.shape, to_doubles(bytes, argument.type), argument.type};
-  if (is_wide_integer(argument.type)) array.bits = to_bits(bytes, argument.type);
-  return array;
+  std::vector<std::uint8_t> bytes = initial_contents(argument, seed);
+  return {
+      .shape = argument.shape, .elements = {}, .type = argument.type, .bytes = std::move(bytes)};
 }
 
 /// Returns the contents that the argument's definition gives, from the contents of the arguments
@@ -134,7 +134,7 @@ std::vector<std::uint8_t> defined_contents(const Argument& argument, std::uint64
   }
   const Definition definition =
       Definition::compile(argument.init.definition, constants, dimensions, scalar_names);
-  const HostArray made = definition.evaluate(arrays, scalars, kMostOperations);
+  const HostArray made = definition.evaluate(arrays, scalars, kMostOperations, usable_cores());
   if (made.bits.empty()) return encode(made.elements, argument.type);
   return encode_bits(made.bits.size(), argument.type,
                      [&made](std::uint64_t i) { return made.bits[i]; });

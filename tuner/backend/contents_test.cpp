@@ -1,7 +1,7 @@
 #include "tuner/backend/contents.h"
 
-#include "tuner/backend/element_codec.h"
 #include "tuner/backend/npy_file.h"
+#include "tuner/core/element_codec.h"
 #include "tuner/core/error.h"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 #include "tuner/backend/fresh_data.h"
 
 #include "tuner/backend/contents.h"
-#include "tuner/backend/element_codec.h"
+#include "tuner/core/element_codec.h"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 
 #include "tuner/backend/compiler.h"
 #include "tuner/core/device.h"
+#include "tuner/core/element_codec.h"
 #include "tuner/core/error.h"
 #include "tuner/core/facts.h"
 #include "tuner/core/kernel_binding.h"
@@ -69,7 +70,7 @@ struct RunRequest {
   Tolerance tolerance;
   /// Tolerances of the outputs that have their own, by name.
   std::map<std::string, Tolerance> tolerances = {};
-  /// Buffers to return as doubles as the launches left them, for the check against the definition,
+  /// Buffers to return as the launches left them...
   std::vector<std::string> download;
   std::vector<std::string> download_before = {};  ///< ... and as they were before the launches.
   /// With as_reference: values to keep instead of an output's, by name, rounded to the output's
@@ -89,12 +90,8 @@ struct RunReport {
   double max_absolute_error = 0;     ///< Largest error of all elements of all outputs.
   double max_relative_error = 0;     ///< Largest |x - r| / |r| of those where r is not 0.
   double elapsed_ms = 0;             ///< Rough time of the launches: a first guess.
-  /// The buffers of `download_before`...
-  std::map<std::string, std::vector<double>> before;
-  std::map<std::string, std::vector<double>> after;  ///< ... and of `download`.
-  /// Bits of the downloaded buffers of 64-bit integers, which doubles cannot hold, likewise.
-  std::map<std::string, std::vector<std::uint64_t>> bits_before = {};
-  std::map<std::string, std::vector<std::uint64_t>> bits_after = {};
+  std::map<std::string, EncodedArray> before;  ///< The buffers of `download_before`...
+  std::map<std::string, EncodedArray> after;   ///< ... and of `download`.
 
   bool operator==(const RunReport&) const = default;
 };

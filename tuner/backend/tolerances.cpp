@@ -1,7 +1,7 @@
 #include "tuner/backend/tolerances.h"
 
-#include "tuner/backend/element_codec.h"
 #include "tuner/core/compensated_sum.h"
+#include "tuner/core/element_codec.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/whole.h"
 

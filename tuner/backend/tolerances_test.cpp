@@ -1,6 +1,6 @@
 #include "tuner/backend/tolerances.h"
 
-#include "tuner/backend/element_codec.h"
+#include "tuner/core/element_codec.h"
 
 #include <gtest/gtest.h>
 

@@ -2,11 +2,11 @@
 
 #include "db/device_model.h"
 #include "reports/table.h"
-#include "tuner/backend/usable_cores.h"
 #include "tuner/cli/options.h"
 #include "tuner/core/error.h"
 #include "tuner/core/temporary_folder.h"
 #include "tuner/core/text.h"
+#include "tuner/core/usable_cores.h"
 #include "tuner/engine/host_agent.h"
 
 #include <algorithm>

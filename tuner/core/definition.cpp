@@ -2,6 +2,7 @@
 
 #include "tuner/core/compensated_sum.h"
 #include "tuner/core/definition_program.h"
+#include "tuner/core/element_codec.h"
 #include "tuner/core/sample.h"
 #include "tuner/core/tokens.h"
 #include "tuner/core/value.h"
@@ -111,6 +112,8 @@ Whole calculated(DefinitionOperation operation, Whole left, Whole right) {
 constexpr std::size_t kColumn = 64;
 // Elements that a thread evaluates at once.
 constexpr std::uint64_t kBlock = 256;
+// Turns of a loop that a thread evaluates at once.
+constexpr std::uint64_t kTurnsOfThread = std::uint64_t{1} << 18;
 // So few operations take less time than starting threads.
 constexpr double kShort = 1'000'000;
 constexpr double kLeastInBatch = 16;  // For so many threads even where elements are dear.
@@ -146,8 +149,8 @@ class Definition::Evaluation {
 
  public:
   Evaluation(const Program& program, const std::map<std::string, HostArray>& arrays,
-             const std::map<std::string, double>& scalars)
-      : program_(program), slots_(program.slots) {
+             const std::map<std::string, double>& scalars, unsigned threads)
+      : program_(program), slots_(program.slots), threads_(threads) {
     for (std::size_t i = 0; i < program.arrays.size(); ++i) {
       arrays_.push_back(&checked(arrays, program.arrays[i], program.dimensions[i]));
     }
@@ -163,7 +166,7 @@ class Definition::Evaluation {
     find_columns(program_.root);
   }
 
-  HostArray output(std::uint64_t operations, unsigned threads) {
+  HostArray output(std::uint64_t operations) {
     HostArray output = {.shape = output_shape_, .elements = {}, .type = output_type_};
     const std::uint64_t count = elements();
     allow(operations);
@@ -171,7 +174,7 @@ class Definition::Evaluation {
     output.elements.resize(count);
     if (program_.root.is_whole) output.bits.resize(count);
     const std::uint64_t blocks = (count + kBlock - 1) / kBlock;
-    in_parallel(blocks, threads, [&](Evaluation& own, std::uint64_t block) {
+    in_parallel(blocks, [&](Evaluation& own, std::uint64_t block) {
       for (std::uint64_t i = kBlock * block; i < std::min(count, kBlock * (block + 1)); ++i) {
         const auto [element, bits] = own.element_at(static_cast<std::int64_t>(i));
         output.elements[i] = element;
@@ -197,13 +200,18 @@ class Definition::Evaluation {
       allow(effort.whole);
       if (spent_ >= effort.sample) break;
     }
+    found.operations = spent_;
     if (found.at.empty()) return found;
+    if (found.at.size() == elements() && std::ranges::is_sorted(found.at)) {
+      found.at.clear();
+      return found;
+    }
     const double mean = static_cast<double>(spent_) / static_cast<double>(found.at.size());
     const double expected = mean * static_cast<double>(elements());
     if (expected <= static_cast<double>(effort.whole)) {
-      if (auto all = whole(effort.whole, expected < kShort ? 1 : effort.threads)) {
-        return std::move(*all);
-      }
+      const unsigned threads = std::exchange(threads_, expected < kShort ? 1 : threads_);
+      if (auto all = whole(effort.whole)) return std::move(*all);
+      threads_ = threads;
     }
     const auto bought = [mean](std::uint64_t operations) {
       return static_cast<std::uint64_t>(static_cast<double>(operations) / mean);
@@ -242,8 +250,12 @@ class Definition::Evaluation {
   std::uint64_t left() const { return pool_->load() + operations_left_; }
 
   /// Calls work(evaluation, i) for each i below `count`, from several threads, each of which has an
-  /// evaluation of its own. Throws what the lowest i throws of those that throw.
-  void in_parallel(std::uint64_t count, unsigned threads, const auto& work) {
+  /// evaluation of its own, without further threads. Throws what the lowest i throws of those that
+  /// throw.
+  void in_parallel(std::uint64_t count, const auto& work) {
+    const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(threads_, count));
+    if (threads > 1) threads_ = 1;
+    *pool_ += std::exchange(operations_left_, 0);  // Copies must not have them, too.
     std::atomic<std::uint64_t> next = 0;
     std::mutex mutex;
     std::uint64_t failed = count;
@@ -264,20 +276,21 @@ class Definition::Evaluation {
     {
       std::vector<std::jthread> others;
       try {
-        while (others.size() + 1 < std::min<std::uint64_t>(threads, count)) {
+        while (others.size() + 1 < threads) {
           others.emplace_back([&run, own = *this]() mutable { run(own); });
         }
       } catch (const std::system_error&) {  // Fewer threads do the work as well.
       }
       run(*this);
     }
+    threads_ = std::max(threads_, threads);
     if (error) std::rethrow_exception(error);
   }
 
   /// Evaluates all elements; nullopt if that needs more operations.
-  std::optional<DefinedElements> whole(std::uint64_t operations, unsigned threads) {
+  std::optional<DefinedElements> whole(std::uint64_t operations) {
     try {
-      HostArray all = output(operations, threads);
+      HostArray all = output(operations);
       allow(0);
       return DefinedElements{.at = {},
                              .values = std::move(all.elements),
@@ -297,7 +310,7 @@ class Definition::Evaluation {
       const bool is_enough = found.at.size() >= effort.least_elements && spent() >= effort.sample;
       if (is_enough ||
           !add_batch(std::span(all).subspan(begin).first(std::min(batch, all.size() - begin)),
-                     effort.threads, found)) {
+                     found)) {
         break;
       }
     }
@@ -306,12 +319,12 @@ class Definition::Evaluation {
 
   /// Returns the places of a batch, those of each part in the order of the elements' last index:
   /// sums along columns then find what the sums before them have read in the caches.
-  std::vector<std::size_t> by_last_index(std::span<const std::int64_t> batch, unsigned threads) {
+  std::vector<std::size_t> by_last_index(std::span<const std::int64_t> batch) {
     constexpr std::size_t kPart = std::size_t{1} << 14;
     std::vector<std::size_t> order(batch.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     if (output_shape_.empty()) return order;
-    in_parallel((batch.size() + kPart - 1) / kPart, threads, [&](Evaluation&, std::uint64_t part) {
+    in_parallel((batch.size() + kPart - 1) / kPart, [&](Evaluation&, std::uint64_t part) {
       const auto begin = order.begin() + static_cast<std::ptrdiff_t>(part * kPart);
       const auto end = std::min(order.end() - begin, static_cast<std::ptrdiff_t>(kPart));
       std::ranges::stable_sort(begin, begin + end, {},
@@ -321,11 +334,11 @@ class Definition::Evaluation {
   }
 
   /// Adds elements until one costs more than may be spent. Returns false then.
-  bool add_batch(std::span<const std::int64_t> batch, unsigned threads, DefinedElements& found) {
+  bool add_batch(std::span<const std::int64_t> batch, DefinedElements& found) {
     std::vector<std::optional<Element>> values(batch.size());
-    const std::vector<std::size_t> order = by_last_index(batch, threads);
+    const std::vector<std::size_t> order = by_last_index(batch);
     try {
-      in_parallel(batch.size(), threads, [&](Evaluation& own, std::uint64_t i) {
+      in_parallel(batch.size(), [&](Evaluation& own, std::uint64_t i) {
         values[order[i]] = own.affordable_element(batch[order[i]]);
       });
     } catch (const TooManyOperations&) {  // Some have no value then.
@@ -447,6 +460,18 @@ class Definition::Evaluation {
     if (node.operation < Operation::sum) return;
     const std::optional<std::uint64_t> body = operations_of_column(node.operands.front());
     node.operations_per_turn = body ? 1 + *body : 0;
+    if (body) find_even(node.operands.front(), node.slot);
+  }
+
+  /// Finds the elements whose indices grow by constants with the index in the slot.
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
+  static void find_even(Node& node, std::size_t slot) {
+    for (Node& operand : node.operands) find_even(operand, slot);
+    node.is_even = true;
+    for (std::size_t d = 0; d < node.indices.size(); ++d) {
+      const bool is_slot = node.index_slots[d] != Node::kNoSlot;
+      node.is_even = node.is_even && (is_slot || node.indices[d].is_affine_in(slot));
+    }
   }
 
   /// Returns the operations that value() spends on a node without loops and choices; nullopt for
@@ -488,10 +513,9 @@ class Definition::Evaluation {
     // The output's own contents are needed only if the definition reads them.
     const bool is_read =
         std::find(program_.arrays.begin(), program_.arrays.end(), name) != program_.arrays.end();
-    if (is_read && std::ssize(array.elements) != count) {
-      fail(1, in_quotes(name) + " holds " + std::to_string(array.elements.size()) +
-                  " elements, its shape " + shape_text(array.shape) + " has " +
-                  std::to_string(count));
+    if (is_read && array.size() != static_cast<std::size_t>(count)) {
+      fail(1, in_quotes(name) + " holds " + std::to_string(array.size()) + " elements, its shape " +
+                  shape_text(array.shape) + " has " + std::to_string(count));
     }
     return array;
   }
@@ -628,6 +652,11 @@ class Definition::Evaluation {
   static Number element_of(const HostArray& array, std::size_t place) {
     if constexpr (std::is_same_v<Number, Whole>) {
       if (!array.bits.empty()) return whole_of(array.bits[place], array.type);
+      if (!array.bytes.empty())
+        return whole_of(bits_at(array.bytes, array.type, place), array.type);
+    }
+    if (!array.bytes.empty()) {
+      return static_cast<Number>(smemtune::element_at(array.bytes, array.type, place));
     }
     return static_cast<Number>(array.elements[place]);
   }
@@ -647,39 +676,77 @@ class Definition::Evaluation {
       fail(node.column, "there is nothing to take the largest or smallest of: the bound is " +
                             std::to_string(bound));
     }
-    Number result = 0;
-    CompensatedSum sum;
-    const auto add = [&](std::int64_t i, Number x) {
-      if (node.operation == Operation::sum) {
-        if constexpr (std::is_same_v<Number, double>) {
-          sum.add(x);
-        } else {
-          result = calculated(Operation::add, result, x);
-        }
-      } else if (i == 0 || is_nan(x) ||
-                 (node.operation == Operation::largest ? x > result : x < result)) {
-        result = x;
-      }
+    const auto turns = static_cast<std::uint64_t>(std::max<std::int64_t>(bound, 0));
+    const std::uint64_t parts = (turns + kTurnsOfThread - 1) / kTurnsOfThread;
+    if (parts <= 1) return reduce<Number>(node, 0, bound);
+    std::vector<Number> results(parts);
+    const auto take = [&](Evaluation& own, std::uint64_t part) {
+      const auto begin = static_cast<std::int64_t>(part * kTurnsOfThread);
+      const auto length = static_cast<std::int64_t>(kTurnsOfThread);
+      results[part] = own.reduce<Number>(node, begin, std::min(bound, begin + length));
     };
-    std::int64_t i = 0;
+    // The same parts for any number of threads, so that rounding does not depend on it.
+    in_parallel(parts, take);
+    Reduction<Number> all(node.operation);
+    for (const Number result : results) all.add(result);
+    return all.result();
+  }
+
+  /// What a loop makes of the values of its body.
+  template <typename Number>
+  class Reduction {
+   public:
+    explicit Reduction(Operation operation) : operation_(operation) {}
+
+    void add(Number x) {
+      if (operation_ == Operation::sum) {
+        if constexpr (std::is_same_v<Number, double>) {
+          sum_.add(x);
+        } else {
+          result_ = calculated(Operation::add, result_, x);
+        }
+      } else if (is_first_ || is_nan(x) ||
+                 (operation_ == Operation::largest ? x > result_ : x < result_)) {
+        result_ = x;
+      }
+      is_first_ = false;
+    }
+
+    Number result() const {
+      if constexpr (std::is_same_v<Number, double>) {
+        if (operation_ == Operation::sum) return sum_.total();
+      }
+      return result_;
+    }
+
+   private:
+    Operation operation_;
+    bool is_first_ = true;
+    Number result_ = 0;
+    CompensatedSum sum_;  ///< Of a sum in double precision.
+  };
+
+  /// Evaluates the turns `begin` to `end` - 1 of a loop.
+  template <typename Number>
+  Number reduce(const Node& node, std::int64_t begin, std::int64_t end) {
+    Reduction<Number> reduction(node.operation);
+    std::int64_t i = begin;
     std::array<Number, kColumn> several = {};
-    while (node.operations_per_turn > 0 && i < bound) {
-      const auto turns = std::min<std::size_t>(kColumn, static_cast<std::size_t>(bound - i));
+    while (node.operations_per_turn > 0 && i < end) {
+      const auto turns = std::min<std::size_t>(kColumn, static_cast<std::size_t>(end - i));
       const std::span<Number> column = std::span(several).first(turns);
       // An error is found again, and reported, when the turns are evaluated one after the other.
       if (!find_column(node.operands.front(), node.slot, i, column)) break;
       if (!spend_if_left(turns * node.operations_per_turn)) break;
-      for (const Number x : column) add(i++, x);
+      for (const Number x : column) reduction.add(x);
+      i += static_cast<std::int64_t>(turns);
     }
-    for (; i < bound; ++i) {
+    for (; i < end; ++i) {
       spend(node.column);
       slots_[node.slot] = i;
-      add(i, value<Number>(node.operands.front()));
+      reduction.add(value<Number>(node.operands.front()));
     }
-    if constexpr (std::is_same_v<Number, double>) {
-      if (node.operation == Operation::sum) return sum.total();
-    }
-    return result;
+    return reduction.result();
   }
 
   /// Finds the values of the body of a loop for its turns from `begin`. `slot`: that of the loop's
@@ -741,9 +808,7 @@ class Definition::Evaluation {
       slots_[slot] = begin + static_cast<std::int64_t>(turn);
       return place_of(node, array);
     };
-    const bool is_even =
-        std::ranges::find(node.index_slots, Node::kNoSlot) == node.index_slots.end();
-    if (!is_even) {
+    if (!node.is_even) {
       for (std::size_t i = 0; i < values.size(); ++i) {
         const std::optional<std::size_t> place = place_at(i);
         if (!place) return false;
@@ -751,13 +816,23 @@ class Definition::Evaluation {
       }
       return true;
     }
-    // Every index stays or grows by 1, so all lie inside if the first and the last do.
+    // Every index grows by a constant, so all lie inside if the first and the last do.
     const std::optional<std::size_t> first = place_at(0);
     const std::optional<std::size_t> last = place_at(values.size() - 1);
     if (!first || !last) return false;
-    const std::size_t stride = values.size() == 1 ? 0 : (*last - *first) / (values.size() - 1);
+    const auto turns = static_cast<std::ptrdiff_t>(values.size() - 1);
+    const auto way = static_cast<std::ptrdiff_t>(*last) - static_cast<std::ptrdiff_t>(*first);
+    const std::ptrdiff_t stride = turns == 0 ? 0 : way / turns;
+    if constexpr (std::is_same_v<Number, double>) {
+      if (!array.bytes.empty()) {
+        read_elements(array.bytes, array.type, *first, stride, values);
+        return true;
+      }
+    }
     for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = element_of<Number>(array, *first + i * stride);
+      const std::ptrdiff_t place =
+          static_cast<std::ptrdiff_t>(*first) + static_cast<std::ptrdiff_t>(i) * stride;
+      values[i] = element_of<Number>(array, static_cast<std::size_t>(place));
     }
     return true;
   }
@@ -771,6 +846,7 @@ class Definition::Evaluation {
   std::vector<double> scalars_;
   std::vector<std::int64_t> output_shape_;
   ScalarType output_type_ = ScalarType::float64;
+  unsigned threads_;  ///< Threads that this evaluation may use.
   std::shared_ptr<std::atomic<std::uint64_t>> pool_ =
       std::make_shared<std::atomic<std::uint64_t>>(0);  ///< Shared by the threads' evaluations.
   std::uint64_t operations_left_ = 0;                   ///< Taken from the pool.
@@ -782,17 +858,24 @@ const std::string& Definition::output() const { return program_->output; }
 
 const std::vector<std::string>& Definition::arrays() const { return program_->arrays; }
 
+HostArray HostArray::in_numbers() const {
+  if (bytes.empty()) return *this;
+  HostArray numbers = {.shape = shape, .elements = to_doubles(bytes, type), .type = type};
+  if (is_wide_integer(type)) numbers.bits = to_bits(bytes, type);
+  return numbers;
+}
+
 HostArray Definition::evaluate(const std::map<std::string, HostArray>& arrays,
                                const std::map<std::string, double>& scalars,
-                               std::uint64_t max_operations) const {
-  return Evaluation(*program_, arrays, scalars).output(max_operations, 1);
+                               std::uint64_t max_operations, unsigned threads) const {
+  return Evaluation(*program_, arrays, scalars, threads).output(max_operations);
 }
 
 DefinedElements Definition::evaluate_some(const std::map<std::string, HostArray>& arrays,
                                           const std::map<std::string, double>& scalars,
                                           const DefinitionEffort& effort,
                                           std::uint64_t seed) const {
-  return Evaluation(*program_, arrays, scalars).some(effort, seed);
+  return Evaluation(*program_, arrays, scalars, effort.threads).some(effort, seed);
 }
 
 }  // namespace smemtune

@@ -12,15 +12,24 @@
 
 namespace smemtune {
 
-/// A host array in double precision. `shape` is outermost first; element [i][j] is at
-/// i * shape[1] + j.
+/// An array on the host, in double precision or as a device has it. `shape` is outermost first;
+/// element [i][j] is at i * shape[1] + j.
 struct HostArray {
   std::vector<std::int64_t> shape;
-  std::vector<double> elements;
+  std::vector<double> elements;           ///< Empty if there are `bytes`.
   ScalarType type = ScalarType::float64;  ///< Type of the elements on the device.
   /// Bits of each element where doubles may not hold its value: for 64-bit integers, and for
   /// integers that a definition computes exactly. Otherwise empty.
   std::vector<std::uint64_t> bits = {};
+  std::vector<std::uint8_t> bytes = {};  ///< The elements as a device has them.
+
+  std::size_t size() const {
+    return bytes.empty() ? elements.size() : bytes.size() / size_of(type);
+  }
+
+  /// Returns the array with `elements`, and with `bits` if it is of 64-bit integers, instead of
+  /// `bytes`.
+  HostArray in_numbers() const;
 };
 
 /// Thrown when an evaluation would take more operations than were allowed.
@@ -88,7 +97,7 @@ class Definition {
   /// `max_operations` would be needed: additions, comparisons, ..., and one for each turn of a sum.
   HostArray evaluate(const std::map<std::string, HostArray>& arrays,
                      const std::map<std::string, double>& scalars,
-                     std::uint64_t max_operations = 200'000'000) const;
+                     std::uint64_t max_operations = 200'000'000, unsigned threads = 1) const;
 
   /// Evaluates every element if the effort allows it, otherwise a random sample of them that is
   /// spread over the output (sample.h), at least one element. Throws ExpressionError, and

@@ -72,6 +72,8 @@ struct Definition::Node {
   /// side, otherwise kNoSlot. Most indices have a slot and need no expression.
   std::vector<std::size_t> index_slots;
   static constexpr std::size_t kNoSlot = SIZE_MAX;
+  /// Of an array element in a loop: whether the elements of successive turns lie equally far apart.
+  bool is_even = false;
   std::vector<Node> operands;
   bool in_parentheses = false;
   /// Elements of integer arrays that `indices` read, `idx[i]` of `in[idx[i]]`, and the slots in

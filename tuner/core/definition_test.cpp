@@ -1,5 +1,7 @@
 #include "tuner/core/definition.h"
 
+#include "tuner/core/element_codec.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -440,6 +442,77 @@ TEST(Definition, IsInDoublePrecisionWhereFractionsTakePart) {
 TEST(Definition, RefusesToDivideAWholeNumberByZero) {
   const HostArray out = {.shape = {4}, .elements = {}, .type = ScalarType::int32};
   EXPECT_THAT(message_of("out[i] = floor(1 / i)", {{"out", out}}), HasSubstr("divided by 0"));
+}
+
+// The array as a device has it.
+HostArray encoded(const HostArray& array, ScalarType type) {
+  return {
+      .shape = array.shape, .elements = {}, .type = type, .bytes = encode(array.elements, type)};
+}
+
+TEST(Definition, ReadsArraysAsADeviceHasThem) {
+  const HostArray numbers = vector_of({1, -2, 4, 8, 0.5, 3, -7, 16});
+  for (const std::string text :
+       {"sum(k < K, in[i + k])", "sum(k < K, in[7 - 2 * k - i])", "max(k < K, in[k * k])",
+        "sum(k < K, in[(i + k) % 4] * alpha)", "in[3]", "sum(k < 4, in[2 * k] * in[7 - k])"}) {
+    const Definition definition = compile("out[i] = " + text);
+    const Arrays doubles = {{"in", numbers}, {"out", {.shape = {2}, .elements = {}}}};
+    const HostArray expected = definition.evaluate(doubles, {{"alpha", 0.5}});
+    for (const ScalarType type : {ScalarType::float64, ScalarType::float32, ScalarType::float16}) {
+      Arrays arrays = doubles;
+      arrays["in"] = encoded(numbers, type);
+      EXPECT_EQ(definition.evaluate(arrays, {{"alpha", 0.5}}).elements, expected.elements) << text;
+      EXPECT_EQ(arrays["in"].in_numbers().elements, numbers.elements);
+    }
+  }
+}
+
+TEST(Definition, ReadsWideIntegersExactlyAsADeviceHasThem) {
+  const std::uint64_t large = (std::uint64_t{1} << 62) + 1;
+  const HostArray in = {
+      .shape = {2},
+      .elements = {},
+      .type = ScalarType::uint64,
+      .bytes = encode_bits(2, ScalarType::uint64, [&](std::uint64_t i) { return large + i; })};
+  const Arrays arrays = {{"in", in},
+                         {"out", {.shape = {1}, .elements = {}, .type = ScalarType::uint64}}};
+  EXPECT_THAT(compile("out[i] = sum(k < 2, in[k])").evaluate(arrays, {{"alpha", 0}}).bits,
+              ElementsAre(2 * large + 1));
+  EXPECT_THAT(in.in_numbers().bits, ElementsAre(large, large + 1));
+}
+
+TEST(Definition, SumsALongRowAlikeOnAnyNumberOfThreads) {
+  std::vector<double> elements(1'000'003);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    elements[i] = 1 / static_cast<double>(3 * i + 1) - 0.25;
+  }
+  elements[777'777] = -1e9;
+  const HostArray in = vector_of(elements);
+  const Arrays arrays = {{"in", in}, {"out", {.shape = {1}, .elements = {}}}};
+  for (const char* text : {"sum(k < 1000003, in[k])", "min(k < 1000003, in[1000002 - k])",
+                           "sum(k < 1000003, in[k] < 0)"}) {
+    const Definition definition = compile("out[i] = " + std::string(text));
+    const DefinitionEffort alone = {.threads = 1};
+    const DefinitionEffort many = {.threads = 5};
+    const DefinedElements expected = definition.evaluate_some(arrays, {{"alpha", 0}}, alone, 1);
+    const DefinedElements found = definition.evaluate_some(arrays, {{"alpha", 0}}, many, 1);
+    ASSERT_THAT(found.at, ElementsAre());
+    EXPECT_EQ(found.values, expected.values) << text;
+    EXPECT_EQ(found.operations, expected.operations) << text;
+    EXPECT_EQ(definition.evaluate(arrays, {{"alpha", 0}}).elements, expected.values) << text;
+  }
+  EXPECT_EQ(compile("out[i] = min(k < 1000003, in[k])")
+                .evaluate(arrays, {{"alpha", 0}}, 10'000'000, 4)
+                .elements,
+            std::vector<double>{-1e9});
+}
+
+TEST(Definition, SaysWhereALongRowEndsOnAnyNumberOfThreads) {
+  const Arrays arrays = {{"in", vector_of(std::vector<double>(600'000))},
+                         {"out", {.shape = {1}, .elements = {}}}};
+  const Definition definition = compile("out[i] = sum(k < 700000, in[k])");
+  EXPECT_THROW(definition.evaluate(arrays, {{"alpha", 0}}, 10'000'000, 4), ExpressionError);
+  EXPECT_THROW(definition.evaluate(arrays, {{"alpha", 0}}, 1000, 4), TooManyOperations);
 }
 
 }  // namespace

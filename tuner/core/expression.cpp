@@ -4,6 +4,7 @@
 #include "tuner/core/text.h"
 #include "tuner/core/tokens.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -118,6 +119,37 @@ std::int64_t Expression::evaluate(std::span<const std::int64_t> slots) const {
     if (fault != nullptr) fail(instruction, fault, left, right);
   }
   return temporaries[0];
+}
+
+bool Expression::is_affine_in(std::size_t slot) const {
+  using expressions::Operation;
+  // The degrees of the temporaries as polynomials of the slot.
+  std::vector<int> degrees(kMaxNodes, 0);
+  const auto degree = [&](Place place, std::uint32_t index) {
+    if (place == Place::temporary) return degrees[index];
+    return place == Place::slot && index == slot ? 1 : 0;
+  };
+  for (const Instruction& one : code_) {
+    const auto operation = static_cast<Operation>(one.operation);
+    const bool jumps = operation >= Operation::logical_and && operation != Operation::copy;
+    const bool has_right = operation >= Operation::add && operation != Operation::copy;
+    const int left = degree(one.left_place, one.left);
+    const int right = has_right ? degree(one.right_place, one.right) : 0;
+    int& result = degrees[one.result];
+    if (operation == Operation::add || operation == Operation::subtract) {
+      result = std::max(left, right);
+    } else if (operation == Operation::multiply) {
+      result = left + right;
+    } else if (operation == Operation::negate || operation == Operation::copy) {
+      result = left;
+    } else if (jumps || left + right > 0) {
+      return false;
+    } else {
+      result = 0;
+    }
+    if (result > 1) return false;
+  }
+  return true;
 }
 
 double Expression::evaluate_real(std::span<const std::int64_t> slots) const {

@@ -109,6 +109,10 @@ class Expression {
 
   const std::string& text() const { return text_; }
 
+  /// Returns true if the value is a x + b for the value x of that slot, where a and b depend on other
+  /// slots only. May return false where it is.
+  bool is_affine_in(std::size_t slot) const;
+
  private:
   friend class ExpressionParser;
   // Values lie in three arrays: temporaries, the slots and constants_.

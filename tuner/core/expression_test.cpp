@@ -650,5 +650,23 @@ TEST(Expression, SurvivesTextsOfRandomTokens) {
   EXPECT_GT(valid, 100);
 }
 
+TEST(Expression, KnowsWhereItGrowsByAConstant) {
+  Scope scope;
+  scope.add_variable("i", 0);
+  scope.add_variable("k", 1);
+  scope.add_constant("N", std::int64_t{7});
+  const auto is_affine = [&](const char* text) {
+    return Expression::compile(text, scope).is_affine_in(1);
+  };
+  for (const char* text : {"k", "i", "3", "i + k", "N - 1 - k", "2 * k + i * N", "i * k - k",
+                           "-(k + 1) * i", "i / 2 + k", "min(i, N) * k"}) {
+    EXPECT_TRUE(is_affine(text)) << text;
+  }
+  for (const char* text : {"k * k", "k / 2", "k % N", "min(k, i)", "i < k", "k ? i : N", "abs(k)",
+                           "i ? k : 0", "(i + k) * k", "2 ** k", "k << 1", "i && k"}) {
+    EXPECT_FALSE(is_affine(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace smemtune

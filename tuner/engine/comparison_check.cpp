@@ -1,7 +1,7 @@
 #include "tuner/engine/comparison_check.h"
 
-#include "tuner/backend/element_codec.h"
 #include "tuner/backend/tolerances.h"
+#include "tuner/core/element_codec.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/text.h"
 

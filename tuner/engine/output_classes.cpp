@@ -68,7 +68,7 @@ Outcome<OutputClasses::Sample> OutputClasses::sample(Launcher& launcher, const C
   if (!report) return report.failure();
   Sample sample;
   for (const Argument& argument : results_) {
-    std::vector<double>& elements = report->after[argument.name];
+    std::vector<double> elements = report->after[argument.name].doubles();
     if (argument.compares_sorted) {
       std::ranges::sort(elements, is_before);
     }

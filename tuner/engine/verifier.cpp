@@ -1,14 +1,14 @@
 #include "tuner/engine/verifier.h"
 
 #include "tuner/backend/contents.h"
-#include "tuner/backend/element_codec.h"
 #include "tuner/backend/npy_file.h"
 #include "tuner/backend/tolerances.h"
-#include "tuner/backend/usable_cores.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/derived_tolerance.h"
+#include "tuner/core/element_codec.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/text.h"
+#include "tuner/core/usable_cores.h"
 #include "tuner/core/whole.h"
 
 #include <algorithm>
@@ -70,18 +70,14 @@ std::uint64_t bits_of_double(double value, ScalarType type) {
 }
 
 /// Returns a host array of `argument` with the elements that were downloaded, which it takes.
-HostArray take_array(const Argument& argument, std::map<std::string, std::vector<double>>& from,
-                     std::map<std::string, std::vector<std::uint64_t>>& bits) {
-  const auto found = from.find(argument.name);
+HostArray take_array(const Argument& argument, std::map<std::string, EncodedArray>& from) {
   HostArray array = {.shape = argument.shape, .elements = {}, .type = argument.type};
-  if (found != from.end()) array.elements = std::move(found->second);
-  if (array.elements.size() != static_cast<std::size_t>(argument.elements())) {
-    throw UnavailableError("the device returned " + std::to_string(array.elements.size()) +
-                           " elements of " + argument.name + ", which has " +
-                           std::to_string(argument.elements()));
+  const auto found = from.find(argument.name);
+  if (found != from.end()) array.bytes = std::move(found->second.bytes);
+  if (array.size() != static_cast<std::size_t>(argument.elements())) {
+    throw UnavailableError("the device returned " + std::to_string(array.size()) + " elements of " +
+                           argument.name + ", which has " + std::to_string(argument.elements()));
   }
-  const auto exact = bits.find(argument.name);
-  if (exact != bits.end()) array.bits = std::move(exact->second);
   return array;
 }
 
@@ -277,7 +273,9 @@ Outcome<std::map<std::string, std::vector<double>>> run_reference(Launcher& laun
   Outcome<RunReport> report = launcher.run(reference.handle, request);
   if (!report) return on(reference.label, report.failure());
   if (report->mismatch) return failure_of_reference(*report->mismatch, reference.label);
-  return std::move(report->after);
+  std::map<std::string, std::vector<double>> numbers;
+  for (const auto& [name, array] : report->after) numbers[name] = array.doubles();
+  return numbers;
 }
 
 namespace {
@@ -337,14 +335,17 @@ NeededArguments needed_arguments(const DefinitionRun& run, const NumberedWorkloa
   return needed;
 }
 
-/// Returns the bytes that run_for() needs on the host for doubles.
+/// Returns the bytes that the arrays of run_for() take on the host; of those that are compared also
+/// as doubles.
 std::uint64_t host_bytes(const DefinitionRun& run, const NumberedWorkload& workload) {
   const NeededArguments needed = needed_arguments(run, workload);
-  std::uint64_t elements = 0;
-  for (const std::vector<const Argument*>* some : {&needed.read, &needed.defined}) {
-    for (const Argument* one : *some) elements += static_cast<std::uint64_t>(one->elements());
+  std::uint64_t bytes = 0;
+  for (const Argument* one : needed.read) bytes += static_cast<std::uint64_t>(one->bytes());
+  for (const Argument* one : needed.defined) {
+    bytes += static_cast<std::uint64_t>(one->bytes()) +
+             sizeof(double) * static_cast<std::uint64_t>(one->elements());
   }
-  return sizeof(double) * elements;
+  return bytes;
 }
 
 /// Runs the reference.
@@ -361,14 +362,13 @@ std::optional<Failure> run_for(DefinitionRun& run, Launcher& launcher, const Che
   if (report->mismatch) return failure_of_reference(*report->mismatch, reference.label);
   for (const Argument* one : needed.defined) {
     run.before[one->name] = {.shape = one->shape, .elements = {}, .type = one->type};
-    run.after[one->name] = take_array(*one, report->after, report->bits_after);
+    run.after[one->name] = take_array(*one, report->after);
   }
   for (const Argument* one : needed.read) {
     // A buffer that begins as poison has no contents that a definition could mean: it means what
     // the buffer's own definition gives.
-    run.before[one->name] = begins_with_contents(*one)
-                                ? take_array(*one, report->before, report->bits_before)
-                                : run.after.at(one->name);
+    run.before[one->name] =
+        begins_with_contents(*one) ? take_array(*one, report->before) : run.after.at(one->name);
   }
   return std::nullopt;
 }
@@ -390,7 +390,7 @@ std::string not_compared(const std::string& output, const Check& reference,
 /// Evaluates as many elements as the budget allows; for a sum all of them or none.
 DefinedElements evaluate(const DefinitionRun& run, const Definition& definition,
                          const Argument& output, std::uint64_t seed, DefinitionBudget& budget) {
-  DefinitionEffort effort = {.threads = usable_cores()};
+  DefinitionEffort effort = {.sample = budget.sample, .threads = usable_cores()};
   effort.whole = std::max(budget.operations, effort.sample);
   effort.one_element = std::max(kDearElement * budget.operations, effort.whole);
   if (!output.compares_each()) effort.sample = effort.least_elements = 0;
@@ -429,12 +429,12 @@ std::optional<Failure> check_definition(const DefinitionRun& run, std::size_t nu
                             .type = argument.type,
                             .bits = std::move(expected.bits)};
   const HostArray& all = run.after.at(argument.name);
-  if (expected.at.empty()) return compare(argument, wanted, all, reference, text);
+  if (expected.at.empty()) return compare(argument, wanted, all.in_numbers(), reference, text);
   HostArray some = {.shape = argument.shape, .elements = {}, .type = argument.type};
   for (const std::int64_t element : expected.at) {
     const auto at = static_cast<std::size_t>(element);
-    some.elements.push_back(all.elements[at]);
-    if (!all.bits.empty()) some.bits.push_back(all.bits[at]);
+    some.elements.push_back(element_at(all.bytes, all.type, at));
+    if (is_wide_integer(all.type)) some.bits.push_back(bits_at(all.bytes, all.type, at));
   }
   return compare(argument, wanted, some, reference, text, expected.at);
 }
@@ -452,7 +452,7 @@ Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Che
     outputs.push_back({.output = output,
                        .definition = definitions[i].text,
                        .expected = run.definitions[i].evaluate(run.before, run.scalars),
-                       .actual = std::move(run.after.at(output))});
+                       .actual = run.after.at(output).in_numbers()});
   }
   return outputs;
 }
@@ -513,9 +513,8 @@ Outcome<Comparisons> check_expected(Launcher& launcher, const Check& reference,
     const auto want = wanted.find(argument.name);
     if (want == wanted.end()) continue;
     const std::string file = expected.at(argument.name).path.filename().string();
-    if (auto failure =
-            compare(argument, want->second, take_array(argument, report->after, report->bits_after),
-                    reference, file)) {
+    if (auto failure = compare(argument, want->second,
+                               take_array(argument, report->after).in_numbers(), reference, file)) {
       failure->reason = "expected";
       return *failure;
     }

@@ -1,9 +1,9 @@
 #include "tuner/engine/verifier.h"
 
-#include "tuner/backend/element_codec.h"
 #include "tuner/backend/fake/fake_compiler.h"
 #include "tuner/backend/fake/fake_launcher.h"
 #include "tuner/backend/tolerances.h"
+#include "tuner/core/element_codec.h"
 #include "tuner/core/expression.h"
 #include "tuner/engine/comparison_check.h"
 #include "tuner/engine/fitted_tolerances.h"

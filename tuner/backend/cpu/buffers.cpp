@@ -1,9 +1,9 @@
 #include "tuner/backend/cpu/buffers.h"
 
 #include "tuner/backend/contents.h"
-#include "tuner/backend/element_codec.h"
 #include "tuner/backend/fresh_data.h"
 #include "tuner/backend/tolerances.h"
+#include "tuner/core/element_codec.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/whole.h"
 
@@ -487,18 +487,13 @@ const Buffers::Buffer& Buffers::holder(const Buffer& buffer) const {
   return found == nullptr ? buffer : *found;
 }
 
-std::vector<double> Buffers::elements(const std::string& name) const {
+EncodedArray Buffers::elements(const std::string& name) const {
   const Buffer* const buffer = find(name);
   if (buffer == nullptr || !buffer->argument.is_buffer()) {
     throw InputError("no buffer is called " + name);
   }
-  return to_doubles(bytes_of(*buffer), buffer->argument.type);
-}
-
-std::vector<std::uint64_t> Buffers::bits(const std::string& name) const {
-  const Buffer* const buffer = find(name);
-  if (buffer == nullptr || !is_wide_integer(buffer->argument.type)) return {};
-  return to_bits(bytes_of(*buffer), buffer->argument.type);
+  const std::span<const std::uint8_t> bytes = bytes_of(*buffer);
+  return {buffer->argument.type, {bytes.begin(), bytes.end()}};
 }
 
 std::span<const std::uint8_t> Buffers::bytes_of(const Buffer& buffer) const {

@@ -89,13 +89,11 @@ class Buffers {
   void write_kept(const std::vector<Edit>& edits);
 
   /// Sets which buffer bears the name of another one, by name, until restore(), after launches have
-  /// swapped them. examine(), keep_reference(), elements() and bits() use these buffers.
+  /// swapped them. examine(), keep_reference() and elements() use these buffers.
   void set_holders(std::map<std::string, std::string> holders);
 
   /// Returns the elements of a buffer as they are now.
-  std::vector<double> elements(const std::string& name) const;
-  /// Returns the bits of the elements of a buffer of 64-bit integers; empty for other types.
-  std::vector<std::uint64_t> bits(const std::string& name) const;
+  EncodedArray elements(const std::string& name) const;
 
  private:
   struct Buffer {

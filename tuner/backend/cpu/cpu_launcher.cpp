@@ -49,13 +49,11 @@ std::uint64_t spreading_stride(std::uint64_t count) {
 
 int core_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
-void download(const std::vector<std::string>& names, const Buffers& buffers,
-              std::map<std::string, std::vector<double>>& elements,
-              std::map<std::string, std::vector<std::uint64_t>>& bits) {
-  for (const std::string& name : names) {
-    elements[name] = buffers.elements(name);
-    if (auto own = buffers.bits(name); !own.empty()) bits[name] = std::move(own);
-  }
+std::map<std::string, EncodedArray> download(const std::vector<std::string>& names,
+                                             const Buffers& buffers) {
+  std::map<std::string, EncodedArray> all;
+  for (const std::string& name : names) all[name] = buffers.elements(name);
+  return all;
 }
 
 const Argument* find_argument(const std::vector<Argument>& arguments, const std::string& name) {
@@ -218,13 +216,13 @@ Outcome<RunReport> CpuLauncher::run(KernelHandle handle, const RunRequest& reque
 
   buffers.restore();
   RunReport report;
-  download(request.download_before, buffers, report.before, report.bits_before);
+  report.before = download(request.download_before, buffers);
   const Clock::time_point start = Clock::now();
   if (auto failure = launch_all(kernel, *kernel.fast, buffers)) return *failure;
   report.elapsed_ms = ms_since(start);
   buffers.examine(request, report);
   if (request.as_reference && !report.mismatch) buffers.keep_reference(request.reference);
-  download(request.download, buffers, report.after, report.bits_after);
+  report.after = download(request.download, buffers);
   return report;
 }
 

@@ -1,7 +1,7 @@
 #include "tuner/backend/cpu/cpu_launcher.h"
 
 #include "tuner/backend/cpu/kernel_test_support.h"
-#include "tuner/backend/element_codec.h"
+#include "tuner/core/element_codec.h"
 
 #include <gtest/gtest.h>
 
@@ -252,7 +252,8 @@ TEST_F(Kernels, AddOneToInts) {
   const RunReport report = run({shape("add_one<int>", {8, 1, 1}, {128, 1, 1}, {"array", "n"})},
                                {array, integer("n", 1001)});
   for (std::size_t i = 0; i < 1001; ++i) {
-    ASSERT_EQ(report.before.at("array")[i] + 1, report.after.at("array")[i]) << i;
+    ASSERT_EQ(report.before.at("array")[i] + 1, report.after.at("array")[i])
+        << i;
   }
 }
 
@@ -266,8 +267,8 @@ TEST_F(Kernels, MultiplyMatricesThatTheTileDoesNotDivide) {
                    {"a", "b", "c", "m", "n", "k"})},
             {input("a", type, m * k), input("b", type, k * n), output("c", type, m * n),
              integer("m", m), integer("n", n), integer("k", k)});
-    const auto& a = report.before.at("a");
-    const auto& b = report.before.at("b");
+    const auto& a = report.before.at("a").doubles();
+    const auto& b = report.before.at("b").doubles();
     for (std::size_t row = 0; row < 37; ++row) {
       for (std::size_t column = 0; column < 41; ++column) {
         double sum = 0;
@@ -301,7 +302,7 @@ TEST_F(Kernels, ReduceInTwoLaunchesWithShuffles) {
            buffer("sums", ScalarType::float32, Role::scratch, 5),
            output("out", ScalarType::float32, 1), integer("n", 1100), integer("count", 5)});
   double sum = 0;
-  for (const double element : report.before.at("in")) sum += element;
+  for (const double element : report.before.at("in").doubles()) sum += element;
   EXPECT_NEAR(sum, report.after.at("out")[0], 1e-3);
   EXPECT_EQ(32 * 4, shared_bytes("block_sums"));
   EXPECT_EQ(0, shared_bytes("total"));
@@ -311,7 +312,8 @@ TEST_F(Kernels, VoteAndShuffleAsWarpsDo) {
   const RunReport report =
       run({shape("votes", {1, 1, 1}, {96, 1, 1}, {"in", "out"})},
           {input("in", ScalarType::int32, 96), output("out", ScalarType::int32, 8 * 96)});
-  const auto& in = report.before.at("in");
+  const std::vector<double> out = report.after.at("out").doubles();
+  const auto& in = report.before.at("in").doubles();
   const auto is_odd = [&](int i) {
     return (static_cast<int>(in[static_cast<std::size_t>(i)]) & 1) != 0;
   };
@@ -335,7 +337,7 @@ TEST_F(Kernels, VoteAndShuffleAsWarpsDo) {
                                           static_cast<double>(any + 2),
                                           largest,
                                           4};
-    const auto begin = report.after.at("out").begin() + 8 * i;
+    const auto begin = out.begin() + 8 * i;
     EXPECT_EQ(expected, std::vector<double>(begin, begin + 8)) << i;
   }
 }
@@ -344,12 +346,13 @@ TEST_F(Kernels, WorkTogetherInGroups) {
   const RunReport report =
       run({shape("groups", {1, 1, 1}, {16, 6, 1}, {"in", "out"})},
           {input("in", ScalarType::int32, 96), output("out", ScalarType::int32, 4 * 96)});
-  const auto& in = report.before.at("in");
+  const std::vector<double> out = report.after.at("out").doubles();
+  const auto& in = report.before.at("in").doubles();
   for (int i = 0; i < 96; ++i) {
     const auto tile = in.begin() + i / 16 * 16;
     const double sum = std::accumulate(tile, tile + 16, 0.0);
     const std::vector<double> expected = {sum, sum, *std::max_element(tile, tile + 16), 7};
-    const auto begin = report.after.at("out").begin() + 4 * i;
+    const auto begin = out.begin() + 4 * i;
     EXPECT_EQ(expected, std::vector<double>(begin, begin + 4)) << i;
   }
 }
@@ -362,10 +365,10 @@ TEST_F(Kernels, CountWithAtomicsInSharedAndGlobalMemory) {
   const RunReport report = run({shape("histogram", {7, 1, 1}, {96, 1, 1}, {"in", "bins", "n"})},
                                {in, bins, integer("n", 5000)});
   std::vector<double> expected(16);
-  for (const double element : report.before.at("in")) {
+  for (const double element : report.before.at("in").doubles()) {
     expected[static_cast<std::size_t>(element) % 16] += 1;
   }
-  EXPECT_EQ(expected, report.after.at("bins"));
+  EXPECT_EQ(expected, report.after.at("bins").doubles());
 }
 
 TEST_F(Kernels, ReadConstantMemoryAndVectors) {
@@ -408,7 +411,8 @@ TEST_F(Kernels, RoundSixteenBitFloatsAsTheirFormatsSay) {
         run({shape(entry, {2, 1, 1}, {64, 1, 1}, {"in", "out", "n"})},
             {input("in", type, 128), output("out", type, 128), integer("n", 128)});
     for (std::size_t i = 0; i < 128; ++i) {
-      const double product = to_doubles(encode(report.before.at("in")[i] * 3, type), type)[0];
+      const double product =
+          to_doubles(encode(report.before.at("in")[i] * 3, type), type)[0];
       const double expected = to_doubles(encode(product + 1, type), type)[0];
       ASSERT_EQ(expected, report.after.at("out")[i]) << entry << " " << i;
     }
@@ -446,7 +450,8 @@ TEST_F(Kernels, ShareMemoryOfFunctionsAndNamespaces) {
   const RunReport report = run({shape("neighbors", {3, 1, 1}, {64, 1, 1}, {"out"}, 64 * 4)},
                                {output("out", ScalarType::int32, 64)});
   for (int i = 0; i < 64; ++i) {
-    ASSERT_EQ(((63 - i) ^ 1) + 1, report.after.at("out")[static_cast<std::size_t>(i)]) << i;
+    ASSERT_EQ(((63 - i) ^ 1) + 1, report.after.at("out")[static_cast<std::size_t>(i)])
+        << i;
   }
   EXPECT_EQ(64 * 8 + 64 * 8 + 64 * 4, shared_bytes("neighbors"));
 }
@@ -470,9 +475,9 @@ TEST_F(Kernels, GiveTheSameInAnyOrderOfThreads) {
                                  {input("in", ScalarType::float32, 1100),
                                   output("sums", ScalarType::float32, 5), integer("n", 1100)});
     double sum = 0;
-    for (const double element : report.before.at("in")) sum += element;
+    for (const double element : report.before.at("in").doubles()) sum += element;
     double sum_of_sums = 0;
-    for (const double element : report.after.at("sums")) sum_of_sums += element;
+    for (const double element : report.after.at("sums").doubles()) sum_of_sums += element;
     EXPECT_NEAR(sum, sum_of_sums, 1e-3);
   }
 }
@@ -519,7 +524,7 @@ TEST_F(Kernels, TakeTheScalarsOfTheirConfiguration) {
       launcher.run(loaded->handle,
                    {.workload = 0, .as_reference = true, .tolerance = {}, .download = {"array"}});
   ASSERT_TRUE(report) << report.failure().detail;
-  const std::vector<double>& array = report->after.at("array");
+  const std::vector<double>& array = report->after.at("array").doubles();
   EXPECT_EQ(10, std::accumulate(array.begin(), array.end(), 0.0));
 }
 
@@ -572,8 +577,8 @@ TEST_F(Kernels, AreRepeatedWithSwappedBuffersAndChangedScalars) {
   const auto report = run_once(launcher, *compiled_, {launch}, arguments);
   ASSERT_TRUE(report) << report.failure().detail;
   EXPECT_EQ(std::nullopt, report->mismatch);
-  EXPECT_EQ((std::vector<double>{123, 1123, 2123}), report->after.at("b"));
-  EXPECT_EQ((std::vector<double>{12, 112, 212}), report->after.at("a"));
+  EXPECT_EQ((std::vector<double>{123, 1123, 2123}), report->after.at("b").doubles());
+  EXPECT_EQ((std::vector<double>{12, 112, 212}), report->after.at("a").doubles());
 }
 
 /// A kernel in which each thread writes what its neighbor has read.
@@ -729,7 +734,7 @@ TEST(CpuLauncher, TellsWideIntegersApartThatDoublesDoNot) {
   EXPECT_NE(report->mismatch->exact_value, report->mismatch->exact_expected);
   EXPECT_GT(report->max_absolute_error, 100);
   EXPECT_LT(report->max_absolute_error, 201);
-  EXPECT_EQ(1ull << 62, report->bits_after.at("out")[5]);
+  EXPECT_EQ(1ull << 62, bits_at(report->after.at("out").bytes, ScalarType::uint64, 5));
 }
 
 TEST(CpuLauncher, TellsSumsOfWideIntegersApart) {

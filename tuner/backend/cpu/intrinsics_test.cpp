@@ -20,7 +20,7 @@ TEST(Intrinsics, HaveTheValuesThatCudaDocuments) {
                 buffer("counter", ScalarType::int32, Role::inout, 1,
                        {.kind = Init::Kind::zero, .file = {}})});
   ASSERT_TRUE(report) << report.failure().detail;
-  const std::vector<double>& values = report->after.at("out");
+  const std::vector<double>& values = report->after.at("out").doubles();
   for (std::size_t i = 0; i < kIntrinsicCases.size(); ++i) {
     const IntrinsicCase& one = kIntrinsicCases[i];
     EXPECT_TRUE(agrees(one, values[i]))

@@ -61,7 +61,7 @@ std::vector<KernelInstance> samples(const Space& space, const KernelTemplate& ke
 
 /// Returns what the space's definitions make of the arrays before the launch.
 Arrays defined(const Space& space, const Problem& problem, const std::vector<Argument>& arguments,
-               const Arrays& before) {
+               const std::map<std::string, EncodedArray>& before) {
   std::map<std::string, std::size_t> dimensions;
   std::map<std::string, HostArray> arrays;
   std::vector<std::string> names;
@@ -69,8 +69,10 @@ Arrays defined(const Space& space, const Problem& problem, const std::vector<Arg
   for (const Argument& argument : arguments) {
     if (argument.is_buffer()) {
       dimensions[argument.name] = argument.shape.size();
-      arrays[argument.name] = {
-          .shape = argument.shape, .elements = before.at(argument.name), .type = argument.type};
+      arrays[argument.name] = {.shape = argument.shape,
+                               .elements = {},
+                               .type = argument.type,
+                               .bytes = before.at(argument.name).bytes};
     } else {
       names.push_back(argument.name);
       scalars[argument.name] =
@@ -87,14 +89,14 @@ Arrays defined(const Space& space, const Problem& problem, const std::vector<Arg
 
 /// Returns the number of elements that are further from the expected ones than the tolerance
 /// allows.
-int wrong_elements(const Arrays& expected, const Arrays& actual,
+int wrong_elements(const Arrays& expected, const std::map<std::string, EncodedArray>& actual,
                    const std::vector<Argument>& arguments, const Tolerance& tolerance) {
   int wrong = 0;
   for (const Argument& argument : arguments) {
     const auto found = expected.find(argument.name);
     if (found == expected.end()) continue;
     const Tolerance used = tolerance_for(tolerance, argument.type);
-    const std::vector<double>& values = actual.at(argument.name);
+    const std::vector<double> values = actual.at(argument.name).doubles();
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double want = found->second[i];
       const double allowed = allowed_error(used, argument.type, want);

@@ -1,9 +1,9 @@
 #include "tuner/backend/cuda/buffer_check.h"
 
 #include "tuner/backend/contents.h"
-#include "tuner/backend/element_codec.h"
 #include "tuner/backend/fresh_data.h"
 #include "tuner/backend/tolerances.h"
+#include "tuner/core/element_codec.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/whole.h"
 

@@ -6,8 +6,8 @@
 #include "tuner/backend/cuda/devices.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/backend/cuda/texture.h"
-#include "tuner/backend/element_codec.h"
 #include "tuner/backend/intrinsics_cases_test_support.h"
+#include "tuner/core/element_codec.h"
 #include "tuner/core/error.h"
 #include "tuner/core/measurement.h"
 #include "tuner/core/occupancy.h"
@@ -329,9 +329,9 @@ TEST_F(CudaGpu, RunsWithAllTheDynamicSharedMemoryThatThereIs) {
   const std::vector<LaunchShape> launch = {shape("reverse", 1, 1024, {"out", "in", "n"}, bytes)};
   const RunReport report = run(load(source, launch, arguments), true, {}, {"in", "out"});
   EXPECT_FALSE(report.mismatch);
-  std::vector<double> expected = report.before.at("in");
+  std::vector<double> expected = report.before.at("in").doubles();
   std::ranges::reverse(expected);
-  EXPECT_EQ(report.after.at("out"), expected);
+  EXPECT_EQ(report.after.at("out").doubles(), expected);
 
   std::vector<LaunchShape> too_much = launch;
   too_much[0].dynamic_shared_bytes = bytes + 1;
@@ -455,8 +455,8 @@ TEST_F(CudaGpuTwice, AcceptsWhatEqualsTheReferenceAndReturnsTheBuffers) {
   EXPECT_EQ(report.max_absolute_error, 0);
   EXPECT_EQ(report.max_relative_error, 0);
   EXPECT_GT(report.elapsed_ms, 0);
-  const std::vector<double>& in = report.before.at("in");
-  const std::vector<double>& out = report.after.at("out");
+  const std::vector<double>& in = report.before.at("in").doubles();
+  const std::vector<double>& out = report.after.at("out").doubles();
   ASSERT_EQ(in.size(), static_cast<std::size_t>(kElements));
   ASSERT_EQ(out.size(), in.size());
   EXPECT_EQ(in, to_doubles(initial_contents(buffer("in", Role::input, kElements), 1),
@@ -541,9 +541,9 @@ TEST_F(CudaGpuTwice, ChecksTheReferenceToo) {
 
 TEST_F(CudaGpuTwice, AnotherSeedNeedsAnotherReference) {
   const KernelHandle none = load_twice("none");
-  const auto first = run(none, false, {}, {"in"}).before.at("in");
+  const auto first = run(none, false, {}, {"in"}).before.at("in").doubles();
   prepare(twice_arguments(), 2);
-  EXPECT_NE(run(none, true, {}, {"in"}).before.at("in"), first);
+  EXPECT_NE(run(none, true, {}, {"in"}).before.at("in").doubles(), first);
   EXPECT_FALSE(run(none).mismatch);
 }
 
@@ -680,7 +680,7 @@ TEST_F(CudaGpu, RestoresInoutBuffersBeforeEachRun) {
   (void)time(handle, request);
   const RunReport again = run(handle, false, {}, {"p"});
   EXPECT_FALSE(again.mismatch);
-  EXPECT_EQ(again.before.at("p"), reference.before.at("p"));
+  EXPECT_EQ(again.before.at("p").doubles(), reference.before.at("p").doubles());
 }
 
 TEST_F(CudaGpu, FillsConstantMemoryForEachWorkload) {
@@ -697,9 +697,9 @@ TEST_F(CudaGpu, FillsConstantMemoryForEachWorkload) {
   for (const std::uint64_t seed : {1u, 2u}) {
     prepare(arguments, seed);
     const RunReport report = run(handle, true, {}, {"out", "w"});
-    EXPECT_EQ(report.after.at("out"),
+    EXPECT_EQ(report.after.at("out").doubles(),
               to_doubles(initial_contents(weights, seed), ScalarType::float32));
-    EXPECT_EQ(report.before.at("w"), report.after.at("out"));
+    EXPECT_EQ(report.before.at("w").doubles(), report.after.at("out").doubles());
   }
 
   std::vector<Argument> larger = arguments;
@@ -867,7 +867,7 @@ TEST_F(CudaGpu, RunsSeveralLaunchesOverScratchMemory) {
                                      {shape("partial_sums", blocks, 32, {"in", "partial", "n"}),
                                       shape("total", 1, 1, {"partial", "out", "blocks"})},
                                      arguments);
-    EXPECT_EQ(run(handle, true, {}, {"out"}).after.at("out"),
+    EXPECT_EQ(run(handle, true, {}, {"out"}).after.at("out").doubles(),
               std::vector<double>{static_cast<double>(kElements)});
 
     // One partial sum more than the scratch buffer has room for.
@@ -905,8 +905,8 @@ TEST_F(CudaGpu, RepeatsLaunchesMoreOftenThanItsQueueHoldsThem) {
   const KernelHandle handle = load(source, {launch}, arguments);
   const RunReport report = run(handle, true, {}, {"a", "b"});
   EXPECT_EQ(std::nullopt, report.mismatch);
-  EXPECT_EQ(report.after.at("b"), std::vector<double>{1500.0 * 1501 / 2});
-  EXPECT_EQ(report.after.at("a"), std::vector<double>{1499.0 * 1500 / 2});
+  EXPECT_EQ(report.after.at("b").doubles(), std::vector<double>{1500.0 * 1501 / 2});
+  EXPECT_EQ(report.after.at("a").doubles(), std::vector<double>{1499.0 * 1500 / 2});
   TimeRequest request = {.workload = 0, .samples = 3};
   const TimeReport timed = time(handle, request);
   EXPECT_EQ(3u, timed.samples_ms.size());
@@ -936,8 +936,8 @@ TEST_F(CudaGpu, LaunchesBlocksThatWaitForEachOther) {
   prepare(arguments);
   const RunReport report = run(load(source, {launch}, arguments), true, {}, {"out"});
   EXPECT_EQ(std::nullopt, report.mismatch);
-  EXPECT_EQ(report.after.at("out").front(), static_cast<double>(blocks));
-  EXPECT_EQ(report.after.at("out").back(), 1);
+  EXPECT_EQ(report.after.at("out").doubles().front(), static_cast<double>(blocks));
+  EXPECT_EQ(report.after.at("out").doubles().back(), 1);
 
   launch.grid = {blocks * 64, 1, 1};
   const auto loaded = launcher_->load(-1, compile(source, {launch}), {launch}, arguments);
@@ -1273,7 +1273,7 @@ TEST_F(CudaGpu, HasTheValuesOfIntrinsicsThatCudaDocuments) {
   const KernelHandle handle =
       load(intrinsics_kernel(), {shape("values", 1, 1, {"out", "counter"})}, arguments);
   const RunReport report = run(handle, true, {}, {"out"});
-  const std::vector<double>& values = report.after.at("out");
+  const std::vector<double>& values = report.after.at("out").doubles();
   for (std::size_t i = 0; i < kIntrinsicCases.size(); ++i) {
     const IntrinsicCase& one = kIntrinsicCases[i];
     EXPECT_TRUE(agrees(one, values[i]))

@@ -6,11 +6,10 @@
 #include "tuner/backend/cuda/kept_outputs.h"
 #include "tuner/backend/cuda/power_meter.h"
 #include "tuner/backend/cuda/repeated_launches.h"
-#include "tuner/backend/element_codec.h"
 #include "tuner/backend/fresh_data.h"
+#include "tuner/core/element_codec.h"
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
-#include "tuner/core/whole.h"
 
 #include <algorithm>
 #include <chrono>
@@ -90,29 +89,19 @@ std::optional<Failure> misfit(const RunRequest& request, const BoundKernel& boun
   return std::nullopt;
 }
 
-struct Downloads {
-  std::map<std::string, std::vector<double>> elements;
-  // Contents of the buffers of 64-bit integers.
-  std::map<std::string, std::vector<std::uint64_t>> bits;
-
-  void add(const Argument& argument, const std::vector<std::uint8_t>& bytes) {
-    elements[argument.name] = to_doubles(bytes, argument.type);
-    if (is_wide_integer(argument.type)) bits[argument.name] = to_bits(bytes, argument.type);
-  }
-};
-
 // `bound`: the kernel whose launches have swapped buffers; null before the launches.
-Downloads downloads(const std::vector<std::string>& names, const PreparedWorkload& workload,
-                    const BoundKernel* bound, CUstream stream) {
-  Downloads all;
+std::map<std::string, EncodedArray> downloads(const std::vector<std::string>& names,
+                                              const PreparedWorkload& workload,
+                                              const BoundKernel* bound, CUstream stream) {
+  std::map<std::string, EncodedArray> all;
   for (const std::string& name : names) {
     if (const auto constant = workload.constants.find(name); constant != workload.constants.end()) {
-      all.add(constant->second.argument, constant->second.contents);
+      all[name] = {constant->second.argument.type, constant->second.contents};
       continue;
     }
     const DeviceBuffer& buffer = workload.buffers.at(name);
     const CUdeviceptr data = bound == nullptr ? buffer.data() : bound->result(buffer);
-    all.add(buffer.argument(), download(data, buffer.argument().bytes(), stream));
+    all[name] = {buffer.argument().type, download(data, buffer.argument().bytes(), stream)};
   }
   return all;
 }
@@ -226,13 +215,9 @@ Outcome<RunReport> CudaLauncher::run(KernelHandle handle, const RunRequest& requ
 
     RunReport report;
     prepare_buffers(*refiller_, prepared, *bound);
-    Downloads before = downloads(request.download_before, prepared, nullptr, stream);
+    report.before = downloads(request.download_before, prepared, nullptr, stream);
     if (auto failed = launch(launched, *bound, report)) return *failed;
-    Downloads after = downloads(request.download, prepared, &*bound, stream);
-    report.before = std::move(before.elements);
-    report.bits_before = std::move(before.bits);
-    report.after = std::move(after.elements);
-    report.bits_after = std::move(after.bits);
+    report.after = downloads(request.download, prepared, &*bound, stream);
     const BufferCheck check(prepared, *bound, request);
     check.enqueue(*device_kernels_, findings_, stream);
     synchronize(stream);

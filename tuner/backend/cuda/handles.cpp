@@ -1,7 +1,7 @@
 #include "tuner/backend/cuda/handles.h"
 
 #include "tuner/backend/cuda/faults.h"
-#include "tuner/backend/large_vector.h"
+#include "tuner/core/large_vector.h"
 
 #include <cstdio>
 #include <string>

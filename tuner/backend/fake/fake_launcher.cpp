@@ -1,9 +1,9 @@
 #include "tuner/backend/fake/fake_launcher.h"
 
 #include "tuner/backend/contents.h"
-#include "tuner/backend/element_codec.h"
 #include "tuner/backend/fake/fake_module.h"
 #include "tuner/backend/launch_times.h"
+#include "tuner/core/element_codec.h"
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
 #include "tuner/core/hash.h"
@@ -17,6 +17,10 @@
 namespace smemtune::fake {
 
 namespace {
+
+EncodedArray encoded(const HostArray& array) {
+  return {array.type, encode(array.elements, array.type)};
+}
 
 // Period of the drift, in samples.
 constexpr double kDriftPeriod = 300;
@@ -229,7 +233,7 @@ void FakeLauncher::compute(const Loaded& kernel, const Workload& workload,
     if (argument.is_scratch()) continue;  // Its contents may not be read.
     if (argument.is_buffer()) {
       const auto bytes = initial_contents(argument, workload.seed);
-      arrays[argument.name] = {argument.shape, to_doubles(bytes, argument.type)};
+      arrays[argument.name] = {argument.shape, to_doubles(bytes, argument.type), argument.type};
       dimensions[argument.name] = argument.shape.size();
     } else {
       scalar_names.push_back(argument.name);
@@ -238,14 +242,14 @@ void FakeLauncher::compute(const Loaded& kernel, const Workload& workload,
     }
   }
   for (const std::string& name : request.download_before) {
-    report.before[name] = arrays.at(name).elements;
+    report.before[name] = encoded(arrays.at(name));
   }
-  for (const std::string& name : request.download) report.after[name] = arrays.at(name).elements;
+  for (const std::string& name : request.download) report.after[name] = encoded(arrays.at(name));
   for (const std::string& text : kernel.script.definitions) {
     const Definition definition =
         Definition::compile(text, kernel.bindings, dimensions, scalar_names);
     if (report.after.contains(definition.output())) {
-      report.after[definition.output()] = definition.evaluate(arrays, scalars).elements;
+      report.after[definition.output()] = encoded(definition.evaluate(arrays, scalars));
     }
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/backend/usable_cores.h"
+#include "tuner/core/usable_cores.h"
 
 #include <algorithm>
 #include <cstdint>

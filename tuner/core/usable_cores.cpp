@@ -1,4 +1,4 @@
-#include "tuner/backend/usable_cores.h"
+#include "tuner/core/usable_cores.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,6 +2,7 @@
 
 #include "tuner/core/value.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -12,8 +13,30 @@
 
 namespace smemtune {
 
+/// Elements as a device has them.
+struct EncodedArray {
+  ScalarType type = ScalarType::float64;
+  std::vector<std::uint8_t> bytes = {};
+
+  std::size_t size() const { return bytes.size() / size_of(type); }
+  double operator[](std::size_t i) const;
+  std::vector<double> doubles() const;
+
+  bool operator==(const EncodedArray&) const = default;
+};
+
 /// Returns the elements as doubles.
 std::vector<double> to_doubles(std::span<const std::uint8_t> bytes, ScalarType type);
+
+/// Sets `values` to the elements `first`, `first` + `stride`, ...
+void read_elements(std::span<const std::uint8_t> bytes, ScalarType type, std::size_t first,
+                   std::ptrdiff_t stride, std::span<double> values);
+
+/// Returns element `i` as a double.
+double element_at(std::span<const std::uint8_t> bytes, ScalarType type, std::size_t i);
+
+/// Returns the bits of element `i`.
+std::uint64_t bits_at(std::span<const std::uint8_t> bytes, ScalarType type, std::size_t i);
 
 /// Encodes one value as an element of `type`: floating-point types round to nearest even, integer
 /// types to the nearest integer that they have.

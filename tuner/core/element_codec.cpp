@@ -1,7 +1,7 @@
-#include "tuner/backend/element_codec.h"
+#include "tuner/core/element_codec.h"
 
-#include "tuner/backend/large_vector.h"
-#include "tuner/backend/on_all_cores.h"
+#include "tuner/core/large_vector.h"
+#include "tuner/core/on_all_cores.h"
 
 #include <algorithm>
 #include <bit>
@@ -148,19 +148,42 @@ constexpr std::uint64_t kWorthAThread = 1 << 16;  // Elements: about a milliseco
 
 }  // namespace
 
+double EncodedArray::operator[](std::size_t i) const { return element_at(bytes, type, i); }
+
+std::vector<double> EncodedArray::doubles() const { return to_doubles(bytes, type); }
+
 std::vector<double> to_doubles(std::span<const std::uint8_t> bytes, ScalarType type) {
   auto values = large_vector<double>(bytes.size() / size_of(type));
   on_all_cores(values.size(), kWorthAThread, [&](std::uint64_t begin, std::uint64_t end) {
-    with_type(type, [&](auto tag) {
-      using T = typename decltype(tag)::Type;
-      for (std::uint64_t i = begin; i < end; ++i) {
-        T value{};
-        std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-        values[i] = static_cast<double>(value);
-      }
-    });
+    read_elements(bytes, type, begin, 1, std::span(values).subspan(begin, end - begin));
   });
   return values;
+}
+
+void read_elements(std::span<const std::uint8_t> bytes, ScalarType type, std::size_t first,
+                   std::ptrdiff_t stride, std::span<double> values) {
+  with_type(type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const auto step = stride * static_cast<std::ptrdiff_t>(sizeof(T));
+    const std::uint8_t* const from = bytes.data() + first * sizeof(T);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      T value{};
+      std::memcpy(&value, from + static_cast<std::ptrdiff_t>(i) * step, sizeof(T));
+      values[i] = static_cast<double>(value);
+    }
+  });
+}
+
+double element_at(std::span<const std::uint8_t> bytes, ScalarType type, std::size_t i) {
+  double value = 0;
+  read_elements(bytes, type, i, 1, std::span(&value, 1));
+  return value;
+}
+
+std::uint64_t bits_at(std::span<const std::uint8_t> bytes, ScalarType type, std::size_t i) {
+  std::uint64_t bits = 0;  // Little-endian, as all devices are.
+  std::memcpy(&bits, bytes.data() + i * size_of(type), size_of(type));
+  return bits;
 }
 
 std::vector<std::uint8_t> encode_each(std::uint64_t count, ScalarType type,
@@ -192,11 +215,8 @@ std::vector<std::uint8_t> encode_bits(std::uint64_t count, ScalarType type,
 }
 
 std::vector<std::uint64_t> to_bits(std::span<const std::uint8_t> bytes, ScalarType type) {
-  const std::size_t size = size_of(type);
-  std::vector<std::uint64_t> bits(bytes.size() / size);
-  for (std::size_t i = 0; i < bits.size(); ++i) {
-    std::memcpy(&bits[i], bytes.data() + i * size, size);
-  }
+  std::vector<std::uint64_t> bits(bytes.size() / size_of(type));
+  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = bits_at(bytes, type, i);
   return bits;
 }
 

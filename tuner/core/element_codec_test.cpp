@@ -1,4 +1,4 @@
-#include "tuner/backend/element_codec.h"
+#include "tuner/core/element_codec.h"
 
 #include <gtest/gtest.h>
 
@@ -132,6 +132,23 @@ TEST(Encode, RoundsAndSaturatesIntegers) {
   EXPECT_EQ(0x1p63, back(1e30, ScalarType::int64));
   EXPECT_EQ(std::vector<std::uint8_t>(8, 0xFF), encode(1e30, ScalarType::uint64));
   EXPECT_EQ(0, back(std::nan(""), ScalarType::int16));
+}
+
+TEST(ReadElements, GoesForthAndBackInSteps) {
+  const std::vector<double> all = {0, 1.5, -2, 3, 4, 5};
+  for (const ScalarType type : {ScalarType::float64, ScalarType::float32, ScalarType::float16}) {
+    const EncodedArray array = {.type = type, .bytes = encode(all, type)};
+    ASSERT_EQ(array.size(), all.size());
+    EXPECT_EQ(array.doubles(), all);
+    std::vector<double> values(3);
+    read_elements(array.bytes, type, 0, 2, values);
+    EXPECT_EQ(values, (std::vector<double>{0, -2, 4}));
+    read_elements(array.bytes, type, 5, -2, values);
+    EXPECT_EQ(values, (std::vector<double>{5, 3, 1.5}));
+    EXPECT_EQ(element_at(array.bytes, type, 1), 1.5);
+  }
+  const auto bytes = encode_bits(2, ScalarType::uint64, [](std::uint64_t i) { return ~i; });
+  EXPECT_EQ(bits_at(bytes, ScalarType::uint64, 1), ~std::uint64_t{1});
 }
 
 }  // namespace
