@@ -1,8 +1,8 @@
 #include "tuner/engine/device_worker.h"
 
-#include "tuner/backend/usable_cores.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/error.h"
+#include "tuner/core/usable_cores.h"
 #include "tuner/engine/comparison_check.h"
 #include "tuner/engine/early_loss.h"
 #include "tuner/engine/fitted_tolerances.h"
@@ -29,14 +29,19 @@ namespace {
 
 constexpr int kContextLost = 70;
 
-// Data for timed launches: kFirstData sets at first, or fewer when drawing them takes more than
-// kFirstData_ms; later more, while that takes at most these shares of the time, and a single draw
-// at most kMostDraw_ms.
+// Data for timed launches: kFirstData sets at first, or fewer, but kLeastData, when drawing them
+// takes more than kFirstData_ms; later more, while that takes at most these shares of the time, and
+// a single draw at most kMostDraw_ms.
 constexpr int kFirstData = 4;
-constexpr double kFirstData_ms = 1000;
+constexpr int kLeastData = 2;
+constexpr double kFirstData_ms = 250;
 constexpr double kSearchShare = 0.01;
 constexpr double kFinalsShare = 0.05;
 constexpr double kMostDraw_ms = 1000;
+
+// Operations that an output of further data of a problem is worth when it is compared with its
+// definition.
+constexpr std::uint64_t kFurtherData = 2'500'000;
 
 using Clock = std::chrono::steady_clock;
 
@@ -225,7 +230,8 @@ class DeviceWorker {
   std::optional<Failure> draw_first_data(const Check& tuned) {
     reference_ = tuned;
     searching_ = in_finals_ = {};
-    for (int i = 0; i < kFirstData && searching_.all_ms <= kFirstData_ms; ++i) {
+    for (int i = 0; i < kFirstData; ++i) {
+      if (i >= kLeastData && searching_.all_ms > kFirstData_ms) break;
       const auto start = Clock::now();
       const Outcome<bool> drawn = launcher_.draw_data(tuned.handle, tuned.workload);
       if (!drawn) return drawn.failure();
@@ -564,7 +570,7 @@ class DeviceWorker {
   }
 
   /// Compares the first data of each problem, the tuned one's first, with the definitions, then
-  /// further data as far as the budget allows.
+  /// some elements of further data.
   std::optional<Failure> hold_against_definitions(const std::vector<Check>& checks,
                                                   const PrepareRequest& request,
                                                   PrepareReply& reply) {
@@ -582,9 +588,10 @@ class DeviceWorker {
       if (auto failure = hold_against_definitions(check, request, budget, reply)) return failure;
     }
     for (const Check* check : further) {
-      if (budget.operations == 0) break;
+      DefinitionBudget little = {
+          .operations = kFurtherData, .sample = kFurtherData, .host_bytes = budget.host_bytes};
       PrepareReply unsaid;  // Notes were reported for the first data.
-      if (auto failure = hold_against_definitions(*check, request, budget, unsaid)) return failure;
+      if (auto failure = hold_against_definitions(*check, request, little, unsaid)) return failure;
     }
     return std::nullopt;
   }
