@@ -80,7 +80,7 @@ Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Che
 struct DefinitionBudget {
   std::uint64_t operations = 200'000'000;  ///< For whole outputs; each gets a sample besides.
   std::uint64_t sample = DefinitionEffort().sample;
-  std::uint64_t host_bytes = 0;            ///< For the arrays of one workload on the host.
+  std::uint64_t host_bytes = 0;  ///< For the arrays of one workload on the host.
 };
 
 /// Comparisons that were made, and a sentence for each that could not be.

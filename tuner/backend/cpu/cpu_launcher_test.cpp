@@ -252,8 +252,7 @@ TEST_F(Kernels, AddOneToInts) {
   const RunReport report = run({shape("add_one<int>", {8, 1, 1}, {128, 1, 1}, {"array", "n"})},
                                {array, integer("n", 1001)});
   for (std::size_t i = 0; i < 1001; ++i) {
-    ASSERT_EQ(report.before.at("array")[i] + 1, report.after.at("array")[i])
-        << i;
+    ASSERT_EQ(report.before.at("array")[i] + 1, report.after.at("array")[i]) << i;
   }
 }
 
@@ -411,8 +410,7 @@ TEST_F(Kernels, RoundSixteenBitFloatsAsTheirFormatsSay) {
         run({shape(entry, {2, 1, 1}, {64, 1, 1}, {"in", "out", "n"})},
             {input("in", type, 128), output("out", type, 128), integer("n", 128)});
     for (std::size_t i = 0; i < 128; ++i) {
-      const double product =
-          to_doubles(encode(report.before.at("in")[i] * 3, type), type)[0];
+      const double product = to_doubles(encode(report.before.at("in")[i] * 3, type), type)[0];
       const double expected = to_doubles(encode(product + 1, type), type)[0];
       ASSERT_EQ(expected, report.after.at("out")[i]) << entry << " " << i;
     }
@@ -450,8 +448,7 @@ TEST_F(Kernels, ShareMemoryOfFunctionsAndNamespaces) {
   const RunReport report = run({shape("neighbors", {3, 1, 1}, {64, 1, 1}, {"out"}, 64 * 4)},
                                {output("out", ScalarType::int32, 64)});
   for (int i = 0; i < 64; ++i) {
-    ASSERT_EQ(((63 - i) ^ 1) + 1, report.after.at("out")[static_cast<std::size_t>(i)])
-        << i;
+    ASSERT_EQ(((63 - i) ^ 1) + 1, report.after.at("out")[static_cast<std::size_t>(i)]) << i;
   }
   EXPECT_EQ(64 * 8 + 64 * 8 + 64 * 4, shared_bytes("neighbors"));
 }
