@@ -9,13 +9,10 @@
 #include <new>
 #include <span>
 #include <system_error>
-#include <unistd.h>
 
 namespace smemtune {
 
 namespace {
-
-constexpr int kNiceness = 5;
 
 CompiledTogether compile(Compiler& compiler, std::span<const CompileRequest> requests) {
   Failure failed;
@@ -43,9 +40,6 @@ CompiledTogether compile(Compiler& compiler, std::span<const CompileRequest> req
 
 int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int in, int out) {
   return worker_main("compile worker", in, out, [&make](WorkerChannel& channel) {
-    // A device worker that prepares data or evaluates a definition should not wait for a core. Where
-    // this fails, it does.
-    [[maybe_unused]] const int niceness = nice(kNiceness);
     const std::unique_ptr<Compiler> compiler = make();
     channel.send(MessageType::hello,
                  CompilerHello{.version = compiler->version(), .sha256 = compiler->sha256()});
