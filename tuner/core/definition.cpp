@@ -255,7 +255,7 @@ class Definition::Evaluation {
   void in_parallel(std::uint64_t count, const auto& work) {
     const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(threads_, count));
     if (threads > 1) threads_ = 1;
-    *pool_ += std::exchange(operations_left_, 0);  // Copies must not have them, too.
+    *pool_ += std::exchange(operations_left_, 0);  // Else every copy could spend them again.
     std::atomic<std::uint64_t> next = 0;
     std::mutex mutex;
     std::uint64_t failed = count;
@@ -692,7 +692,7 @@ class Definition::Evaluation {
     return all.result();
   }
 
-  /// What a loop makes of the values of its body.
+  /// Reduces the values of a loop's body to their sum, their maximum or their minimum.
   template <typename Number>
   class Reduction {
    public:
@@ -723,7 +723,7 @@ class Definition::Evaluation {
     Operation operation_;
     bool is_first_ = true;
     Number result_ = 0;
-    CompensatedSum sum_;  ///< Of a sum in double precision.
+    CompensatedSum sum_;  ///< The result of a sum in double precision.
   };
 
   /// Evaluates the turns `begin` to `end` - 1 of a loop.

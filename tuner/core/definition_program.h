@@ -72,7 +72,7 @@ struct Definition::Node {
   /// side, otherwise kNoSlot. Most indices have a slot and need no expression.
   std::vector<std::size_t> index_slots;
   static constexpr std::size_t kNoSlot = SIZE_MAX;
-  /// Of an array element in a loop: whether the elements of successive turns lie equally far apart.
+  /// Whether the elements that successive turns of the loop read lie equally far apart.
   bool is_even = false;
   std::vector<Node> operands;
   bool in_parentheses = false;

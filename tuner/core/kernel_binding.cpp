@@ -289,7 +289,7 @@ class KernelBinding::Evaluation {
     std::int64_t& counter = slots_[repeat.slot];
     for (counter = 0; counter < times; ++counter) {
       for (std::size_t i = repeat.source->first; i < repeat.source->end; ++i) {
-        // As when the last step of an elimination has no row.
+        // A turn may have no work: the last step of an elimination has no row.
         add_repetition(i, shapes, turn, /*may_be_empty=*/true);
       }
       for (const auto& [a, b] : repeat.source->swaps) {

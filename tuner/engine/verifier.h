@@ -79,7 +79,7 @@ Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Che
 /// The remaining budget for comparing a problem set's outputs with definitions.
 struct DefinitionBudget {
   std::uint64_t operations = 200'000'000;  ///< For whole outputs; each gets a sample besides.
-  std::uint64_t sample = DefinitionEffort().sample;
+  std::uint64_t sample = DefinitionEffort().sample;  ///< For a sample of each output.
   std::uint64_t host_bytes = 0;  ///< For the arrays of one workload on the host.
 };
 

@@ -18,10 +18,10 @@ std::optional<LaunchSite> as_launch(const std::string& called,
 /// Returns true for the name of a kernel that as_launch() gives.
 bool is_copy(const std::string& kernel);
 
-/// Returns true for these names, and for the name of a call that copies from or to the host.
+/// Returns true if is_copy(), and for the name of a call that copies from or to the host.
 bool is_transfer(const std::string& called);
 
-/// Returns a source that has these kernels at its end, if it makes such calls.
+/// Returns the source with the kernels of as_launch() at its end, if it makes calls that need them.
 FlatSource with_copy_kernels(FlatSource source);
 
 }  // namespace smemtune

@@ -684,7 +684,7 @@ class HostReader {
   static std::string parameter_type(const Function& function, const std::string& variable) {
     const std::string& type = function.types.find(variable)->second;
     for (std::size_t i = 0; i < function.template_parameters.size(); ++i) {
-      // As clang calls it.
+      // Clang gives template parameters such names in canonical types.
       if (type == "type-parameter-0-" + std::to_string(i)) return function.template_parameters[i];
     }
     return "";
@@ -1038,7 +1038,7 @@ class HostReader {
   std::map<std::string, std::string> filled_;     ///< Values stored in loops, by array.
   std::map<std::string, std::string> constants_;  ///< Variables that are copied to constant memory.
   std::map<std::string, std::string> copied_from_;  ///< Where a pointer's data come from.
-  std::map<std::size_t, Answer> answers_;           ///< By the token.
+  std::map<std::size_t, Answer> answers_;           ///< Keyed by the index of the token.
 };
 
 }  // namespace

@@ -143,7 +143,7 @@ class SpaceNames {
   };
   std::vector<HostSize> host_sizes_;
   std::int64_t host_size_ = 1024;                         ///< A guess.
-  std::map<std::string, std::string> template_formulas_;  ///< By the parameter's name.
+  std::map<std::string, std::string> template_formulas_;  ///< Keyed by the parameter's name.
   std::vector<std::string> counters_;
   Json parameters_ = Json::object();
   std::set<std::string> guessed_;  ///< Names of the problem.

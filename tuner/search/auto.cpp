@@ -22,8 +22,8 @@ constexpr double kLeastAgreement = 0.8;
 constexpr std::size_t kFirstQuestions = 16;
 constexpr std::size_t kForModel = 4;
 
-// Of the search's first kEarly questions the trees have one of every kForForestEarly, of the others
-// one of every kForForest.
+// The trees have one of every kForForestEarly of the search's first kEarly questions, and one of
+// every kForForest of the others.
 constexpr std::size_t kEarly = 60;
 constexpr std::size_t kForForestEarly = 4;
 constexpr std::size_t kForForest = 2;

@@ -403,7 +403,7 @@ CompileRequest device_kernels_request(const std::string& architecture) {
 
 std::future<CompiledKernel> compile_device_kernels(std::shared_ptr<Compiler> compiler,
                                                    const std::string& architecture) {
-  // Where there is no thread to be had, this compiles when the kernels are needed.
+  // The default policy compiles when the kernels are needed if no thread can be started.
   return std::async(
       [compiler = std::move(compiler), request = device_kernels_request(architecture)] {
         const Outcome<CompiledKernel> compiled = compiler->compile(request);
