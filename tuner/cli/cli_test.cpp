@@ -486,6 +486,27 @@ int main() {
 }
 )";
 
+TEST_F(CommandLine, SaysOfTheSourceOnlyWhatIsInItWhereAHostCopiesOnTheDevice) {
+  write(folder_ / "mine.cu", R"(
+__global__ void scale(float* y, const float* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] += 2 * x[i];
+}
+void run(float* x, float* y) {
+  const int n = 1 << 20;
+  for (int t = 0; t < 4; ++t) {
+    scale<<<(n + 127) / 128, 128>>>(y, x, n);
+    cudaMemcpy(x, y, n * sizeof(float), cudaMemcpyDeviceToDevice);
+  }
+}
+)");
+  const Ended init = run({"init", (folder_ / "mine.cu").string()});
+  EXPECT_EQ(init.status, 0) << init.err;
+  EXPECT_THAT(init.out, HasSubstr("smemtune_copy: block 256"));
+  EXPECT_THAT(init.out, HasSubstr("left out: run"));
+  EXPECT_THAT(init.out, Not(HasSubstr("left out: smemtune")));
+}
+
 TEST_F(CommandLine, WritesASpaceForAKernelThatIsCompletedAndTuned) {
   write(folder_ / "mine.cu", kProgram);
   const std::string source = (folder_ / "mine.cu").string();

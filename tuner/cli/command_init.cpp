@@ -195,7 +195,8 @@ void say_left_out(const FlatSource& source, const KernelFile& file, const InitOp
   constexpr std::size_t kMost = 50;
   for (std::size_t i = 0; i < std::min(kMost, file.left_out.size()); ++i) {
     const LeftOut& left = file.left_out[i];
-    if (!source.is_of_source(left.first_line)) continue;
+    // The user's source has no line of the kernels that init adds to it.
+    if (!source.is_of_source(left.first_line) || is_copy(left.what)) continue;
     write_out(options.source.string() + ", " + source.places(left.first_line, left.last_line) +
               ": left out: " + left.what + "\n");
   }
