@@ -69,7 +69,7 @@ TEST(GaussianProcess, ExpectsInAllPlacesWhatAFeatureDoesInSome) {
   std::vector<GaussianProcess::Sample> samples;
   for (int i = 0; i < 12; ++i) {
     const float on = static_cast<float>(i % 2);
-    const float place = static_cast<float>(i / 2) / 20;
+    const float place = static_cast<float>(i - i % 2) / 40;
     samples.push_back({.features = {on, place, place}, .value = 3.0 - static_cast<double>(on)});
   }
   GaussianProcess process;
