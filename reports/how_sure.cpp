@@ -9,9 +9,11 @@ namespace smemtune {
 std::string how_sure(const ProblemSummary& problem) {
   if (!problem.valid || problem.best() == nullptr) return "";
   const std::string all = format_count(*problem.valid);
+  const bool finals = problem.best()->stage == Stage::final;
   if (!problem.unfinished) {
     if (problem.evaluated + problem.known < *problem.valid) return "";
-    return *problem.valid == 1 ? "the only configuration of this space" : "the best of all " + all;
+    if (*problem.valid == 1) return "the only configuration of this space";
+    return "the best of all " + all + (finals ? "" : " as screened, without finals");
   }
   const Unfinished& unfinished = *problem.unfinished;
   if (!unfinished.chance_of_better) return "";
@@ -21,13 +23,13 @@ std::string how_sure(const ProblemSummary& problem) {
              " on this model";
   }
   const double noise_percent = problem.best()->finals.noise_percent.value_or(0);
-  if (unfinished.by_itself) {
+  if (unfinished.by_itself && finals) {
     return "within " + significant(std::max(unfinished.percent, noise_percent), 2) +
            " % of the best of this space with 95 % confidence, " + after;
   }
-  return "stopped " + after + ": the chance that something more than " +
-         significant(unfinished.percent, 2) + " % faster is left is about " +
-         decimal(100 * *unfinished.chance_of_better, 0) + " %";
+  return (finals ? "stopped " : "stopped before the finals, ") + after +
+         ": the chance that something more than " + significant(unfinished.percent, 2) +
+         " % faster is left is about " + decimal(100 * *unfinished.chance_of_better, 0) + " %";
 }
 
 }  // namespace smemtune

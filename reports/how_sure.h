@@ -8,7 +8,8 @@ namespace smemtune {
 
 /// Returns a sentence on how good the best is among the valid configurations of its problem, like
 /// `within 1 % of the best of this space with 95 % confidence, after 214 of 1,789`; empty where
-/// nothing is known. It claims nothing finer than the noise of the finals.
+/// nothing is known. It claims nothing finer than the noise of the finals, and says where a run ended
+/// before them.
 std::string how_sure(const ProblemSummary& problem);
 
 }  // namespace smemtune

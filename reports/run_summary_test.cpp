@@ -258,6 +258,8 @@ TEST(Summary, SaysHowSureItIsOfTheBest) {
   some.valid = 1'789;
   some.evaluated = 1'700;
   some.known = 89;
+  EXPECT_EQ(how_sure(some), "the best of all 1,789 as screened, without finals");
+  some.bests.kernels.front().stage = Stage::final;
   EXPECT_EQ(how_sure(some), "the best of all 1,789");
   some.valid = 1;
   EXPECT_EQ(how_sure(some), "the only configuration of this space");
@@ -272,6 +274,12 @@ TEST(Summary, SaysHowSureItIsOfTheBest) {
   some.bests.kernels.front().finals.noise_percent = 2.5;
   EXPECT_THAT(how_sure(some), HasSubstr("within 2.5 % of the best")) << "no finer than the noise";
   some.bests.kernels.front().finals.noise_percent = 0.1;
+  some.bests.kernels.front().stage = Stage::screen;
+  EXPECT_EQ(
+      how_sure(some),
+      "stopped before the finals, after 214 of 1,789: the chance that something more than 1 % "
+      "faster is left is about 4 %");
+  some.bests.kernels.front().stage = Stage::final;
   some.unfinished->by_itself = false;
   some.unfinished->chance_of_better = 0.3;
   EXPECT_EQ(how_sure(some),
