@@ -5,16 +5,18 @@
 #include "tuner/core/element_codec.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/large_vector.h"
 #include "tuner/core/search_space.h"
 #include "tuner/core/usable_cores.h"
 #include "tuner/core/whole.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <map>
+#include <memory>
 #include <numbers>
 #include <span>
 #include <string>
@@ -40,16 +42,19 @@ class Spread {
     low_ = init.kind == Init::Kind::full_range ? -1 : is_normal ? init.a - 3 * init.b : init.a;
     high_ = init.kind == Init::Kind::full_range ? 1 : is_normal ? init.a + 3 * init.b : init.b;
     center_ = is_normal ? init.a : std::clamp(0.0, low_, high_);
+    const bool is_low_end = center_ == low_;
+    const bool is_high_end = center_ == high_;
+    lengths_ = {is_high_end ? low_ - center_ : high_ - center_,
+                is_low_end ? high_ - center_ : low_ - center_};
   }
 
   /// Returns an element between the ends, about as often in each of ten octaves of distances.
   double real(std::uint64_t i) const {
-    constexpr std::uint64_t kOctaves = 10;
     const std::uint64_t choice = random_bits(stream_, 2 * i);
-    const double length = goes_down(choice) ? low_ - center_ : high_ - center_;
-    const auto octave = static_cast<int>((choice >> 1) % kOctaves);
+    const double length = lengths_[choice & 1];
+    const std::size_t octave = (choice >> 1) % kOctaveScale.size();
     const double mantissa = 1 + unit_random(random_bits(stream_, 2 * i + 1));
-    return center_ + length * std::ldexp(mantissa, -octave - 1);
+    return center_ + length * (mantissa * kOctaveScale[octave]);
   }
 
   /// Makes the ends the integers nearest to them, as far as the type has them.
@@ -80,29 +85,31 @@ class Spread {
   }
 
  private:
-  bool goes_down(std::uint64_t choice) const {
-    return center_ > low_ && (center_ == high_ || (choice & 1) != 0);
-  }
+  static constexpr std::array<double, 10> kOctaveScale = {0x1p-1, 0x1p-2, 0x1p-3, 0x1p-4, 0x1p-5,
+                                                          0x1p-6, 0x1p-7, 0x1p-8, 0x1p-9, 0x1p-10};
 
   std::uint64_t stream_;
   double low_;
   double high_;
   double center_;
+  std::array<double, 2> lengths_;  ///< To either end, or to the one that is not the center.
   Whole lowest_ = 0;
   Whole highest_ = 0;
   Whole middle_ = 0;
 };
 
+Contents::Source from_numbers(const auto& element) { return each<double>(element); }
+Contents::Source from_bits(const auto& bits) { return each<std::uint64_t>(bits); }
+
 /// Returns contents of the kinds uniform, normal and full_range, spread.
-std::vector<std::uint8_t> spread_contents(const Argument& argument, std::uint64_t stream) {
-  const auto count = static_cast<std::uint64_t>(argument.elements());
+Contents::Source spread_contents(const Argument& argument, std::uint64_t stream) {
   Spread spread(argument.init, stream);
   if (is_floating(argument.type)) {
-    return encode_each(count, argument.type, [&](std::uint64_t i) { return spread.real(i); });
+    return from_numbers([spread](std::uint64_t i) { return spread.real(i); });
   }
   spread.use_integers_of(argument.init, argument.type);
-  return encode_bits(count, argument.type,
-                     [&](std::uint64_t i) { return bits_of(spread.integer(i), argument.type); });
+  return from_bits(
+      [spread, type = argument.type](std::uint64_t i) { return bits_of(spread.integer(i), type); });
 }
 
 /// Returns an argument's contents as an array of a definition.
@@ -137,25 +144,39 @@ std::vector<std::uint8_t> defined_contents(const Argument& argument, std::uint64
   const HostArray made = definition.evaluate(arrays, scalars, kMostOperations, usable_cores());
   if (made.bits.empty()) return encode(made.elements, argument.type);
   return encode_bits(made.bits.size(), argument.type,
-                     [&made](std::uint64_t i) { return made.bits[i]; });
+                     each<std::uint64_t>([&made](std::uint64_t i) { return made.bits[i]; }));
 }
 
-}  // namespace
+/// Returns contents that begin as those of another type.
+Contents::Source converted_contents(const Argument& argument, std::uint64_t seed) {
+  Argument narrow = argument;
+  narrow.type = *argument.begins_as;
+  narrow.begins_as.reset();
+  const auto contents = std::make_shared<const Contents>(narrow, seed);
+  return Elements<double>(
+      [contents, type = narrow.type](std::uint64_t begin, std::span<double> values) {
+        std::vector<std::uint8_t> bytes(values.size() * size_of(type));
+        contents->read(begin * size_of(type), bytes);
+        read_elements(bytes, type, 0, 1, values);
+      });
+}
 
-std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64_t seed) {
-  if (argument.begins_as) {
-    Argument narrow = argument;
-    narrow.type = *argument.begins_as;
-    narrow.begins_as.reset();
-    return encode(to_doubles(initial_contents(narrow, seed), narrow.type), argument.type);
-  }
-  const Init& init = argument.init;
-  if (init.kind == Init::Kind::file) return read_npy(argument);
-  if (init.kind == Init::Kind::definition) return defined_contents(argument, seed);
+Contents::Source permuted_contents(const Argument& argument, std::uint64_t stream) {
   const auto count = static_cast<std::uint64_t>(argument.elements());
-  const auto fill = [&](const std::function<double(std::uint64_t)>& element) {
-    return encode_each(count, argument.type, element);
-  };
+  if (count > integers_from_zero(argument.type)) {
+    throw InputError("argument " + argument.name + ": a permutation of " + std::to_string(count) +
+                     " elements does not fit the type " + std::string(cuda_name(argument.type)));
+  }
+  const Permutation permutation(count, stream);
+  return from_numbers(
+      [permutation](std::uint64_t i) { return static_cast<double>(permutation(i)); });
+}
+
+Contents::Source contents_of(const Argument& argument, std::uint64_t seed) {
+  if (argument.begins_as) return converted_contents(argument, seed);
+  const Init& init = argument.init;
+  const double a = init.a;
+  const double b = init.b;
   // Every argument has its own stream, or two inputs would be equal.
   const std::span<const std::uint8_t> name(
       reinterpret_cast<const std::uint8_t*>(argument.name.data()), argument.name.size());
@@ -164,42 +185,64 @@ std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64
                         init.kind == Init::Kind::full_range;
   if (init.is_spread && is_range) return spread_contents(argument, stream);
   switch (init.kind) {
+    case Init::Kind::file:
+      return read_npy(argument);
+    case Init::Kind::definition:
+      return defined_contents(argument, seed);
     case Init::Kind::full_range:
       if (!is_floating(argument.type)) {
-        return encode_bits(count, argument.type,
-                           [stream](std::uint64_t i) { return random_bits(stream, i); });
+        return from_bits([stream](std::uint64_t i) { return random_bits(stream, i); });
       }
-      return fill(
+      return from_numbers(
           [stream](std::uint64_t i) { return 2 * unit_random(random_bits(stream, i)) - 1; });
     case Init::Kind::uniform:
-      return fill([&init, stream](std::uint64_t i) {
-        return init.a + (init.b - init.a) * unit_random(random_bits(stream, i));
+      return from_numbers([a, b, stream](std::uint64_t i) {
+        return a + (b - a) * unit_random(random_bits(stream, i));
       });
     case Init::Kind::normal:
-      return fill(
-          [&init, stream](std::uint64_t i) { return init.a + init.b * normal_random(stream, i); });
+      return from_numbers(
+          [a, b, stream](std::uint64_t i) { return a + b * normal_random(stream, i); });
     case Init::Kind::iota:
-      return fill([modulus = integers_from_zero(argument.type)](std::uint64_t i) {
+      return from_numbers([modulus = integers_from_zero(argument.type)](std::uint64_t i) {
         return static_cast<double>(i % modulus);
       });
-    case Init::Kind::permutation: {
-      if (count > integers_from_zero(argument.type)) {
-        throw InputError("argument " + argument.name + ": a permutation of " +
-                         std::to_string(count) + " elements does not fit the type " +
-                         std::string(cuda_name(argument.type)));
-      }
-      const Permutation permutation(count, stream);
-      return fill([&permutation](std::uint64_t i) { return static_cast<double>(permutation(i)); });
-    }
+    case Init::Kind::permutation:
+      return permuted_contents(argument, stream);
     case Init::Kind::constant:
-      return fill([&init](std::uint64_t) { return init.a; });
+      return from_numbers([a](std::uint64_t) { return a; });
     case Init::Kind::none:
     case Init::Kind::zero:
-    case Init::Kind::file:
-    case Init::Kind::definition:
       break;
   }
-  return std::vector<std::uint8_t>(static_cast<std::size_t>(argument.bytes()));
+  return from_numbers([](std::uint64_t) { return 0.0; });
+}
+
+}  // namespace
+
+Contents::Contents(const Argument& argument, std::uint64_t seed)
+    : type_(argument.type),
+      bytes_(static_cast<std::size_t>(argument.bytes())),
+      source_(contents_of(argument, seed)) {}
+
+void Contents::read(std::size_t begin, std::span<std::uint8_t> part) const {
+  if (const auto* bytes = std::get_if<std::vector<std::uint8_t>>(&source_)) {
+    std::ranges::copy(std::span(*bytes).subspan(begin, part.size()), part.begin());
+  } else if (const auto* numbers = std::get_if<Elements<double>>(&source_)) {
+    encode_to(part, begin / size_of(type_), type_, *numbers);
+  } else {
+    encode_to(part, begin / size_of(type_), type_, std::get<Elements<std::uint64_t>>(source_));
+  }
+}
+
+std::vector<std::uint8_t> Contents::take() {
+  if (auto* bytes = std::get_if<std::vector<std::uint8_t>>(&source_)) return std::move(*bytes);
+  auto bytes = large_vector<std::uint8_t>(bytes_);
+  read(0, bytes);
+  return bytes;
+}
+
+std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64_t seed) {
+  return Contents(argument, seed).take();
 }
 
 bool begins_with_contents(const Argument& argument) {

@@ -3,6 +3,7 @@
 #include "tuner/core/compensated_sum.h"
 #include "tuner/core/definition_program.h"
 #include "tuner/core/element_codec.h"
+#include "tuner/core/large_vector.h"
 #include "tuner/core/sample.h"
 #include "tuner/core/tokens.h"
 #include "tuner/core/value.h"
@@ -117,7 +118,7 @@ constexpr std::uint64_t kTurnsOfThread = std::uint64_t{1} << 18;
 // So few operations take less time than starting threads.
 constexpr double kShort = 1'000'000;
 constexpr double kLeastInBatch = 16;  // For so many threads even where elements are dear.
-constexpr double kMostInBatch = 65536;
+constexpr double kMostInBatch = 262'144;
 
 bool holds(DefinitionOperation comparison, const auto& left, const auto& right) {
   using Operation = DefinitionOperation;
@@ -164,6 +165,7 @@ class Definition::Evaluation {
     output_type_ = output.type;
     if (!is_floating(output_type_)) find_whole(program_.root);
     find_columns(program_.root);
+    find_row_operations();
   }
 
   HostArray output(std::uint64_t operations) {
@@ -171,14 +173,20 @@ class Definition::Evaluation {
     const std::uint64_t count = elements();
     allow(operations);
     if (count > operations) fail_too_many(program_.root.column);
-    output.elements.resize(count);
+    output.elements = large_vector<double>(count);
     if (program_.root.is_whole) output.bits.resize(count);
     const std::uint64_t blocks = (count + kBlock - 1) / kBlock;
     in_parallel(blocks, [&](Evaluation& own, std::uint64_t block) {
-      for (std::uint64_t i = kBlock * block; i < std::min(count, kBlock * (block + 1)); ++i) {
+      const std::uint64_t end = std::min(count, kBlock * (block + 1));
+      for (std::uint64_t i = kBlock * block; i < end;) {
+        if (const std::size_t several = own.find_row(i, end, output.elements); several > 0) {
+          i += several;
+          continue;
+        }
         const auto [element, bits] = own.element_at(static_cast<std::int64_t>(i));
         output.elements[i] = element;
         if (!output.bits.empty()) output.bits[i] = bits;
+        ++i;
       }
     });
     return output;
@@ -337,9 +345,14 @@ class Definition::Evaluation {
   bool add_batch(std::span<const std::int64_t> batch, DefinedElements& found) {
     std::vector<std::optional<Element>> values(batch.size());
     const std::vector<std::size_t> order = by_last_index(batch);
+    // Some blocks for each thread, of a single element where there are few.
+    const std::size_t block = std::clamp<std::size_t>(batch.size() / 1024, 1, kBlock);
     try {
-      in_parallel(batch.size(), [&](Evaluation& own, std::uint64_t i) {
-        values[order[i]] = own.affordable_element(batch[order[i]]);
+      in_parallel((batch.size() + block - 1) / block, [&](Evaluation& own, std::uint64_t number) {
+        for (std::size_t i = block * number; i < std::min(batch.size(), block * (number + 1));
+             ++i) {
+          values[order[i]] = own.affordable_element(batch[order[i]]);
+        }
       });
     } catch (const TooManyOperations&) {  // Some have no value then.
     }
@@ -390,6 +403,19 @@ class Definition::Evaluation {
       slots_[d] = number % output_shape_[d];
       number /= output_shape_[d];
     }
+  }
+
+  /// Finds several elements from `begin` on that differ in the last index only, all before `end`.
+  /// Returns how many; 0 if they have to be evaluated one after the other.
+  std::size_t find_row(std::uint64_t begin, std::uint64_t end, std::vector<double>& elements) {
+    if (operations_of_row_ == 0) return 0;
+    set_indices(static_cast<std::int64_t>(begin));
+    const std::size_t last = output_shape_.size() - 1;
+    const auto in_row = static_cast<std::uint64_t>(output_shape_[last] - slots_[last]);
+    const std::size_t several = std::min<std::uint64_t>({kColumn, in_row, end - begin});
+    const std::span<double> row = std::span(elements).subspan(begin, several);
+    if (!find_column(program_.root, last, slots_[last], row)) return 0;
+    return spend_if_left(several * operations_of_row_) ? several : 0;
   }
 
   Element element_at(std::int64_t number) {
@@ -461,6 +487,15 @@ class Definition::Evaluation {
     const std::optional<std::uint64_t> body = operations_of_column(node.operands.front());
     node.operations_per_turn = body ? 1 + *body : 0;
     if (body) find_even(node.operands.front(), node.slot);
+  }
+
+  /// Finds out whether elements that differ in the last index only can be evaluated together.
+  void find_row_operations() {
+    if (program_.root.is_whole || output_shape_.empty()) return;
+    const std::optional<std::uint64_t> body = operations_of_column(program_.root);
+    if (!body) return;
+    operations_of_row_ = 1 + *body;
+    find_even(program_.root, output_shape_.size() - 1);
   }
 
   /// Finds the elements whose indices grow by constants with the index in the slot.
@@ -846,7 +881,8 @@ class Definition::Evaluation {
   std::vector<double> scalars_;
   std::vector<std::int64_t> output_shape_;
   ScalarType output_type_ = ScalarType::float64;
-  unsigned threads_;  ///< Threads that this evaluation may use.
+  std::uint64_t operations_of_row_ = 0;  ///< Of each element that find_row() finds; 0: none.
+  unsigned threads_;                     ///< Threads that this evaluation may use.
   std::shared_ptr<std::atomic<std::uint64_t>> pool_ =
       std::make_shared<std::atomic<std::uint64_t>>(0);  ///< Shared by the threads' evaluations.
   std::uint64_t operations_left_ = 0;                   ///< Taken from the pool.

@@ -359,6 +359,30 @@ TEST(DefinedElements, AreTheSameFromSeveralThreads) {
   }
 }
 
+// A choice has to be made for one element after the other.
+TEST(DefinedElements, AreTheSameInRowsAsOneByOne) {
+  constexpr std::int64_t kRows = 5;
+  constexpr std::int64_t kColumns = 70;
+  HostArray a = {.shape = {kRows, kColumns}, .elements = {}, .type = ScalarType::float32};
+  HostArray b = {.shape = {kColumns, kRows}, .elements = {}};
+  for (std::int64_t i = 0; i < kRows * kColumns; ++i) {
+    b.elements.push_back(static_cast<double>(i) / 3);
+  }
+  a.bytes = encode(b.elements, a.type);
+  const Arrays arrays = {{"A", a}, {"B", b}, {"C", {.shape = a.shape, .elements = {}}}};
+  for (const std::string value :
+       {"A[m, n] * alpha + B[n, m] - n", "B[n, 0] * A[4 - m, 69 - n]", "max(A[m, 3], sqrt(m))"}) {
+    const HostArray rows = evaluate("C[m, n] = " + value, arrays);
+    const HostArray single = evaluate("C[m, n] = m < 0 ? 0 : " + value, arrays);
+    EXPECT_EQ(rows.elements, single.elements) << value;
+  }
+  EXPECT_THAT(message_of("C[m, n] = A[m, n + (m / 4)]", arrays),
+              HasSubstr("A[4, 70] lies outside, the shape is [5, 70]"));
+  EXPECT_THROW(compile("C[m, n] = A[m, n] + 1").evaluate(arrays, {{"alpha", 0.5}}, 699),
+               TooManyOperations);
+  EXPECT_NO_THROW(compile("C[m, n] = A[m, n] + 1").evaluate(arrays, {{"alpha", 0.5}}, 700));
+}
+
 TEST(DefinedElements, AreASampleOfWhatCostsMore) {
   const DefinedElements some = some_of(1000, {.whole = 4000, .sample = 1000, .least_elements = 10});
   EXPECT_NEAR(static_cast<double>(some.values.size()), 200, 20) << "of five operations each";
@@ -473,7 +497,8 @@ TEST(Definition, ReadsWideIntegersExactlyAsADeviceHasThem) {
       .shape = {2},
       .elements = {},
       .type = ScalarType::uint64,
-      .bytes = encode_bits(2, ScalarType::uint64, [&](std::uint64_t i) { return large + i; })};
+      .bytes = encode_bits(2, ScalarType::uint64,
+                           each<std::uint64_t>([&](std::uint64_t i) { return large + i; }))};
   const Arrays arrays = {{"in", in},
                          {"out", {.shape = {1}, .elements = {}, .type = ScalarType::uint64}}};
   EXPECT_THAT(compile("out[i] = sum(k < 2, in[k])").evaluate(arrays, {{"alpha", 0}}).bits,

@@ -4,6 +4,7 @@
 #include "tuner/core/on_all_cores.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -125,12 +126,19 @@ auto with_type(ScalarType type, const Function& function) {
   return function(TypeTag<double>());
 }
 
+/// Returns what std::nearbyint() returns where halves round to even, without calling a library.
+double nearest_integer(double value) {
+  constexpr double kNoFractions = 0x1p51;
+  constexpr double kShift = 0x1.8p52;
+  return std::abs(value) < kNoFractions ? (value + kShift) - kShift : std::nearbyint(value);
+}
+
 /// Converts to T; an integer is the nearest one, or the nearest end of the type's range.
 template <typename T>
 T from_double(double value) {
   if constexpr (std::is_integral_v<T>) {
     if (std::isnan(value)) return 0;
-    const double rounded = std::nearbyint(value);
+    const double rounded = nearest_integer(value);
     // The limit as a double may be one above the largest integer, hence >=.
     if (rounded >= static_cast<double>(std::numeric_limits<T>::max())) {
       return std::numeric_limits<T>::max();
@@ -145,6 +153,23 @@ T from_double(double value) {
 }
 
 constexpr std::uint64_t kWorthAThread = 1 << 16;  // Elements: about a millisecond.
+
+/// Fills `bytes` with the elements from `begin` on, each converted by `convert`.
+template <typename Number, typename T>
+void convert_to(std::span<std::uint8_t> bytes, std::uint64_t begin,
+                const Elements<Number>& elements, const auto& convert) {
+  constexpr std::uint64_t kBlock = 512;
+  on_all_cores(bytes.size() / sizeof(T), kWorthAThread, [&](std::uint64_t from, std::uint64_t end) {
+    std::array<Number, kBlock> values = {};
+    std::array<T, kBlock> converted = {};
+    for (std::uint64_t i = from; i < end; i += kBlock) {
+      const std::size_t size = std::min(kBlock, end - i);
+      elements(begin + i, std::span(values).first(size));
+      for (std::size_t k = 0; k < size; ++k) converted[k] = convert(values[k]);
+      std::memcpy(bytes.data() + i * sizeof(T), converted.data(), size * sizeof(T));
+    }
+  });
+}
 
 }  // namespace
 
@@ -186,31 +211,36 @@ std::uint64_t bits_at(std::span<const std::uint8_t> bytes, ScalarType type, std:
   return bits;
 }
 
-std::vector<std::uint8_t> encode_each(std::uint64_t count, ScalarType type,
-                                      const std::function<double(std::uint64_t)>& element) {
-  auto bytes = large_vector<std::uint8_t>(count * size_of(type));
-  on_all_cores(count, kWorthAThread, [&](std::uint64_t begin, std::uint64_t end) {
-    with_type(type, [&](auto tag) {
-      using T = typename decltype(tag)::Type;
-      for (std::uint64_t i = begin; i < end; ++i) {
-        const T value = from_double<T>(element(i));
-        std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
-      }
-    });
+void encode_to(std::span<std::uint8_t> bytes, std::uint64_t begin, ScalarType type,
+               const Elements<double>& elements) {
+  with_type(type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    convert_to<double, T>(bytes, begin, elements, from_double<T>);
   });
+}
+
+void encode_to(std::span<std::uint8_t> bytes, std::uint64_t begin, ScalarType type,
+               const Elements<std::uint64_t>& elements) {
+  with_type(type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    if constexpr (std::is_integral_v<T>) {
+      convert_to<std::uint64_t, T>(bytes, begin, elements,
+                                   [](std::uint64_t bits) { return static_cast<T>(bits); });
+    }
+  });
+}
+
+std::vector<std::uint8_t> encode_each(std::uint64_t count, ScalarType type,
+                                      const Elements<double>& elements) {
+  auto bytes = large_vector<std::uint8_t>(count * size_of(type));
+  encode_to(bytes, 0, type, elements);
   return bytes;
 }
 
 std::vector<std::uint8_t> encode_bits(std::uint64_t count, ScalarType type,
-                                      const std::function<std::uint64_t(std::uint64_t)>& bits) {
-  const std::size_t size = size_of(type);
-  auto bytes = large_vector<std::uint8_t>(count * size);
-  on_all_cores(count, kWorthAThread, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) {
-      const std::uint64_t element = bits(i);  // Little-endian, as all devices are.
-      std::memcpy(bytes.data() + i * size, &element, size);
-    }
-  });
+                                      const Elements<std::uint64_t>& elements) {
+  auto bytes = large_vector<std::uint8_t>(count * size_of(type));
+  encode_to(bytes, 0, type, elements);
   return bytes;
 }
 
@@ -225,7 +255,9 @@ std::vector<std::uint8_t> encode(double value, ScalarType type) {
 }
 
 std::vector<std::uint8_t> encode(std::span<const double> values, ScalarType type) {
-  return encode_each(values.size(), type, [values](std::uint64_t i) { return values[i]; });
+  return encode_each(values.size(), type, [values](std::uint64_t begin, std::span<double> block) {
+    std::ranges::copy(values.subspan(begin, block.size()), block.begin());
+  });
 }
 
 std::optional<std::vector<std::uint8_t>> encode_integer(std::int64_t value, ScalarType type) {

@@ -45,13 +45,34 @@ std::vector<std::uint8_t> encode(double value, ScalarType type);
 /// Encodes each value likewise.
 std::vector<std::uint8_t> encode(std::span<const double> values, ScalarType type);
 
-/// Encodes `element(i)` likewise for i from 0 to `count` - 1, on all cores if there is enough work.
-std::vector<std::uint8_t> encode_each(std::uint64_t count, ScalarType type,
-                                      const std::function<double(std::uint64_t)>& element);
+/// Sets `values` to those of the elements from `begin` on.
+template <typename Number>
+using Elements = std::function<void(std::uint64_t begin, std::span<Number> values)>;
 
-/// Encodes elements of an integer type from the low bits of `bits(i)`, likewise.
+/// Returns the function that sets each value to `element(i)`.
+template <typename Number>
+Elements<Number> each(const auto& element) {
+  return [element](std::uint64_t begin, std::span<Number> values) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = element(begin + i);
+  };
+}
+
+/// Fills `bytes` with the elements from `begin` on, encoded likewise, on all cores if there is enough
+/// work.
+void encode_to(std::span<std::uint8_t> bytes, std::uint64_t begin, ScalarType type,
+               const Elements<double>& elements);
+
+/// Does so with the low bits of `elements`, for an integer type.
+void encode_to(std::span<std::uint8_t> bytes, std::uint64_t begin, ScalarType type,
+               const Elements<std::uint64_t>& elements);
+
+/// Encodes `count` elements likewise.
+std::vector<std::uint8_t> encode_each(std::uint64_t count, ScalarType type,
+                                      const Elements<double>& elements);
+
+/// Encodes elements of an integer type from the low bits of `elements`, likewise.
 std::vector<std::uint8_t> encode_bits(std::uint64_t count, ScalarType type,
-                                      const std::function<std::uint64_t(std::uint64_t)>& bits);
+                                      const Elements<std::uint64_t>& elements);
 
 /// Returns the bits of each element of an integer type.
 std::vector<std::uint64_t> to_bits(std::span<const std::uint8_t> bytes, ScalarType type);

@@ -147,8 +147,30 @@ TEST(ReadElements, GoesForthAndBackInSteps) {
     EXPECT_EQ(values, (std::vector<double>{5, 3, 1.5}));
     EXPECT_EQ(element_at(array.bytes, type, 1), 1.5);
   }
-  const auto bytes = encode_bits(2, ScalarType::uint64, [](std::uint64_t i) { return ~i; });
+  const auto bytes =
+      encode_bits(2, ScalarType::uint64, each<std::uint64_t>([](std::uint64_t i) { return ~i; }));
   EXPECT_EQ(bits_at(bytes, ScalarType::uint64, 1), ~std::uint64_t{1});
+}
+
+TEST(EncodeEach, ConvertsEveryElementOfSeveralBlocks) {
+  const auto halves = [](std::uint64_t i) { return 0.5 * static_cast<double>(i) - 1000; };
+  constexpr std::uint64_t kCount = 3001;
+  for (const ScalarType type : {ScalarType::int32, ScalarType::float32, ScalarType::float16}) {
+    const auto bytes = encode_each(kCount, type, each<double>(halves));
+    ASSERT_EQ(bytes.size(), kCount * size_of(type));
+    for (std::uint64_t i = 0; i < kCount; ++i) {
+      EXPECT_EQ(element_at(bytes, type, i), to_doubles(encode(halves(i), type), type).front()) << i;
+    }
+    EXPECT_EQ(element_at(bytes, ScalarType::int32, 1) == -1000, type == ScalarType::int32)
+        << "-999.5";
+  }
+}
+
+TEST(Encode, RoundsHalvesToEvenAndLargeNumbersToWhatTheyAre) {
+  const std::vector<double> values = {0.5, 1.5, -2.5, 0x1p50 + 0.5, 0x1p52 + 1, -0x1p62};
+  const EncodedArray array = {.type = ScalarType::int64,
+                              .bytes = encode(values, ScalarType::int64)};
+  EXPECT_EQ(array.doubles(), (std::vector<double>{0, 2, -2, 0x1p50, 0x1p52 + 1, -0x1p62}));
 }
 
 }  // namespace

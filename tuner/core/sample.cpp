@@ -31,7 +31,6 @@ void remove_twins(std::vector<std::int64_t>& sample) {
 /// Returns a sample in ascending order. REQUIRES: the array has more elements than are wanted.
 std::vector<std::int64_t> some_elements(std::span<const std::int64_t> shape, std::int64_t count,
                                         std::size_t wanted, RandomEngine& random) {
-  __extension__ using Wide = __int128;
   std::vector<std::int64_t> sample = {0, count - 1};
   // In one dimension, the first and the last element are the faces.
   const std::size_t per_face = shape.size() < 2 ? 0 : wanted / (8 * shape.size());
@@ -43,10 +42,12 @@ std::vector<std::int64_t> some_elements(std::span<const std::int64_t> shape, std
   }
   const std::int64_t inner = count - 2;
   const auto parts = static_cast<std::int64_t>(wanted - std::min(wanted, sample.size()));
-  for (std::int64_t part = 0; part < parts; ++part) {
-    const auto begin = static_cast<std::int64_t>(Wide{inner} * part / parts);
-    const auto end = static_cast<std::int64_t>(Wide{inner} * (part + 1) / parts);
+  std::int64_t begin = 0;
+  for (std::int64_t part = 1; part <= parts; ++part) {
+    // inner * part / parts, the product of which may be too large.
+    const std::int64_t end = inner / parts * part + inner % parts * part / parts;
     sample.push_back(1 + begin + random_index(end - begin, random));
+    begin = end;
   }
   remove_twins(sample);
   constexpr int kTries = 3;

@@ -89,6 +89,7 @@ class DeviceWorker {
     workloads_.clear();
     derived_.clear();
     fitted_.clear();
+    has_run_.clear();
     largest_values_.clear();
     draws_ = false;
     PrepareReply reply;
@@ -216,7 +217,8 @@ class DeviceWorker {
     }
     channel_.tell_phase("reference");
     for (const Check& check : *checks) {
-      if (auto failure = establish_reference(launcher_, check, exact[check.workload])) {
+      const bool has_run = has_run_.contains(check.workload);
+      if (auto failure = establish_reference(launcher_, check, exact[check.workload], has_run)) {
         return failure;
       }
     }
@@ -608,6 +610,7 @@ class DeviceWorker {
       const Outcome<Comparisons> held = check_definitions(
           launcher_, check, workloads_.at(check.workload), request.definitions, budget);
       if (held) {
+        if (held->has_run) has_run_.insert(check.workload);
         for (const std::string& note : held->notes) note_once(reply, note);
         // Agreement means nothing for a definition that was read from the kernel itself.
         if (!request.definition_is_a_guess) add(held->compared, reply);
@@ -642,6 +645,7 @@ class DeviceWorker {
       const Outcome<Comparisons> held =
           check_expected(launcher_, check, workloads_.at(check.workload), expected);
       if (!held) return held.failure();
+      if (held->has_run) has_run_.insert(check.workload);
       add(held->compared, reply);
     } catch (const InputError& error) {
       reply.notes.push_back("the reference was not checked against its expected outputs on " +
@@ -657,6 +661,7 @@ class DeviceWorker {
   /// Tolerances by problem and output.
   std::map<std::string, std::map<std::string, Tolerance>> fitted_;
   std::vector<LoadedKernel> reference_handles_;
+  std::set<WorkloadId> has_run_;  ///< Workloads of which the reference's outputs are kept already.
   std::map<std::int32_t, Check> kept_;
   std::map<std::int32_t, Fastest> fastest_;  ///< Keyed by EvaluateRequest::rivals.
   Check reference_;

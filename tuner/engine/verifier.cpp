@@ -6,12 +6,14 @@
 #include "tuner/core/definition.h"
 #include "tuner/core/derived_tolerance.h"
 #include "tuner/core/element_codec.h"
+#include "tuner/core/on_all_cores.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/text.h"
 #include "tuner/core/usable_cores.h"
 #include "tuner/core/whole.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
@@ -81,15 +83,22 @@ HostArray take_array(const Argument& argument, std::map<std::string, EncodedArra
   return array;
 }
 
-/// Returns the bits of a downloaded element of an integer type.
+double number_at(const HostArray& array, std::size_t i) {
+  return array.bytes.empty() ? array.elements[i] : element_at(array.bytes, array.type, i);
+}
+
+/// Returns the bits of an element of an integer type.
 std::uint64_t bits_at(const HostArray& array, std::size_t i) {
+  if (!array.bytes.empty()) return smemtune::bits_at(array.bytes, array.type, i);
   return array.bits.empty() ? bits_of_double(array.elements[i], array.type) : array.bits[i];
 }
 
-std::string element_text(const HostArray& array, const HostArray& other, std::size_t i) {
-  const std::string exact =
-      array.bits.empty() ? std::string() : exact_text(array.bits[i], array.type);
-  return exact.empty() ? told_apart(array.elements[i], other.elements[i]) : exact;
+/// Returns a number as text that differs from that of `other`, an integer with all digits if these
+/// are known.
+std::string element_text(const HostArray& array, std::size_t i, double other) {
+  const bool knows_bits = !array.bits.empty() || !array.bytes.empty();
+  const std::string exact = knows_bits ? exact_text(bits_at(array, i), array.type) : "";
+  return exact.empty() ? told_apart(number_at(array, i), other) : exact;
 }
 
 /// Whether an element that must match exactly is only known as a double too large to be exact.
@@ -99,18 +108,48 @@ bool is_rounded(const HostArray& expected, std::size_t i, double allowed) {
          std::abs(expected.elements[i]) > kTwoTo53;
 }
 
-/// Returns the difference from the expected value; exact for integers with known bits.
-double error_of(const HostArray& actual, const HostArray& expected, std::size_t i) {
-  if (expected.bits.empty()) return std::abs(actual.elements[i] - expected.elements[i]);
-  return distance(bits_at(actual, i), expected.bits[i], expected.type);
-}
+/// The elements of an output that are compared with expected ones.
+struct Compared {
+  const HostArray& expected;
+  const HostArray& actual;
+  std::span<const std::int64_t> numbers;  ///< Indices of the expected elements; empty: 0, 1, 2, ...
+
+  std::size_t number(std::size_t i) const {
+    return numbers.empty() ? i : static_cast<std::size_t>(numbers[i]);
+  }
+
+  /// Returns the difference from the expected value; exact for integers with known bits.
+  double error(std::size_t i) const {
+    if (expected.bits.empty()) {
+      return std::abs(number_at(actual, number(i)) - expected.elements[i]);
+    }
+    return distance(bits_at(actual, number(i)), expected.bits[i], expected.type);
+  }
+
+  /// Returns the first expected element for which is_wrong(i) holds; their number if there is none.
+  std::size_t find_first(const auto& is_wrong) const {
+    constexpr std::uint64_t kWorthAThread = 1 << 16;
+    const std::size_t count = expected.elements.size();
+    std::atomic<std::size_t> first = count;
+    on_all_cores(count, kWorthAThread, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::size_t i = begin; i < end && i < first; ++i) {
+        if (!is_wrong(i)) continue;
+        std::size_t known = first;
+        while (i < known && !first.compare_exchange_weak(known, i)) {
+        }
+      }
+    });
+    return first;
+  }
+};
 
 Sum sum_of(const HostArray& array) {
   if (is_floating(array.type)) return {.number = smemtune::sum_of(array.elements)};
   std::vector<std::uint64_t> bits;
   for (std::size_t i = 0; i < array.elements.size(); ++i) bits.push_back(bits_at(array, i));
   return smemtune::sum_of(
-      encode_bits(bits.size(), array.type, [&bits](std::uint64_t i) { return bits[i]; }),
+      encode_bits(bits.size(), array.type,
+                  each<std::uint64_t>([&bits](std::uint64_t i) { return bits[i]; })),
       array.type);
 }
 
@@ -132,7 +171,7 @@ HostArray sorted(const HostArray& array) {
   return result;
 }
 
-/// `numbers`: indices of the elements in the output; empty: 0, 1, 2, ...
+/// `numbers`: as in Compared.
 std::optional<Failure> compare(const Argument& argument, const HostArray& expected,
                                const HostArray& actual, const Check& reference,
                                const std::string& definition,
@@ -141,14 +180,14 @@ std::optional<Failure> compare(const Argument& argument, const HostArray& expect
     Argument in_order = argument;
     in_order.compares_sorted = false;
     in_order.name += " in ascending order";
-    return compare(in_order, sorted(expected), sorted(actual), reference, definition);
+    return compare(in_order, sorted(expected), sorted(actual.in_numbers()), reference, definition);
   }
   const auto own = reference.tolerances.find(argument.name);
   const Tolerance used = tolerance_for(
       own == reference.tolerances.end() ? reference.tolerance : own->second, argument.type);
   if (argument.compares_sum) {
     const Sum want = sum_of(expected);
-    const Sum have = sum_of(actual);
+    const Sum have = sum_of(actual.in_numbers());
     if (distance(have, want, argument.type) <= allowed_error(used, argument.type, want.number)) {
       return std::nullopt;
     }
@@ -157,24 +196,29 @@ std::optional<Failure> compare(const Argument& argument, const HostArray& expect
                        ", but `" + definition + "` gives " + told_apart(want.number, have.number) +
                        " on " + reference.label);
   }
-  for (std::size_t i = 0; i < expected.elements.size(); ++i) {
-    const double value = actual.elements[i];
-    if (agrees_beyond_numbers(value, expected.elements[i], argument.nan_agrees)) continue;
-    const double allowed = allowed_error(used, argument.type, expected.elements[i]);
-    const bool rounded = is_rounded(expected, i, allowed);
+  const Compared compared = {.expected = expected, .actual = actual, .numbers = numbers};
+  const std::size_t wrong = compared.find_first([&](std::size_t i) {
+    const double wanted = expected.elements[i];
+    if (agrees_beyond_numbers(number_at(actual, compared.number(i)), wanted, argument.nan_agrees)) {
+      return false;
+    }
+    const double allowed = allowed_error(used, argument.type, wanted);
     // Written so that NaN fails.
-    if (error_of(actual, expected, i) <= allowed && !rounded) continue;
-    const std::int64_t number = numbers.empty() ? static_cast<std::int64_t>(i) : numbers[i];
-    return failure({Status::correctness, "definition"},
-                   argument.name + "[" + std::to_string(number) + "] is " +
-                       element_text(actual, expected, i) + ", but `" + definition + "` gives " +
-                       element_text(expected, actual, i) + " on " + reference.label +
-                       (rounded ? ", in double precision, which does not hold such integers: "
-                                  "write it without sqrt, exp, log and fractions, and quotients as "
-                                  "floor(a / b), or give a tolerance"
-                                : ""));
-  }
-  return std::nullopt;
+    return !(compared.error(i) <= allowed) || is_rounded(expected, i, allowed);
+  });
+  if (wrong == expected.elements.size()) return std::nullopt;
+  const double wanted = expected.elements[wrong];
+  const std::size_t number = compared.number(wrong);
+  const bool rounded = is_rounded(expected, wrong, allowed_error(used, argument.type, wanted));
+  return failure({Status::correctness, "definition"},
+                 argument.name + "[" + std::to_string(number) + "] is " +
+                     element_text(actual, number, wanted) + ", but `" + definition + "` gives " +
+                     element_text(expected, wrong, number_at(actual, number)) + " on " +
+                     reference.label +
+                     (rounded ? ", in double precision, which does not hold such integers: "
+                                "write it without sqrt, exp, log and fractions, and quotients as "
+                                "floor(a / b), or give a tolerance"
+                              : ""));
 }
 
 RunRequest reference_run(const Check& reference) {
@@ -251,13 +295,15 @@ Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks) 
   return worst;
 }
 
-std::optional<Failure> establish_reference(
-    Launcher& launcher, const Check& reference,
-    const std::map<std::string, std::vector<double>>& exact) {
-  RunRequest request = reference_run(reference);
-  request.reference = exact;
-  const auto first = run_reference(launcher, reference, request);
-  if (!first) return first.failure();
+std::optional<Failure> establish_reference(Launcher& launcher, const Check& reference,
+                                           const std::map<std::string, std::vector<double>>& exact,
+                                           bool has_run) {
+  if (!has_run || !exact.empty()) {
+    RunRequest request = reference_run(reference);
+    request.reference = exact;
+    const auto first = run_reference(launcher, reference, request);
+    if (!first) return first.failure();
+  }
   const Outcome<Verification> second = verify(launcher, std::span(&reference, 1));
   if (second) return std::nullopt;
   Failure failure = second.failure();
@@ -429,14 +475,7 @@ std::optional<Failure> check_definition(const DefinitionRun& run, std::size_t nu
                             .type = argument.type,
                             .bits = std::move(expected.bits)};
   const HostArray& all = run.after.at(argument.name);
-  if (expected.at.empty()) return compare(argument, wanted, all.in_numbers(), reference, text);
-  HostArray some = {.shape = argument.shape, .elements = {}, .type = argument.type};
-  for (const std::int64_t element : expected.at) {
-    const auto at = static_cast<std::size_t>(element);
-    some.elements.push_back(element_at(all.bytes, all.type, at));
-    if (is_wide_integer(all.type)) some.bits.push_back(bits_at(all.bytes, all.type, at));
-  }
-  return compare(argument, wanted, some, reference, text, expected.at);
+  return compare(argument, wanted, all, reference, text, expected.at);
 }
 
 }  // namespace
@@ -474,6 +513,7 @@ Outcome<Comparisons> check_definitions(Launcher& launcher, const Check& referenc
     return comparisons;
   }
   if (auto failure = run_for(run, launcher, reference, workload)) return *failure;
+  comparisons.has_run = true;
   for (std::size_t i = 0; i < definitions.size(); ++i) {
     if (auto failure = check_definition(run, i, definitions[i].text, reference, workload, budget,
                                         comparisons)) {
@@ -508,13 +548,13 @@ Outcome<Comparisons> check_expected(Launcher& launcher, const Check& reference,
   Outcome<RunReport> report = launcher.run(reference.handle, request);
   if (!report) return on(reference.label, report.failure());
   if (report->mismatch) return failure_of_reference(*report->mismatch, reference.label);
-  Comparisons comparisons;
+  Comparisons comparisons = {.compared = {}, .notes = {}, .has_run = true};
   for (const Argument& argument : workload.workload.arguments) {
     const auto want = wanted.find(argument.name);
     if (want == wanted.end()) continue;
     const std::string file = expected.at(argument.name).path.filename().string();
-    if (auto failure = compare(argument, want->second,
-                               take_array(argument, report->after).in_numbers(), reference, file)) {
+    if (auto failure =
+            compare(argument, want->second, take_array(argument, report->after), reference, file)) {
       failure->reason = "expected";
       return *failure;
     }

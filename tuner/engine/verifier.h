@@ -51,10 +51,11 @@ struct Verification {
 Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks);
 
 /// Runs the reference twice and, if the runs agree, keeps its outputs (or those in `exact`) for
-/// comparing later runs on the workload.
+/// comparing later runs on the workload. `has_run`: its run before this one was on the workload's
+/// data, with outputs that are still kept, and is the first of the two.
 std::optional<Failure> establish_reference(
     Launcher& launcher, const Check& reference,
-    const std::map<std::string, std::vector<double>>& exact = {});
+    const std::map<std::string, std::vector<double>>& exact = {}, bool has_run = false);
 
 /// Runs the reference and returns the downloads of `request` after the launches.
 Outcome<std::map<std::string, std::vector<double>>> run_reference(Launcher& launcher,
@@ -78,7 +79,7 @@ Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Che
 
 /// The remaining budget for comparing a problem set's outputs with definitions.
 struct DefinitionBudget {
-  std::uint64_t operations = 200'000'000;  ///< For whole outputs; each gets a sample besides.
+  std::uint64_t operations = 100'000'000;  ///< For whole outputs; each gets a sample besides.
   std::uint64_t sample = DefinitionEffort().sample;  ///< For a sample of each output.
   std::uint64_t host_bytes = 0;  ///< For the arrays of one workload on the host.
 };
@@ -87,6 +88,7 @@ struct DefinitionBudget {
 struct Comparisons {
   std::vector<ComparedOutput> compared;
   std::vector<std::string> notes;
+  bool has_run = false;  ///< True if the reference ran for them, so that its outputs are kept.
 };
 
 /// Compares the reference's outputs on a workload with the definitions: all elements of an output

@@ -126,6 +126,22 @@ TEST_F(Verifier, TakesAReferenceOnlyWhenItRepeatsItself) {
   EXPECT_THAT(failure->detail, HasSubstr("do not agree"));
 }
 
+TEST_F(Verifier, TakesARunThatWasComparedForTheFirstOfTheTwo) {
+  const Check reference =
+      check(load("computes out[i] = in[i] * 2\nfault mismatch in run when RUNS == 2"));
+  DefinitionBudget budget = {.host_bytes = 1'000'000};
+  const auto compared = check_definitions(launcher_, reference, workload(0),
+                                          {{"out[i] = in[i] * 2", "/verify"}}, budget);
+  ASSERT_TRUE(compared);
+  EXPECT_TRUE(compared->has_run);
+  EXPECT_FALSE(establish_reference(launcher_, reference, {}, compared->has_run)) << "run 1";
+  EXPECT_TRUE(establish_reference(launcher_, reference, {}, compared->has_run)) << "run 2";
+  budget.host_bytes = 1;
+  EXPECT_FALSE(check_definitions(launcher_, reference, workload(0),
+                                 {{"out[i] = in[i] * 2", "/verify"}}, budget)
+                   ->has_run);
+}
+
 TEST_F(Verifier, TakesNoToleranceByWhichZerosWouldPass) {
   const auto fitted = [&](const std::string& definition, const Tolerance& given) {
     Check check = checks(load("computes out[i] = " + definition))[0];

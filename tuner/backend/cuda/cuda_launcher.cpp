@@ -138,6 +138,7 @@ CudaLauncher::CudaLauncher(int index, std::shared_ptr<Compiler> compiler) {
   check(cudaFree(nullptr), "cudaFree");  // Makes the primary context current on every toolkit.
   driver_ = fetch_driver();
   stream_ = make_stream();
+  uploader_ = std::make_unique<Uploader>();
   device_kernels_ =
       std::make_unique<const DeviceKernels>(driver_, std::move(compiled), device_.sm_count);
   refiller_ = std::make_unique<Refiller>(*device_kernels_, stream_.get());
@@ -163,8 +164,8 @@ Outcome<std::int64_t> CudaLauncher::prepare(WorkloadId id, const Workload& workl
                      "the problem's buffers with their copies need " + std::to_string(needed) +
                          " bytes of device memory, " + std::to_string(free_bytes) + " are free");
     }
-    workloads_[id] =
-        std::make_unique<PreparedWorkload>(workload, ++workloads_so_far_, stream_.get());
+    workloads_[id] = std::make_unique<PreparedWorkload>(workload, ++workloads_so_far_, *uploader_,
+                                                        stream_.get());
     return needed;
   });
 }

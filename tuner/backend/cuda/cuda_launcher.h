@@ -62,6 +62,7 @@ class CudaLauncher final : public Launcher {
   Device device_;
   Driver driver_;
   Stream stream_;
+  std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<const DeviceKernels> device_kernels_;
   std::unique_ptr<Refiller> refiller_;
   Findings findings_;

@@ -1,12 +1,13 @@
 #include "tuner/backend/cuda/device_buffer.h"
 
-#include "tuner/backend/contents.h"
-
 #include <algorithm>
+#include <span>
+#include <utility>
 
 namespace smemtune::cuda {
 namespace {
 
+constexpr std::size_t kPartBytes = std::size_t{32} << 20;
 constexpr std::int64_t kAlignment = 256;  // The alignment of cudaMalloc.
 
 std::int64_t aligned(std::int64_t bytes) {
@@ -39,13 +40,31 @@ std::int64_t GuardedMemory::bytes_after(std::int64_t bytes) const {
   return total_bytes(capacity_) - kGuardBytes - bytes;
 }
 
-DeviceBuffer::DeviceBuffer(const Argument& argument, const std::vector<std::uint8_t>& contents,
-                           bool can_redraw, std::uint32_t salt, CUstream stream)
+Uploader::Uploader() {
+  for (Part& part : parts_) part = {.bytes = make_pinned(kPartBytes), .copied = make_event()};
+}
+
+void Uploader::upload(const Contents& contents, void* to, CUstream stream) {
+  for (std::size_t begin = 0; begin < contents.bytes(); begin += kPartBytes) {
+    std::swap(parts_[0], parts_[1]);
+    const Part& part = parts_[0];
+    check(cudaEventSynchronize(part.copied.get()), "cudaEventSynchronize");
+    const std::span<std::uint8_t> bytes(static_cast<std::uint8_t*>(part.bytes.get()),
+                                        std::min(kPartBytes, contents.bytes() - begin));
+    contents.read(begin, bytes);
+    copy(static_cast<std::uint8_t*>(to) + begin, bytes.data(), bytes.size(), cudaMemcpyHostToDevice,
+         stream);
+    check(cudaEventRecord(part.copied.get(), stream), "cudaEventRecord");
+  }
+}
+
+DeviceBuffer::DeviceBuffer(const Argument& argument, std::uint64_t seed, bool can_redraw,
+                           std::uint32_t salt, Uploader& uploader, CUstream stream)
     : argument_(argument), can_redraw_(can_redraw), salt_(salt) {
   copies_.emplace_back(argument_.bytes());
-  if (!contents.empty()) {
+  if (begins_with_contents(argument_) && argument_.bytes() > 0) {
     pristine_ = allocate(at_least_one(argument_.bytes()));
-    copy(pristine_.get(), contents.data(), contents.size(), cudaMemcpyHostToDevice, stream);
+    uploader.upload(Contents(argument_, seed), pristine_.get(), stream);
   }
   if (is_result()) expected_ = allocate(at_least_one(argument_.bytes()));
   restore(0, stream);

@@ -1,10 +1,13 @@
 #pragma once
 
+#include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/device_kernels.h"
 #include "tuner/backend/cuda/handles.h"
 #include "tuner/backend/cuda/texture.h"
 #include "tuner/core/kernel_binding.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -30,13 +33,29 @@ class GuardedMemory {
   DeviceMemory memory_;
 };
 
+/// Uploads contents through page-locked memory: a part is drawn while the one before it is copied.
+class Uploader {
+ public:
+  Uploader();
+
+  /// Copies the contents to device memory on the stream, without waiting for the last part.
+  void upload(const Contents& contents, void* to, CUstream stream);
+
+ private:
+  struct Part {
+    PinnedMemory bytes;
+    Event copied;
+  };
+  std::array<Part, 2> parts_;
+};
+
 /// A buffer of a workload on the device.
 class DeviceBuffer {
  public:
-  /// Allocates the buffer. Every run begins with `contents`, or with poison if these are empty.
-  /// `can_redraw`: timed launches may get other contents (fresh_data.h).
-  DeviceBuffer(const Argument& argument, const std::vector<std::uint8_t>& contents, bool can_redraw,
-               std::uint32_t salt, CUstream stream);
+  /// Allocates the buffer. Every run begins with its contents, or with poison if it does not begin
+  /// with contents. `can_redraw`: timed launches may get other contents (fresh_data.h).
+  DeviceBuffer(const Argument& argument, std::uint64_t seed, bool can_redraw, std::uint32_t salt,
+               Uploader& uploader, CUstream stream);
 
   /// Returns the bytes that such a buffer takes on the device.
   static std::int64_t device_bytes(const Argument& argument, bool has_contents);

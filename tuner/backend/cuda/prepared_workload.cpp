@@ -22,16 +22,15 @@ std::int64_t device_bytes(const Workload& workload) {
 }
 
 PreparedWorkload::PreparedWorkload(const Workload& workload, std::uint64_t its_number,
-                                   CUstream stream)
+                                   Uploader& uploader, CUstream stream)
     : number(its_number) {
   std::uint32_t salt = static_cast<std::uint32_t>(number) * 1000u;
   for (const Argument& argument : workload.arguments) {
     if (is_device_buffer(argument)) {
-      std::vector<std::uint8_t> contents;
-      if (begins_with_contents(argument)) contents = initial_contents(argument, workload.seed);
       salt += 1;
-      buffers.try_emplace(argument.name, argument, contents,
-                          can_redraw(argument, workload.arguments), salt * kSaltStep, stream);
+      buffers.try_emplace(argument.name, argument, workload.seed,
+                          can_redraw(argument, workload.arguments), salt * kSaltStep, uploader,
+                          stream);
     } else if (argument.is_buffer() && argument.in_constant_memory()) {
       constants[argument.name] = {argument, initial_contents(argument, workload.seed)};
     }

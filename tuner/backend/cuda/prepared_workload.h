@@ -34,7 +34,8 @@ struct PreparedWorkload {
   };
 
   /// `number` is 1 or more, and differs from those of all other workloads.
-  PreparedWorkload(const Workload& workload, std::uint64_t number, CUstream stream);
+  PreparedWorkload(const Workload& workload, std::uint64_t number, Uploader& uploader,
+                   CUstream stream);
 
   std::uint64_t number;
   std::map<std::string, DeviceBuffer> buffers;
