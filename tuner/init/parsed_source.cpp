@@ -340,7 +340,9 @@ bool ParsedSource::find_unknown() {
   constexpr std::size_t kMost = 500;
   bool has_new = false;
   const CXFile main = clang().getFile(unit_, kMain);
-  for (unsigned i = 0; i < clang().getNumDiagnostics(unit_); ++i) {
+  // Where errors have notes, clang writes all of them anew whenever it is asked for their number.
+  const unsigned count = clang().getNumDiagnostics(unit_);
+  for (unsigned i = 0; i < count; ++i) {
     const CXDiagnostic diagnostic = clang().getDiagnostic(unit_, i);
     const std::string said = clang().text(clang().getDiagnosticSpelling(diagnostic));
     const CXSourceLocation location = clang().getDiagnosticLocation(diagnostic);
