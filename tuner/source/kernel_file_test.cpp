@@ -469,5 +469,13 @@ TEST(FlatSource, IsReadWithFoldersMacrosAndFurtherFiles) {
   EXPECT_EQ(source.place(file.kernels.front().line), "line 2");
 }
 
+TEST(KernelFile, LeavesOutWhereANumberThatCanBePassedIsUndefined) {
+  const KernelFile file = read_text_of(
+      "#define TILE 16\n__global__ void k(float* x) { x[TILE] = 0; }\n#undef TILE\n", {"TILE"});
+  EXPECT_THAT(file.device_text, HasSubstr("#ifndef TILE\n#define TILE 16\n#endif\n"));
+  EXPECT_THAT(file.device_text, HasSubstr("// Left out: line 3, #undef TILE\n"));
+  EXPECT_THAT(file.device_text, Not(HasSubstr("\n#undef")));
+}
+
 }  // namespace
 }  // namespace smemtune
