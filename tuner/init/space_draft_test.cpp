@@ -1267,6 +1267,33 @@ int main() {
   EXPECT_EQ("constant(N / 64)", drafted.json()["arguments"][0]["init"]);
 }
 
+TEST(DraftSpace, MakesSizesOfIntegersOfTypesThatTheSourceNames) {
+  const Drafted drafted(R"cu(
+typedef unsigned int u32;
+__global__ void product(const float* a, const float* b, float* c, u32 rows, u32 inner, u32 columns) {
+  u32 row = blockIdx.y * blockDim.y + threadIdx.y;
+  u32 column = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row < rows && column < columns) {
+    for (u32 k = 0; k < inner; ++k) {
+      c[row * columns + column] += a[row * inner + k] * b[k * columns + column];
+    }
+  }
+}
+int main() {
+  u32 rows = 256, inner = 512, columns = 128;
+  float *a, *b, *c;
+  cudaMalloc(&a, rows * inner * sizeof(float));
+  cudaMalloc(&b, inner * columns * sizeof(float));
+  cudaMalloc(&c, rows * columns * sizeof(float));
+  product<<<dim3(columns / 16, rows / 16), dim3(16, 16)>>>(a, b, c, rows, inner, columns);
+}
+)cu");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["arguments"][4]["value"], "INNER");
+  EXPECT_THAT(json["verify"]["definition"].get<std::string>(),
+              HasSubstr("c[i] = (floor(i / COLUMNS) < ROWS && (i % COLUMNS) < COLUMNS) ? "));
+}
+
 TEST(DraftSpace, MakesFourSizesSmallForTheCpuDevice) {
   const Drafted drafted(
       "__global__ void ones(float* o, int b, int c, int h, int w) {\n"

@@ -425,7 +425,7 @@ void SpaceNames::choose_sizes() {
     const auto number = passed.empty() ? std::nullopt : constant_value(passed);
     const bool is_none = number && *number <= 0;  // Like an `offset` for which the host passes 0.
     const std::string& type = first_.parameters[i].type;
-    const Json passed_type = problem_.value(type, Json(type));
+    const Json passed_type = problem_.value(type, Json(without_parentheses(expanded(type))));
     const bool may_count = passed_type.is_string() && is_size(first_.parameters[i], passed_type);
     if (may_count && !is_counted && !is_none) {
       names.push_back(first_.parameters[i].name);
