@@ -897,6 +897,9 @@ class HostReader {
     const CppTokens words = cpp_tokens(block);
     if (words.size() == 1 && words[0].is_word()) site.block_name = block;
     site.grid = state.extents(grid);
+    const std::optional<std::string> value = state.value(grid);
+    const bool is_number = value && site.grid == std::vector{*value} && identifiers(*value).empty();
+    if (is_number) site.grid.front() = grid;  // Its name may be that of a size.
     site.block = state.extents(block);
   }
 

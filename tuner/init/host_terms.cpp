@@ -85,7 +85,12 @@ std::string HostTerms::passed(std::size_t number, std::size_t frame) const {
   std::string text = site_.arguments[number];
   for (std::size_t i = 1; i <= frame && i < site_.frames.size(); ++i) {
     const std::map<std::string, std::string>& variables = site_.frames[i - 1].variables;
-    if (const auto own = variables.find(text); own != variables.end()) text = own->second;
+    const auto own = variables.find(text);
+    const auto same = site_.frames[i].variables.find(text);
+    const bool is_constant = own != variables.end() && same != site_.frames[i].variables.end() &&
+                             own->second == same->second && number_of(own->second);
+    if (is_constant) continue;  // Of both functions, or outside of them.
+    if (own != variables.end()) text = own->second;
     const std::map<std::string, std::string>& parameters = site_.frames[i].parameters;
     Terms terms;
     for (const std::string_view word : identifiers(text)) {

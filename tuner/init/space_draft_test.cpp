@@ -1267,6 +1267,34 @@ int main() {
   EXPECT_EQ("constant(N / 64)", drafted.json()["arguments"][0]["init"]);
 }
 
+TEST(DraftSpace, MakesOneSizeOfAConstantThatSeveralFunctionsUse) {
+  const Drafted drafted(R"cu(
+const int LENGTH = 100000;
+const int ALL = LENGTH * sizeof(float);
+const int BLOCKS = 1024;
+__global__ void sums(const float* x, float* y, const int LENGTH) {
+  float sum = 0;
+  const int first = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int i = first; i < LENGTH; i += blockDim.x * gridDim.x) sum += x[i];
+  atomicAdd(&y[blockIdx.x], sum);
+}
+void add_up(const float* x) {
+  float* y;
+  const int bytes = sizeof(float) * BLOCKS;
+  cudaMalloc(&y, bytes);
+  sums<<<BLOCKS, 128>>>(x, y, LENGTH);
+}
+int main() {
+  float* x;
+  cudaMalloc(&x, ALL);
+  add_up(x);
+}
+)cu");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["problems"][0], Json({{"PROBLEM_LENGTH", 100000}, {"BLOCKS", 1024}}));
+  EXPECT_EQ(json["kernels"][0]["grid"], Json::array({"BLOCKS"}));
+}
+
 TEST(DraftSpace, MakesSizesOfIntegersOfTypesThatTheSourceNames) {
   const Drafted drafted(R"cu(
 typedef unsigned int u32;
