@@ -1267,6 +1267,23 @@ int main() {
   EXPECT_EQ("constant(N / 64)", drafted.json()["arguments"][0]["init"]);
 }
 
+TEST(DraftSpace, KeepsAnArraysSizeWhereItIsMadeOfTheBlocks) {
+  const Drafted drafted(R"cu(
+__global__ void add(float* a, int first) { a[first + blockIdx.x * blockDim.x + threadIdx.x] += 1; }
+int main() {
+  const int threads = 256, parts = 4;
+  const int n = 1024 * threads * parts;
+  float* a;
+  cudaMalloc(&a, n * sizeof(float));
+  add<<<n / threads, threads>>>(a, 0);
+}
+)cu");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["problems"][0], Json({{"N", 1024 * 256 * 4}}));
+  EXPECT_EQ(json["arguments"][0]["shape"], Json::array({"N"}));
+  EXPECT_EQ(json["kernels"][0]["grid"], Json::array({"N / THREADS"}));
+}
+
 TEST(DraftSpace, MakesOneSizeOfAConstantThatSeveralFunctionsUse) {
   const Drafted drafted(R"cu(
 const int LENGTH = 100000;

@@ -149,9 +149,7 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
     if (problem_.contains(name)) continue;
     const auto ours = terms_of(site).in_our_names(name, frame);
     const std::int64_t number = ours ? constant_value(*ours).value_or(0) : 0;
-    const bool is_of_block =
-        name == site.block_name || std::ranges::find(site.block, name) != site.block.end();
-    if (number < kLeast || is_of_block) continue;
+    if (number < kLeast || is_of_block(name)) continue;
     const auto variable = here.variables.find(name);
     const bool is_variable = variable != here.variables.end();
     const auto above = frame + 1 < site.frames.size() ? site.frames[frame + 1].parameters.find(name)
@@ -161,9 +159,14 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
       continue;
     }
     const std::string& value = is_variable ? variable->second : above->second;
-    if (!identifiers(value).empty()) {
+    // A size that is made of the block's stays the same where the block is another.
+    const std::vector<std::string_view> parts = identifiers(value);
+    if (!parts.empty() && std::ranges::none_of(parts, is_of_block)) {
       add_constant_sizes(site, is_variable ? frame : frame + 1, value, depth + 1);
       continue;
+  const auto is_of_block = [&](std::string_view name) {
+    return name == site.block_name || std::ranges::find(site.block, name) != site.block.end();
+  };
     }
     const std::string chosen = free_name(upper(name.substr(0, name.find("__"))));
     host_sizes_.push_back({.function = here.function, .variable = name, .chosen = chosen});
