@@ -1258,13 +1258,32 @@ int main() {
   int* d_lengths; float *d_out, *d_in;
   cudaMalloc(&d_lengths, n * sizeof(int));
   cudaMalloc(&d_out, n * sizeof(float));
-  cudaMalloc(&d_in, n * sizeof(float));
+  cudaMalloc(&d_in, n * 64 * sizeof(float));
   cudaMemcpy(d_lengths, h_lengths, n * sizeof(int), cudaMemcpyHostToDevice);
   sums<<<n / 512, 64>>>(d_lengths, d_out, d_in);
 }
 )cu");
   EXPECT_EQ(512, drafted.json()["cpu_problems"][0]["N"]);
   EXPECT_EQ("constant(N / 64)", drafted.json()["arguments"][0]["init"]);
+}
+
+TEST(DraftSpace, GivesTheCpuDeviceAsManyElementsAsABlockHasThreads) {
+  const Drafted drafted(R"cu(
+#define COUNT 2048
+__global__ void halves(const float* in, float* out) {
+  __shared__ float s[1024];
+  s[threadIdx.x] = in[threadIdx.x] + in[threadIdx.x + 1024];
+  __syncthreads();
+  out[threadIdx.x] = s[1023 - threadIdx.x] / COUNT;
+}
+int main() {
+  float *in, *out;
+  cudaMalloc(&in, COUNT * sizeof(float));
+  cudaMalloc(&out, COUNT / 2 * sizeof(float));
+  halves<<<1, 1024>>>(in, out);
+}
+)cu");
+  EXPECT_EQ(2048, drafted.json()["cpu_problems"][0]["COUNT"]);
 }
 
 TEST(DraftSpace, KeepsAnArraysSizeWhereItIsMadeOfTheBlocks) {

@@ -94,6 +94,27 @@ SpaceNames::SpaceNames(const KernelFile& file, const DraftRequest& request,
   choose_sizes();
   choose_host_sizes(sequence);
   add_template_numbers();
+  keep_line_length();
+}
+
+/// Lets the CPU device have several blocks where the problem's only size is the length of all
+/// arrays: a kernel may count on as many elements as its blocks have threads.
+void SpaceNames::keep_line_length() {
+  constexpr std::int64_t kMost = 4096;
+  constexpr std::int64_t kBytesOfOne = 16;
+  const LaunchSite* const site = launch_of(first_.name);
+  const bool has_one = problem_.size() == 1 && problem_.front().is_number_integer();
+  if (!has_one || site == nullptr || first_.grid_dimensions != 1) return;
+  const auto size = problem_.front().get<std::int64_t>();
+  for (const HostFrame& frame : site->frames) {
+    for (const auto& [pointer, text] : frame.allocated) {
+      const auto ours = terms_of(*site).in_our_names(text);
+      const auto bytes = ours ? value_with(*ours, {&problem_}) : std::nullopt;
+      if (!bytes || *bytes > kBytesOfOne * size) return;
+    }
+  }
+  Json& on_cpu = cpu_problem_.front();
+  on_cpu = std::max(on_cpu.get<std::int64_t>(), smaller(size, kMost));
 }
 
 /// Returns true if a template argument is the number of threads that are launched. In
@@ -143,6 +164,9 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
   constexpr std::int64_t kLeast = 64;  // Smaller numbers are mostly no sizes.
   if (frame >= site.frames.size() || depth == kMostSteps) return;
   const HostFrame& here = site.frames[frame];
+  const auto is_of_block = [&](std::string_view name) {
+    return name == site.block_name || std::ranges::find(site.block, name) != site.block.end();
+  };
   const std::string in_terms = terms_of(site).in_terms(text, frame);
   for (const std::string_view word : identifiers(in_terms)) {
     const std::string name(word);
@@ -164,9 +188,6 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
     if (!parts.empty() && std::ranges::none_of(parts, is_of_block)) {
       add_constant_sizes(site, is_variable ? frame : frame + 1, value, depth + 1);
       continue;
-  const auto is_of_block = [&](std::string_view name) {
-    return name == site.block_name || std::ranges::find(site.block, name) != site.block.end();
-  };
     }
     const std::string chosen = free_name(upper(name.substr(0, name.find("__"))));
     host_sizes_.push_back({.function = here.function, .variable = name, .chosen = chosen});
