@@ -194,7 +194,7 @@ class HostReader {
     for (const Function& function : functions_) {
       // A variable that a function changes no longer has its initial value.
       for (const std::string& name : assigned_in(function.body)) {
-        if (globals_.contains(name)) globals.assign(name, std::nullopt);
+        if (globals_.contains(name)) globals.assign(name, only_number(name));
       }
     }
     for (Function& function : functions_) {
@@ -207,6 +207,32 @@ class HostReader {
       is_chosen_ = false;
       statement(function.body, state);
     }
+  }
+
+  /// Returns the number that a single statement gives a variable outside of functions; nullopt if it
+  /// has an initial value, or if something else changes it.
+  std::optional<std::string> only_number(const std::string& name) const {
+    const bool has_initial = std::ranges::any_of(global_declarations_, [&](const Syntax& variable) {
+      return variable.text == name && !variable.parts.empty();
+    });
+    if (has_initial) return std::nullopt;
+    std::optional<std::string> number;
+    for (const Function& function : functions_) {
+      if (!assigned_in(function.body).contains(name)) continue;
+      std::vector<const Syntax*> uses;
+      for_each(function.body, [&](const Syntax& syntax) {
+        const bool changes = syntax.kind == Kind::assignment || syntax.is(Kind::unary, "++") ||
+                             syntax.is(Kind::unary, "--") || syntax.is(Kind::unary, "&");
+        if (changes && syntax.parts.front().is_name(name)) uses.push_back(&syntax);
+        if (syntax.kind == Kind::variable && syntax.text == name) uses.push_back(nullptr);
+      });
+      const bool is_only = uses.size() == 1 && uses.front() != nullptr && !number &&
+                           uses.front()->is(Kind::assignment, "=");
+      if (!is_only) return std::nullopt;
+      number = joined(tokens_, uses.front()->parts[1].range);
+      if (!number_of(*number)) return std::nullopt;
+    }
+    return number;
   }
 
   // Statements. Each returns true if nothing runs behind it.

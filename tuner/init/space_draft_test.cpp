@@ -816,6 +816,19 @@ TEST(DraftSpace, DoesNotBelieveWhatAnotherFunctionMayChange) {
   EXPECT_EQ(kernel["block"].dump(), R"(["THREADS"])");
 }
 
+TEST(DraftSpace, BelievesTheOnlyNumberThatAFunctionGivesAVariableOutsideOfFunctions) {
+  const auto sizes_of = [](const std::string& more) {
+    return Drafted("int rows, columns;\nvoid read() { rows = 64; columns = 2000; }\n" + more +
+                   "__global__ void k(float* p, int n) { p[blockIdx.x * n + threadIdx.x] = n; }\n"
+                   "int main() {\n  float* p;\n  read();\n"
+                   "  cudaMalloc(&p, rows * columns * sizeof(float));\n"
+                   "  k<<<rows, 64>>>(p, columns);\n}\n")
+        .json()["problems"][0];
+  };
+  EXPECT_EQ(sizes_of(""), Json({{"N", 2000}, {"ROWS", 64}}));
+  EXPECT_THAT(sizes_of("void more() { columns += 1; }\n")["N"].dump(), HasSubstr("TODO: "));
+}
+
 TEST(DraftSpace, KnowsStoresThroughIntrinsicsAndTestsOfPointers) {
   const Drafted drafted(
       "__global__ void k(float* mean, float* out, int n) {\n"
