@@ -829,6 +829,19 @@ TEST(DraftSpace, BelievesTheOnlyNumberThatAFunctionGivesAVariableOutsideOfFuncti
   EXPECT_THAT(sizes_of("void more() { columns += 1; }\n")["N"].dump(), HasSubstr("TODO: "));
 }
 
+TEST(DraftSpace, ReadsNumbersOfBlocksThatAreRoundedUpInFractionsAndOtherNamespaces) {
+  for (const std::string blocks :
+       {"ceil(n / 128.0f)", "ceil((float)n / 128.)", "util::div_up(n, 128)"}) {
+    const Drafted drafted(
+        "#include \"util.h\"\n"
+        "__global__ void k(float* p, int n) { p[blockIdx.x * 128 + threadIdx.x] = n; }\n"
+        "int main() {\n  int n = 4000;\n  float* p;\n  cudaMalloc(&p, n * sizeof(float));\n"
+        "  dim3 blocks(" +
+        blocks + ");\n  k<<<blocks, 128>>>(p, n);\n}\n");
+    EXPECT_EQ(drafted.json()["kernels"][0]["grid"], Json::array({"ceil_div(N, 128)"})) << blocks;
+  }
+}
+
 TEST(DraftSpace, KnowsStoresThroughIntrinsicsAndTestsOfPointers) {
   const Drafted drafted(
       "__global__ void k(float* mean, float* out, int n) {\n"
