@@ -842,6 +842,27 @@ TEST(DraftSpace, ReadsNumbersOfBlocksThatAreRoundedUpInFractionsAndOtherNamespac
   }
 }
 
+TEST(DraftSpace, MakesSizesOfBothExtentsOfASquareThatIsOneLarger) {
+  const Drafted drafted(R"cu(
+__global__ void k(int* m, int columns) {
+  m[(blockIdx.x * 16 + threadIdx.y) * columns + blockIdx.y * 16 + threadIdx.x] = 1;
+}
+int main() {
+  int rows = 2048, columns = 2048;
+  rows = rows + 1;
+  columns = columns + 1;
+  const int all = rows * columns;
+  int* m;
+  cudaMalloc(&m, all * sizeof(int));
+  k<<<dim3(rows / 16, columns / 16), dim3(16, 16)>>>(m, columns);
+}
+)cu");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["problems"][0], Json({{"COLUMNS", 2049}, {"ROWS", 2048}}));
+  EXPECT_EQ(json["arguments"][0]["shape"], Json::array({"(ROWS + 1) * COLUMNS"}));
+  EXPECT_EQ(json["cpu_problems"][0]["COLUMNS"], 193);
+}
+
 TEST(DraftSpace, KnowsStoresThroughIntrinsicsAndTestsOfPointers) {
   const Drafted drafted(
       "__global__ void k(float* mean, float* out, int n) {\n"

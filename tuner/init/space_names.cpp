@@ -32,7 +32,7 @@ std::int64_t guessed_size(const MissingName& missing) {
 /// tail show there too.
 std::int64_t smaller(std::int64_t size, std::int64_t most) {
   if (size <= most) return size;
-  const std::int64_t block = most > 1024 ? 1024 : std::min<std::int64_t>(most, 64);
+  const std::int64_t block = most > 1024 ? 1024 : std::clamp<std::int64_t>(most / 4, 1, 64);
   const std::int64_t rest = size % block;
   return rest == 0 ? most : most - block + rest;
 }
@@ -172,7 +172,7 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
     const std::string name(word);
     if (problem_.contains(name)) continue;
     const auto ours = terms_of(site).in_our_names(name, frame);
-    const std::int64_t number = ours ? constant_value(*ours).value_or(0) : 0;
+    const std::int64_t number = ours ? value_with(*ours, {&problem_}).value_or(0) : 0;
     if (number < kLeast || is_of_block(name)) continue;
     const auto variable = here.variables.find(name);
     const bool is_variable = variable != here.variables.end();
