@@ -477,5 +477,14 @@ TEST(KernelFile, LeavesOutWhereANumberThatCanBePassedIsUndefined) {
   EXPECT_THAT(file.device_text, Not(HasSubstr("\n#undef")));
 }
 
+TEST(KernelFile, KnowsMacrosThatAFunctionDefines) {
+  const KernelFile file = read_text_of(
+      "__global__ void k(float* x) { x[0] = 0; }\n"
+      "void run() {\n  # define RATE 2// as wide\n  #define TWICE(a) (2 * (a))\n"
+      "  k<<<TWICE(RATE), 1>>>(x);\n}\n");
+  EXPECT_THAT(file.meanings.at("RATE"), ElementsAre("2"));
+  EXPECT_EQ(file.function_macros.at("TWICE").text, "(2 * (a))");
+}
+
 }  // namespace
 }  // namespace smemtune
