@@ -72,18 +72,8 @@ bool is_passed_the_same(const KernelFile& file, const KernelFunction& one,
   };
   const auto first = launch_of(one);
   const auto second = launch_of(other);
-  if (first == file.launches.end() || second == file.launches.end()) return false;
-  if (first->arguments.size() != second->arguments.size() ||
-      first->arguments.size() != one.parameters.size()) {
-    return false;
-  }
-  for (std::size_t i = 0; i < first->arguments.size(); ++i) {
-    const KernelParameter& parameter = one.parameters[i];
-    const bool is_output =
-        parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
-    if (!is_output && first->arguments[i] != second->arguments[i]) return false;
-  }
-  return true;
+  return first != file.launches.end() && second != file.launches.end() &&
+         passes_the_same(file, *first, *second);
 }
 
 /// Returns true if a kernel takes what another takes: parameters of the same types, and the same
