@@ -509,9 +509,13 @@ class HostReader {
       state.set_list(name, texts(tokens_, split(tokens_, {open + 1, closing(tokens_, open)})));
     }
     if (bytes.empty()) return;
-    const bool is_const = type.end > type.first && tokens_[type.first].is("const");
-    const std::size_t first = is_const ? 1 : 0;
-    bytes += "sizeof(" + joined(tokens_, {type.first + first, type.end}) + ")";
+    static constexpr std::array<std::string_view, 4> kNoType = {"const", "static", "__device__",
+                                                                "__managed__"};
+    std::size_t first = type.first;
+    while (first < type.end && std::ranges::find(kNoType, tokens_[first].text) != kNoType.end()) {
+      ++first;
+    }
+    bytes += "sizeof(" + joined(tokens_, {first, type.end}) + ")";
     state.set_text("sizeof(" + name + ")", bytes);
     of_host_.emplace(name, bytes);
   }
@@ -776,7 +780,7 @@ class HostReader {
   }
 
   /// Reads `cudaMalloc(&a, bytes)`, `cudaMallocPitch(&a, &pitch, width, height)`,
-  /// `cudaMemcpy(a, b, bytes)`, `v.resize(n)`.
+  /// `cudaGetSymbolAddress(&a, array)`, `cudaMemcpy(a, b, bytes)`, `v.resize(n)`.
   void read_allocation(const CallText& call, HostState& state) {
     const std::vector<std::string>& parts = call.arguments;
     const bool copies =
@@ -791,9 +795,13 @@ class HostReader {
       copied_.emplace(pointer_in(parts[0]), parts[2]);
       if (call.name != "cudaMemset") copied_.emplace(pointer_in(parts[1]), parts[2]);
     }
-    if (copies || !call.name.starts_with("cudaMalloc") || parts.size() < 2) return;
+    const bool is_symbol = call.name == "cudaGetSymbolAddress";
+    const bool allocates = is_symbol || call.name.starts_with("cudaMalloc");
+    if (copies || !allocates || parts.size() < 2) return;
     const bool has_pitch = call.name == "cudaMallocPitch" && parts.size() > 3;
-    const std::string bytes = has_pitch ? "(" + parts[2] + ") * (" + parts[3] + ")" : parts[1];
+    const std::string bytes = has_pitch   ? "(" + parts[2] + ") * (" + parts[3] + ")"
+                              : is_symbol ? "sizeof(" + parts[1] + ")"
+                                          : parts[1];
     const std::string pointer = pointer_in(parts[0]);
     state.set_bytes(pointer, bytes);
     if (function_ == nullptr) return;

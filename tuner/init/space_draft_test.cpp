@@ -842,6 +842,23 @@ TEST(DraftSpace, ReadsNumbersOfBlocksThatAreRoundedUpInFractionsAndOtherNamespac
   }
 }
 
+TEST(DraftSpace, KnowsTheSizeOfAnArrayOfTheDeviceWhoseAddressTheHostPasses) {
+  const Drafted drafted(R"cu(
+const int PARTS = 512;
+__device__ float parts[PARTS];
+__global__ void k(float* out) { out[blockIdx.x] = blockIdx.x; }
+int main() {
+  float first, *out;
+  cudaGetSymbolAddress((void**)&out, parts);
+  k<<<PARTS, 1>>>(out);
+  cudaMemcpy(&first, out, sizeof(float), cudaMemcpyDeviceToHost);
+}
+)cu");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["arguments"][0]["shape"], Json::array({512}));
+  EXPECT_EQ(json["kernels"][0]["grid"], Json::array({512}));
+}
+
 TEST(DraftSpace, MakesSizesOfBothExtentsOfASquareThatIsOneLarger) {
   const Drafted drafted(R"cu(
 __global__ void k(int* m, int columns) {
