@@ -80,8 +80,13 @@ bool is_passed_the_same(const KernelFile& file, const KernelFunction& one,
 /// names or the same arguments.
 bool takes_the_same(const KernelFile& file, const KernelFunction& one,
                     const KernelFunction& other) {
-  const auto has_same_type = [](const KernelParameter& a, const KernelParameter& b) {
-    return a.type == b.type && a.pointers == b.pointers;
+  const auto writes = [](const KernelParameter& parameter) {
+    return !parameter.is_const && parameter.access != Access::read &&
+           parameter.access != Access::unknown;
+  };
+  const auto has_same_type = [&](const KernelParameter& a, const KernelParameter& b) {
+    const bool is_read_only = (writes(a) && b.is_const) || (writes(b) && a.is_const);
+    return a.type == b.type && a.pointers == b.pointers && !(a.pointers > 0 && is_read_only);
   };
   const auto has_same_name = [](const KernelParameter& a, const KernelParameter& b) {
     return a.name == b.name;

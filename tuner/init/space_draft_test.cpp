@@ -280,6 +280,20 @@ TEST(DraftSpace, HoldsTheKernelsThatTakeTheSameArguments) {
   EXPECT_THAT(draft.faults(), Each(HasSubstr("TODO: ")));
 }
 
+TEST(DraftSpace, LeavesOutKernelsThatOnlyReadWhatTheFirstOneWrites) {
+  const Drafted drafted(
+      "__global__ void add(const float* a, float* c, int n) { c[threadIdx.x] = a[threadIdx.x] + n; "
+      "}\n"
+      "__global__ void check(const float* a, const float* c, int n) {\n"
+      "  if (c[threadIdx.x] != a[threadIdx.x] + n) __trap();\n}\n"
+      "__global__ void add_late(float* a, float* c, int n) { c[threadIdx.x] = a[threadIdx.x] + n; "
+      "}\n");
+  const Json json = drafted.json();
+  std::vector<std::string> names;
+  for (const Json& kernel : json["kernels"]) names.push_back(kernel["name"]);
+  EXPECT_THAT(names, ElementsAre("add", "add_late"));
+}
+
 TEST(DraftSpace, ProposesWhatTheKernelsIndicesAndNamesTell) {
   const Drafted drafted(
       "#define VERTICES 600\n"
