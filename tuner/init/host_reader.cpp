@@ -194,7 +194,7 @@ class HostReader {
     for (const Function& function : functions_) {
       // A variable that a function changes no longer has its initial value.
       for (const std::string& name : assigned_in(function.body)) {
-        if (globals_.contains(name)) globals.assign(name, std::nullopt);
+        if (globals_.contains(name)) globals.assign(name, only_number(name));
       }
     }
     for (Function& function : functions_) {
@@ -207,6 +207,32 @@ class HostReader {
       is_chosen_ = false;
       statement(function.body, state);
     }
+  }
+
+  /// Returns the number that a single statement gives a variable outside of functions; nullopt if it
+  /// has an initial value, or if something else changes it.
+  std::optional<std::string> only_number(const std::string& name) const {
+    const bool has_initial = std::ranges::any_of(global_declarations_, [&](const Syntax& variable) {
+      return variable.text == name && !variable.parts.empty();
+    });
+    if (has_initial) return std::nullopt;
+    std::optional<std::string> number;
+    for (const Function& function : functions_) {
+      if (!assigned_in(function.body).contains(name)) continue;
+      std::vector<const Syntax*> uses;
+      for_each(function.body, [&](const Syntax& syntax) {
+        const bool changes = syntax.kind == Kind::assignment || syntax.is(Kind::unary, "++") ||
+                             syntax.is(Kind::unary, "--") || syntax.is(Kind::unary, "&");
+        if (changes && syntax.parts.front().is_name(name)) uses.push_back(&syntax);
+        if (syntax.kind == Kind::variable && syntax.text == name) uses.push_back(nullptr);
+      });
+      const bool is_only = uses.size() == 1 && uses.front() != nullptr && !number &&
+                           uses.front()->is(Kind::assignment, "=");
+      if (!is_only) return std::nullopt;
+      number = joined(tokens_, uses.front()->parts[1].range);
+      if (!number_of(*number)) return std::nullopt;
+    }
+    return number;
   }
 
   // Statements. Each returns true if nothing runs behind it.
@@ -483,9 +509,13 @@ class HostReader {
       state.set_list(name, texts(tokens_, split(tokens_, {open + 1, closing(tokens_, open)})));
     }
     if (bytes.empty()) return;
-    const bool is_const = type.end > type.first && tokens_[type.first].is("const");
-    const std::size_t first = is_const ? 1 : 0;
-    bytes += "sizeof(" + joined(tokens_, {type.first + first, type.end}) + ")";
+    static constexpr std::array<std::string_view, 4> kNoType = {"const", "static", "__device__",
+                                                                "__managed__"};
+    std::size_t first = type.first;
+    while (first < type.end && std::ranges::find(kNoType, tokens_[first].text) != kNoType.end()) {
+      ++first;
+    }
+    bytes += "sizeof(" + joined(tokens_, {first, type.end}) + ")";
     state.set_text("sizeof(" + name + ")", bytes);
     of_host_.emplace(name, bytes);
   }
@@ -750,7 +780,7 @@ class HostReader {
   }
 
   /// Reads `cudaMalloc(&a, bytes)`, `cudaMallocPitch(&a, &pitch, width, height)`,
-  /// `cudaMemcpy(a, b, bytes)`, `v.resize(n)`.
+  /// `cudaGetSymbolAddress(&a, array)`, `cudaMemcpy(a, b, bytes)`, `v.resize(n)`.
   void read_allocation(const CallText& call, HostState& state) {
     const std::vector<std::string>& parts = call.arguments;
     const bool copies =
@@ -765,9 +795,13 @@ class HostReader {
       copied_.emplace(pointer_in(parts[0]), parts[2]);
       if (call.name != "cudaMemset") copied_.emplace(pointer_in(parts[1]), parts[2]);
     }
-    if (copies || !call.name.starts_with("cudaMalloc") || parts.size() < 2) return;
+    const bool is_symbol = call.name == "cudaGetSymbolAddress";
+    const bool allocates = is_symbol || call.name.starts_with("cudaMalloc");
+    if (copies || !allocates || parts.size() < 2) return;
     const bool has_pitch = call.name == "cudaMallocPitch" && parts.size() > 3;
-    const std::string bytes = has_pitch ? "(" + parts[2] + ") * (" + parts[3] + ")" : parts[1];
+    const std::string bytes = has_pitch   ? "(" + parts[2] + ") * (" + parts[3] + ")"
+                              : is_symbol ? "sizeof(" + parts[1] + ")"
+                                          : parts[1];
     const std::string pointer = pointer_in(parts[0]);
     state.set_bytes(pointer, bytes);
     if (function_ == nullptr) return;
@@ -897,6 +931,9 @@ class HostReader {
     const CppTokens words = cpp_tokens(block);
     if (words.size() == 1 && words[0].is_word()) site.block_name = block;
     site.grid = state.extents(grid);
+    const std::optional<std::string> value = state.value(grid);
+    const bool is_number = value && site.grid == std::vector{*value} && identifiers(*value).empty();
+    if (is_number) site.grid.front() = grid;  // Its name may be that of a size.
     site.block = state.extents(block);
   }
 

@@ -141,8 +141,8 @@ TEST(HostReader, TakesTheDefaultsOfOptions) {
     const std::vector<LaunchSite> sites =
         launches_of(kKernel + main + body + " k<<<n, 32>>>(out, n); }\n");
     ASSERT_THAT(sites, SizeIs(1)) << body;
-    EXPECT_EQ(sites[0].frames[0].variables.count("n"), 1u) << body;
-    EXPECT_THAT(sites[0].grid, ElementsAre("4096")) << body;
+    EXPECT_EQ(sites[0].frames[0].variables.at("n"), "4096") << body;
+    EXPECT_THAT(sites[0].grid, ElementsAre("n")) << body;
   }
 }
 

@@ -59,6 +59,21 @@ bool is_opaque(const std::string& value) {
   return false;
 }
 
+/// Returns a text with functions by their own names: `div_up(n, 16)` for `util::div_up(n, 16)`.
+std::string without_namespaces(const std::string& text) {
+  const CppTokens tokens = cpp_tokens(text);
+  std::string result;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const bool is_space = i + 3 < tokens.size() && tokens[i].is_word() && tokens[i + 1].is("::") &&
+                          tokens[i + 2].is_word() &&
+                          (tokens[i + 3].is("(") || tokens[i + 3].is("::"));
+    if (i > 0 && tokens[i].begin > tokens[i - 1].end()) result += ' ';
+    if (!is_space) result += tokens[i].text;
+    if (is_space) ++i;
+  }
+  return result;
+}
+
 }  // namespace
 
 void HostTerms::add_argument(std::size_t number, const std::string& name) {
@@ -85,7 +100,12 @@ std::string HostTerms::passed(std::size_t number, std::size_t frame) const {
   std::string text = site_.arguments[number];
   for (std::size_t i = 1; i <= frame && i < site_.frames.size(); ++i) {
     const std::map<std::string, std::string>& variables = site_.frames[i - 1].variables;
-    if (const auto own = variables.find(text); own != variables.end()) text = own->second;
+    const auto own = variables.find(text);
+    const auto same = site_.frames[i].variables.find(text);
+    const bool is_constant = own != variables.end() && same != site_.frames[i].variables.end() &&
+                             own->second == same->second && number_of(own->second);
+    if (is_constant) continue;  // Of both functions, or outside of them.
+    if (own != variables.end()) text = own->second;
     const std::map<std::string, std::string>& parameters = site_.frames[i].parameters;
     Terms terms;
     for (const std::string_view word : identifiers(text)) {
@@ -201,6 +221,7 @@ std::optional<std::string> HostTerms::followed(std::string text, std::size_t fra
 std::string HostTerms::deeper(const std::string& text, std::size_t frame) const {
   std::string next = substituted(in_variables(text, frame), terms_[frame]);
   if (next == text) next = substituted(text, known_functions());
+  if (next == text) next = without_namespaces(text);
   return next == text ? expanded_(text) : next;
 }
 
@@ -303,6 +324,16 @@ std::size_t quotient(const CppTokens& tokens, TokenRange range) {
   return slash;
 }
 
+/// Returns an operand of a quotient that is rounded up, with its number as an integer: `128` for
+/// `128.0f`.
+std::string whole_operand(const CppTokens& tokens, TokenRange range) {
+  const std::string text = without_suffixes(without_casts(joined(tokens, range)));
+  const std::size_t point = text.find('.');
+  const bool is_whole = point != std::string::npos && number_of(text.substr(0, point)) &&
+                        text.find_first_not_of('0', point + 1) == std::string::npos;
+  return is_whole ? text.substr(0, point) : text;
+}
+
 }  // namespace
 
 std::string without_casts(const std::string& text) {
@@ -333,8 +364,8 @@ std::string without_casts(const std::string& text) {
       add(i);
       continue;
     }
-    result += "ceil_div(" + without_casts(joined(tokens, {i + 2, slash})) + ", " +
-              without_casts(joined(tokens, {slash + 1, close})) + ")";
+    result += "ceil_div(" + whole_operand(tokens, {i + 2, slash}) + ", " +
+              whole_operand(tokens, {slash + 1, close}) + ")";
     i = close;
   }
   return result;

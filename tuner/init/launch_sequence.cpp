@@ -306,23 +306,12 @@ class SequenceReader {
     std::erase_if(sites, [](const LaunchSite& site) { return is_copy(site.kernel); });
     for (std::size_t i = 0; i + 1 < sites.size(); ++i) {
       const LaunchSite& next = sites[i + 1];
-      if (passes_the_same(sites[i], next) && sites[i].kernel != next.kernel && writes_only(next) &&
-          writes_only(sites[i])) {
+      if (passes_the_same(file_, sites[i], next) && sites[i].kernel != next.kernel &&
+          writes_only(next) && writes_only(sites[i])) {
         return true;
       }
     }
     return false;
-  }
-
-  /// Returns true if two launches pass the same, apart from what they write.
-  bool passes_the_same(const LaunchSite& one, const LaunchSite& other) const {
-    const std::vector<KernelParameter>& parameters = launched_kernel(file_, one)->parameters;
-    if (one.arguments.size() != other.arguments.size()) return false;
-    for (std::size_t i = 0; i < std::min(parameters.size(), one.arguments.size()); ++i) {
-      const bool is_output = parameters[i].pointers > 0 && parameters[i].access == Access::written;
-      if (!is_output && one.arguments[i] != other.arguments[i]) return false;
-    }
-    return true;
   }
 
   /// Returns true if a launch reads nothing that it writes.
@@ -538,6 +527,18 @@ class SequenceReader {
 
 std::optional<LaunchSequence> sequence_of(const KernelFile& file, const std::string& kernel) {
   return SequenceReader(file, kernel).read();
+}
+
+bool passes_the_same(const KernelFile& file, const LaunchSite& one, const LaunchSite& other) {
+  const std::vector<KernelParameter>& parameters = launched_kernel(file, one)->parameters;
+  if (one.arguments.size() != other.arguments.size()) return false;
+  for (std::size_t i = 0; i < std::min(parameters.size(), one.arguments.size()); ++i) {
+    const KernelParameter& parameter = parameters[i];
+    const bool is_output =
+        parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
+    if (!is_output && one.arguments[i] != other.arguments[i]) return false;
+  }
+  return true;
 }
 
 }  // namespace smemtune

@@ -41,4 +41,8 @@ bool is_used(const HostLoop& loop, const LaunchSite& site);
 /// or in a loop whose counter they use; nullopt if it is launched by itself.
 std::optional<LaunchSequence> sequence_of(const KernelFile& file, const std::string& kernel);
 
+/// Returns true if two launches pass the same, apart from what they write. REQUIRES: the kernel of
+/// the first is the file's.
+bool passes_the_same(const KernelFile& file, const LaunchSite& one, const LaunchSite& other);
+
 }  // namespace smemtune

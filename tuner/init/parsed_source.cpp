@@ -281,7 +281,12 @@ std::string ParsedSource::declaration_for(const std::string& said, std::size_t p
     return "template <class T, class... A>" + function + "T " + name +
            "(A...); template <auto N, class... A>" + function + "int " + name + "(A...);";
   }
-  return next.is("::") ? "" : declaration_of(name, place, next.is("("));
+  if (!next.is("::")) return declaration_of(name, place, next.is("("));
+  const bool is_function = place + 3 < tokens_.size() && tokens_[place + 2].is_word() &&
+                           tokens_[place + 3].is("(") && part_ == Part::host;
+  return is_function ? "namespace " + name + " { template <class A, class... B>" + function + "A " +
+                           std::string(tokens_[place + 2].text) + "(A, B...); }"
+                     : "";
 }
 
 /// Returns a declaration of a function or a variable; empty if it needs none.
@@ -340,7 +345,9 @@ bool ParsedSource::find_unknown() {
   constexpr std::size_t kMost = 500;
   bool has_new = false;
   const CXFile main = clang().getFile(unit_, kMain);
-  for (unsigned i = 0; i < clang().getNumDiagnostics(unit_); ++i) {
+  // Where errors have notes, clang writes all of them anew whenever it is asked for their number.
+  const unsigned count = clang().getNumDiagnostics(unit_);
+  for (unsigned i = 0; i < count; ++i) {
     const CXDiagnostic diagnostic = clang().getDiagnostic(unit_, i);
     const std::string said = clang().text(clang().getDiagnosticSpelling(diagnostic));
     const CXSourceLocation location = clang().getDiagnosticLocation(diagnostic);

@@ -17,15 +17,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the arguments of a recipe's command `$(LAUNCHER) ./$(program) 1024 100`; nullopt if it is
-/// no such command.
-std::optional<std::vector<std::string>> arguments_in(const std::string& recipe) {
-  const std::size_t program = recipe.find("./");
-  const bool begins = program != std::string::npos && program > 0 &&
-                      std::string_view(" \t@").find(recipe[program - 1]) != std::string_view::npos;
-  if (!begins) return std::nullopt;
+/// Returns the arguments of a command `$(LAUNCHER) ./$(program) 1024 100`; nullopt if it is no such
+/// command.
+std::optional<std::vector<std::string>> arguments_in(const std::string& command) {
+  const std::size_t program = command.find("./");
+  const bool begins = program == 0 || (program != std::string::npos &&
+                                       std::string_view(" \t@").find(command[program - 1]) !=
+                                           std::string_view::npos);
+  const bool is_comment = command.find('#') < program;
+  if (!begins || is_comment) return std::nullopt;
   std::istringstream words(
-      recipe.substr(program, recipe.find_first_of("|>;&#", program) - program));
+      command.substr(program, command.find_first_of("|>;&#", program) - program));
   std::vector<std::string> arguments;
   std::string word;
   words >> word;
@@ -33,13 +35,15 @@ std::optional<std::vector<std::string>> arguments_in(const std::string& recipe) 
   return arguments;
 }
 
-RunArguments arguments_of(const std::string& name, const std::string& text) {
+/// Returns the arguments of the first command that runs a program of the folder. `is_makefile`: only
+/// recipes for `run` and `test` hold such.
+RunArguments arguments_of(const std::string& name, const std::string& text, bool is_makefile) {
   std::istringstream lines(text);
-  bool is_run = false;
+  bool is_run = !is_makefile;
   std::size_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    if (!line.starts_with('\t')) {
+    if (is_makefile && !line.starts_with('\t')) {
       is_run = line.starts_with("run") || line.starts_with("test");
       continue;
     }
@@ -94,11 +98,13 @@ void put(std::string& text, const CppToken& first, const CppToken& last, const s
 }  // namespace
 
 RunArguments run_arguments_beside(const fs::path& source) {
-  for (const char* const name : {"Makefile", "makefile", "GNUmakefile"}) {
+  for (const std::string_view name : {"Makefile", "makefile", "GNUmakefile", "run", "run.sh"}) {
     const fs::path file = source.parent_path() / name;
     std::error_code error;
     if (!fs::is_regular_file(file, error)) continue;
-    const RunArguments found = arguments_of(name, read_text(file, kMaxSourceBytes));
+    const bool is_makefile = !name.starts_with("run");
+    const RunArguments found =
+        arguments_of(std::string(name), read_text(file, kMaxSourceBytes), is_makefile);
     if (!found.file.empty()) return found;
   }
   return {};

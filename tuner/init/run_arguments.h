@@ -9,14 +9,15 @@
 
 namespace smemtune {
 
-/// The arguments that a makefile beside a source runs its program with.
+/// The arguments that a makefile or a script beside a source runs its program with.
 struct RunArguments {
   std::string file;      ///< `Makefile`; empty if none runs it.
   std::size_t line = 0;  ///< Line of the command.
   std::vector<std::string> values;
 };
 
-/// Returns the arguments of the first command `./program 1024 100` of a target `run` or `test`.
+/// Returns the arguments of the first command `./program 1024 100` of a makefile's target `run` or
+/// `test`, or of a script called `run` or `run.sh`.
 RunArguments run_arguments_beside(const std::filesystem::path& source);
 
 /// Returns the source with these arguments in place of `atoi(argv[1])` and the like, and their

@@ -27,6 +27,18 @@ TEST(RunArguments, AreThoseOfTheMakefilesRun) {
   EXPECT_THAT(arguments_of("run:\n\tcd ../main 3\n").file, IsEmpty());
 }
 
+TEST(RunArguments, AreThoseOfTheScriptThatRunsIt) {
+  for (const char* const name : {"run", "run.sh"}) {
+    const TemporaryFolder folder;
+    folder.write("Makefile", "all:\n\tcc main.c\n");
+    folder.write(name, "#!/bin/sh\n# ./main 7\nmake\n./main 2048 10 data/a.txt\n");
+    const RunArguments found = run_arguments_beside(folder.path() / "main.cu");
+    EXPECT_EQ(found.file, name);
+    EXPECT_EQ(found.line, 4u);
+    EXPECT_THAT(found.values, ElementsAre("2048", "10", "data/a.txt"));
+  }
+}
+
 TEST(RunArguments, StandForWhatTheProgramReads) {
   const RunArguments given = {.file = "Makefile", .line = 1, .values = {"1024", "0.5", "a.txt"}};
   const auto read = [&](const std::string& text) {

@@ -72,26 +72,21 @@ bool is_passed_the_same(const KernelFile& file, const KernelFunction& one,
   };
   const auto first = launch_of(one);
   const auto second = launch_of(other);
-  if (first == file.launches.end() || second == file.launches.end()) return false;
-  if (first->arguments.size() != second->arguments.size() ||
-      first->arguments.size() != one.parameters.size()) {
-    return false;
-  }
-  for (std::size_t i = 0; i < first->arguments.size(); ++i) {
-    const KernelParameter& parameter = one.parameters[i];
-    const bool is_output =
-        parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
-    if (!is_output && first->arguments[i] != second->arguments[i]) return false;
-  }
-  return true;
+  return first != file.launches.end() && second != file.launches.end() &&
+         passes_the_same(file, *first, *second);
 }
 
 /// Returns true if a kernel takes what another takes: parameters of the same types, and the same
 /// names or the same arguments.
 bool takes_the_same(const KernelFile& file, const KernelFunction& one,
                     const KernelFunction& other) {
-  const auto has_same_type = [](const KernelParameter& a, const KernelParameter& b) {
-    return a.type == b.type && a.pointers == b.pointers;
+  const auto writes = [](const KernelParameter& parameter) {
+    return !parameter.is_const && parameter.access != Access::read &&
+           parameter.access != Access::unknown;
+  };
+  const auto has_same_type = [&](const KernelParameter& a, const KernelParameter& b) {
+    const bool is_read_only = (writes(a) && b.is_const) || (writes(b) && a.is_const);
+    return a.type == b.type && a.pointers == b.pointers && !(a.pointers > 0 && is_read_only);
   };
   const auto has_same_name = [](const KernelParameter& a, const KernelParameter& b) {
     return a.name == b.name;

@@ -280,6 +280,20 @@ TEST(DraftSpace, HoldsTheKernelsThatTakeTheSameArguments) {
   EXPECT_THAT(draft.faults(), Each(HasSubstr("TODO: ")));
 }
 
+TEST(DraftSpace, LeavesOutKernelsThatOnlyReadWhatTheFirstOneWrites) {
+  const Drafted drafted(
+      "__global__ void add(const float* a, float* c, int n) { c[threadIdx.x] = a[threadIdx.x] + n; "
+      "}\n"
+      "__global__ void check(const float* a, const float* c, int n) {\n"
+      "  if (c[threadIdx.x] != a[threadIdx.x] + n) __trap();\n}\n"
+      "__global__ void add_late(float* a, float* c, int n) { c[threadIdx.x] = a[threadIdx.x] + n; "
+      "}\n");
+  const Json json = drafted.json();
+  std::vector<std::string> names;
+  for (const Json& kernel : json["kernels"]) names.push_back(kernel["name"]);
+  EXPECT_THAT(names, ElementsAre("add", "add_late"));
+}
+
 TEST(DraftSpace, ProposesWhatTheKernelsIndicesAndNamesTell) {
   const Drafted drafted(
       "#define VERTICES 600\n"
@@ -816,6 +830,70 @@ TEST(DraftSpace, DoesNotBelieveWhatAnotherFunctionMayChange) {
   EXPECT_EQ(kernel["block"].dump(), R"(["THREADS"])");
 }
 
+TEST(DraftSpace, BelievesTheOnlyNumberThatAFunctionGivesAVariableOutsideOfFunctions) {
+  const auto sizes_of = [](const std::string& more) {
+    return Drafted("int rows, columns;\nvoid read() { rows = 64; columns = 2000; }\n" + more +
+                   "__global__ void k(float* p, int n) { p[blockIdx.x * n + threadIdx.x] = n; }\n"
+                   "int main() {\n  float* p;\n  read();\n"
+                   "  cudaMalloc(&p, rows * columns * sizeof(float));\n"
+                   "  k<<<rows, 64>>>(p, columns);\n}\n")
+        .json()["problems"][0];
+  };
+  EXPECT_EQ(sizes_of(""), Json({{"N", 2000}, {"ROWS", 64}}));
+  EXPECT_THAT(sizes_of("void more() { columns += 1; }\n")["N"].dump(), HasSubstr("TODO: "));
+}
+
+TEST(DraftSpace, ReadsNumbersOfBlocksThatAreRoundedUpInFractionsAndOtherNamespaces) {
+  for (const std::string blocks :
+       {"ceil(n / 128.0f)", "ceil((float)n / 128.)", "util::div_up(n, 128)"}) {
+    const Drafted drafted(
+        "#include \"util.h\"\n"
+        "__global__ void k(float* p, int n) { p[blockIdx.x * 128 + threadIdx.x] = n; }\n"
+        "int main() {\n  int n = 4000;\n  float* p;\n  cudaMalloc(&p, n * sizeof(float));\n"
+        "  dim3 blocks(" +
+        blocks + ");\n  k<<<blocks, 128>>>(p, n);\n}\n");
+    EXPECT_EQ(drafted.json()["kernels"][0]["grid"], Json::array({"ceil_div(N, 128)"})) << blocks;
+  }
+}
+
+TEST(DraftSpace, KnowsTheSizeOfAnArrayOfTheDeviceWhoseAddressTheHostPasses) {
+  const Drafted drafted(R"cu(
+const int PARTS = 512;
+__device__ float parts[PARTS];
+__global__ void k(float* out) { out[blockIdx.x] = blockIdx.x; }
+int main() {
+  float first, *out;
+  cudaGetSymbolAddress((void**)&out, parts);
+  k<<<PARTS, 1>>>(out);
+  cudaMemcpy(&first, out, sizeof(float), cudaMemcpyDeviceToHost);
+}
+)cu");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["arguments"][0]["shape"], Json::array({512}));
+  EXPECT_EQ(json["kernels"][0]["grid"], Json::array({512}));
+}
+
+TEST(DraftSpace, MakesSizesOfBothExtentsOfASquareThatIsOneLarger) {
+  const Drafted drafted(R"cu(
+__global__ void k(int* m, int columns) {
+  m[(blockIdx.x * 16 + threadIdx.y) * columns + blockIdx.y * 16 + threadIdx.x] = 1;
+}
+int main() {
+  int rows = 2048, columns = 2048;
+  rows = rows + 1;
+  columns = columns + 1;
+  const int all = rows * columns;
+  int* m;
+  cudaMalloc(&m, all * sizeof(int));
+  k<<<dim3(rows / 16, columns / 16), dim3(16, 16)>>>(m, columns);
+}
+)cu");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["problems"][0], Json({{"COLUMNS", 2049}, {"ROWS", 2048}}));
+  EXPECT_EQ(json["arguments"][0]["shape"], Json::array({"(ROWS + 1) * COLUMNS"}));
+  EXPECT_EQ(json["cpu_problems"][0]["COLUMNS"], 193);
+}
+
 TEST(DraftSpace, KnowsStoresThroughIntrinsicsAndTestsOfPointers) {
   const Drafted drafted(
       "__global__ void k(float* mean, float* out, int n) {\n"
@@ -1258,13 +1336,104 @@ int main() {
   int* d_lengths; float *d_out, *d_in;
   cudaMalloc(&d_lengths, n * sizeof(int));
   cudaMalloc(&d_out, n * sizeof(float));
-  cudaMalloc(&d_in, n * sizeof(float));
+  cudaMalloc(&d_in, n * 64 * sizeof(float));
   cudaMemcpy(d_lengths, h_lengths, n * sizeof(int), cudaMemcpyHostToDevice);
   sums<<<n / 512, 64>>>(d_lengths, d_out, d_in);
 }
 )cu");
   EXPECT_EQ(512, drafted.json()["cpu_problems"][0]["N"]);
   EXPECT_EQ("constant(N / 64)", drafted.json()["arguments"][0]["init"]);
+}
+
+TEST(DraftSpace, GivesTheCpuDeviceAsManyElementsAsABlockHasThreads) {
+  const Drafted drafted(R"cu(
+#define COUNT 2048
+__global__ void halves(const float* in, float* out) {
+  __shared__ float s[1024];
+  s[threadIdx.x] = in[threadIdx.x] + in[threadIdx.x + 1024];
+  __syncthreads();
+  out[threadIdx.x] = s[1023 - threadIdx.x] / COUNT;
+}
+int main() {
+  float *in, *out;
+  cudaMalloc(&in, COUNT * sizeof(float));
+  cudaMalloc(&out, COUNT / 2 * sizeof(float));
+  halves<<<1, 1024>>>(in, out);
+}
+)cu");
+  EXPECT_EQ(2048, drafted.json()["cpu_problems"][0]["COUNT"]);
+}
+
+TEST(DraftSpace, KeepsAnArraysSizeWhereItIsMadeOfTheBlocks) {
+  const Drafted drafted(R"cu(
+__global__ void add(float* a, int first) { a[first + blockIdx.x * blockDim.x + threadIdx.x] += 1; }
+int main() {
+  const int threads = 256, parts = 4;
+  const int n = 1024 * threads * parts;
+  float* a;
+  cudaMalloc(&a, n * sizeof(float));
+  add<<<n / threads, threads>>>(a, 0);
+}
+)cu");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["problems"][0], Json({{"N", 1024 * 256 * 4}}));
+  EXPECT_EQ(json["arguments"][0]["shape"], Json::array({"N"}));
+  EXPECT_EQ(json["kernels"][0]["grid"], Json::array({"N / THREADS"}));
+}
+
+TEST(DraftSpace, MakesOneSizeOfAConstantThatSeveralFunctionsUse) {
+  const Drafted drafted(R"cu(
+const int LENGTH = 100000;
+const int ALL = LENGTH * sizeof(float);
+const int BLOCKS = 1024;
+__global__ void sums(const float* x, float* y, const int LENGTH) {
+  float sum = 0;
+  const int first = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int i = first; i < LENGTH; i += blockDim.x * gridDim.x) sum += x[i];
+  atomicAdd(&y[blockIdx.x], sum);
+}
+void add_up(const float* x) {
+  float* y;
+  const int bytes = sizeof(float) * BLOCKS;
+  cudaMalloc(&y, bytes);
+  sums<<<BLOCKS, 128>>>(x, y, LENGTH);
+}
+int main() {
+  float* x;
+  cudaMalloc(&x, ALL);
+  add_up(x);
+}
+)cu");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["problems"][0], Json({{"PROBLEM_LENGTH", 100000}, {"BLOCKS", 1024}}));
+  EXPECT_EQ(json["kernels"][0]["grid"], Json::array({"BLOCKS"}));
+}
+
+TEST(DraftSpace, MakesSizesOfIntegersOfTypesThatTheSourceNames) {
+  const Drafted drafted(R"cu(
+typedef unsigned int u32;
+__global__ void product(const float* a, const float* b, float* c, u32 rows, u32 inner, u32 columns) {
+  u32 row = blockIdx.y * blockDim.y + threadIdx.y;
+  u32 column = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row < rows && column < columns) {
+    for (u32 k = 0; k < inner; ++k) {
+      c[row * columns + column] += a[row * inner + k] * b[k * columns + column];
+    }
+  }
+}
+int main() {
+  u32 rows = 256, inner = 512, columns = 128;
+  float *a, *b, *c;
+  cudaMalloc(&a, rows * inner * sizeof(float));
+  cudaMalloc(&b, inner * columns * sizeof(float));
+  cudaMalloc(&c, rows * columns * sizeof(float));
+  product<<<dim3(columns / 16, rows / 16), dim3(16, 16)>>>(a, b, c, rows, inner, columns);
+}
+)cu");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["arguments"][4]["value"], "INNER");
+  EXPECT_THAT(json["verify"]["definition"].get<std::string>(),
+              HasSubstr("c[i] = (floor(i / COLUMNS) < ROWS && (i % COLUMNS) < COLUMNS) ? "));
 }
 
 TEST(DraftSpace, MakesFourSizesSmallForTheCpuDevice) {

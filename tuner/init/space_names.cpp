@@ -32,7 +32,7 @@ std::int64_t guessed_size(const MissingName& missing) {
 /// tail show there too.
 std::int64_t smaller(std::int64_t size, std::int64_t most) {
   if (size <= most) return size;
-  const std::int64_t block = most > 1024 ? 1024 : std::min<std::int64_t>(most, 64);
+  const std::int64_t block = most > 1024 ? 1024 : std::clamp<std::int64_t>(most / 4, 1, 64);
   const std::int64_t rest = size % block;
   return rest == 0 ? most : most - block + rest;
 }
@@ -94,6 +94,27 @@ SpaceNames::SpaceNames(const KernelFile& file, const DraftRequest& request,
   choose_sizes();
   choose_host_sizes(sequence);
   add_template_numbers();
+  keep_line_length();
+}
+
+/// Lets the CPU device have several blocks where the problem's only size is the length of all
+/// arrays: a kernel may count on as many elements as its blocks have threads.
+void SpaceNames::keep_line_length() {
+  constexpr std::int64_t kMost = 4096;
+  constexpr std::int64_t kBytesOfOne = 16;
+  const LaunchSite* const site = launch_of(first_.name);
+  const bool has_one = problem_.size() == 1 && problem_.front().is_number_integer();
+  if (!has_one || site == nullptr || first_.grid_dimensions != 1) return;
+  const auto size = problem_.front().get<std::int64_t>();
+  for (const HostFrame& frame : site->frames) {
+    for (const auto& [pointer, text] : frame.allocated) {
+      const auto ours = terms_of(*site).in_our_names(text);
+      const auto bytes = ours ? value_with(*ours, {&problem_}) : std::nullopt;
+      if (!bytes || *bytes > kBytesOfOne * size) return;
+    }
+  }
+  Json& on_cpu = cpu_problem_.front();
+  on_cpu = std::max(on_cpu.get<std::int64_t>(), smaller(size, kMost));
 }
 
 /// Returns true if a template argument is the number of threads that are launched. In
@@ -143,15 +164,16 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
   constexpr std::int64_t kLeast = 64;  // Smaller numbers are mostly no sizes.
   if (frame >= site.frames.size() || depth == kMostSteps) return;
   const HostFrame& here = site.frames[frame];
+  const auto is_of_block = [&](std::string_view name) {
+    return name == site.block_name || std::ranges::find(site.block, name) != site.block.end();
+  };
   const std::string in_terms = terms_of(site).in_terms(text, frame);
   for (const std::string_view word : identifiers(in_terms)) {
     const std::string name(word);
     if (problem_.contains(name)) continue;
     const auto ours = terms_of(site).in_our_names(name, frame);
-    const std::int64_t number = ours ? constant_value(*ours).value_or(0) : 0;
-    const bool is_of_block =
-        name == site.block_name || std::ranges::find(site.block, name) != site.block.end();
-    if (number < kLeast || is_of_block) continue;
+    const std::int64_t number = ours ? value_with(*ours, {&problem_}).value_or(0) : 0;
+    if (number < kLeast || is_of_block(name)) continue;
     const auto variable = here.variables.find(name);
     const bool is_variable = variable != here.variables.end();
     const auto above = frame + 1 < site.frames.size() ? site.frames[frame + 1].parameters.find(name)
@@ -161,7 +183,9 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
       continue;
     }
     const std::string& value = is_variable ? variable->second : above->second;
-    if (!identifiers(value).empty()) {
+    // A size that is made of the block's stays the same where the block is another.
+    const std::vector<std::string_view> parts = identifiers(value);
+    if (!parts.empty() && std::ranges::none_of(parts, is_of_block)) {
       add_constant_sizes(site, is_variable ? frame : frame + 1, value, depth + 1);
       continue;
     }
@@ -425,7 +449,7 @@ void SpaceNames::choose_sizes() {
     const auto number = passed.empty() ? std::nullopt : constant_value(passed);
     const bool is_none = number && *number <= 0;  // Like an `offset` for which the host passes 0.
     const std::string& type = first_.parameters[i].type;
-    const Json passed_type = problem_.value(type, Json(type));
+    const Json passed_type = problem_.value(type, Json(without_parentheses(expanded(type))));
     const bool may_count = passed_type.is_string() && is_size(first_.parameters[i], passed_type);
     if (may_count && !is_counted && !is_none) {
       names.push_back(first_.parameters[i].name);

@@ -113,6 +113,7 @@ class SpaceNames {
   void add_problem(const std::string& name, const Json& value, const Json& cpu_value,
                    bool is_guess);
   void add_type_problems();
+  void keep_line_length();
   void add_template_numbers();
   void choose_sizes();
   void choose_host_sizes(const LaunchSequence* sequence);

@@ -29,7 +29,7 @@ class Writer {
       const std::size_t end = std::max(begin, text_end(item));
       const bool was_apart = begin > from;
       from = end;
-      if (!kept[i]) {
+      if (!kept[i] || takes_back(item)) {
         leave_out(item);
         continue;
       }
@@ -76,6 +76,14 @@ class Writer {
       }
     }
     return start;
+  }
+
+  /// Returns true for `#undef NAME` of a number that can be passed on the command line.
+  bool takes_back(const SourceItem& item) const {
+    return item.what.starts_with("#undef ") &&
+           std::ranges::any_of(guard_, [&](const SourceItem* guarded) {
+             return guarded->declares.front() == item.declares.front();
+           });
   }
 
   void leave_out(const SourceItem& item) {

@@ -203,14 +203,10 @@ class FileReader {
   /// Reads an item that defines a macro, or another name for a type.
   void read_meaning(const SourceItem& item) {
     const CppToken& first = tokens_[item.first];
-    if (item.kind == SourceItem::Kind::define) {
-      const auto macro = defined_macro(first);
-      if (macro && macro->second.is_called && !macro->second.text.empty()) {
-        file_.function_macros[macro->first] = macro->second;
-      } else if (macro && !macro->second.text.empty()) {
-        add_meaning(macro->first, macro->second.text, file_.meanings);
-      }
-    } else if (first.is("typedef") && item.end > item.first + 3 && !item.declares.empty()) {
+    for (std::size_t i = item.first; i < item.end; ++i) {  // A function may define macros, too.
+      if (tokens_[i].kind == CppToken::Kind::directive) read_macro(tokens_[i]);
+    }
+    if (first.is("typedef") && item.end > item.first + 3 && !item.declares.empty()) {
       const TokenRange type = {item.first + 1, item.end - 2};
       add_meaning(item.declares.back(), joined(tokens_, type), file_.meanings);
     } else if (first.is("using") && item.end > item.first + 4 && tokens_[item.first + 2].is("=")) {
@@ -218,6 +214,16 @@ class FileReader {
       if (!item.declares.empty()) {
         add_meaning(item.declares.front(), joined(tokens_, type), file_.meanings);
       }
+    }
+  }
+
+  void read_macro(const CppToken& line) {
+    const auto macro = defined_macro(line);
+    if (!macro || macro->second.text.empty()) return;
+    if (macro->second.is_called) {
+      file_.function_macros[macro->first] = macro->second;
+    } else {
+      add_meaning(macro->first, macro->second.text, file_.meanings);
     }
   }
 

@@ -469,5 +469,22 @@ TEST(FlatSource, IsReadWithFoldersMacrosAndFurtherFiles) {
   EXPECT_EQ(source.place(file.kernels.front().line), "line 2");
 }
 
+TEST(KernelFile, LeavesOutWhereANumberThatCanBePassedIsUndefined) {
+  const KernelFile file = read_text_of(
+      "#define TILE 16\n__global__ void k(float* x) { x[TILE] = 0; }\n#undef TILE\n", {"TILE"});
+  EXPECT_THAT(file.device_text, HasSubstr("#ifndef TILE\n#define TILE 16\n#endif\n"));
+  EXPECT_THAT(file.device_text, HasSubstr("// Left out: line 3, #undef TILE\n"));
+  EXPECT_THAT(file.device_text, Not(HasSubstr("\n#undef")));
+}
+
+TEST(KernelFile, KnowsMacrosThatAFunctionDefines) {
+  const KernelFile file = read_text_of(
+      "__global__ void k(float* x) { x[0] = 0; }\n"
+      "void run() {\n  # define RATE 2// as wide\n  #define TWICE(a) (2 * (a))\n"
+      "  k<<<TWICE(RATE), 1>>>(x);\n}\n");
+  EXPECT_THAT(file.meanings.at("RATE"), ElementsAre("2"));
+  EXPECT_EQ(file.function_macros.at("TWICE").text, "(2 * (a))");
+}
+
 }  // namespace
 }  // namespace smemtune
