@@ -9,9 +9,6 @@
 #include "tuner/core/text.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>

@@ -2,7 +2,6 @@
 
 #include "db/rows.h"
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

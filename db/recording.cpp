@@ -7,12 +7,10 @@
 #include "tuner/core/text.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <new>
 #include <numeric>
 #include <tuple>
-#include <utility>
 #include <zlib.h>
 
 namespace smemtune::db {

@@ -16,9 +16,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
-#include <set>
-#include <tuple>
 #include <utility>
 
 namespace smemtune::db {

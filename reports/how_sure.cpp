@@ -1,7 +1,5 @@
 #include "reports/how_sure.h"
 
-#include "reports/table.h"
-
 #include <algorithm>
 
 namespace smemtune {

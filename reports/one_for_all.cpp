@@ -11,7 +11,6 @@
 #include <limits>
 #include <map>
 #include <utility>
-#include <vector>
 
 namespace smemtune {
 

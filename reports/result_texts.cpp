@@ -1,7 +1,6 @@
 #include "reports/result_texts.h"
 
 #include "reports/table.h"
-#include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 

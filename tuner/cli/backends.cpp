@@ -27,8 +27,6 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
-#include <memory>
-#include <span>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>

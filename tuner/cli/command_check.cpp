@@ -2,7 +2,6 @@
 
 #include "db/device_model.h"
 #include "db/result_store.h"
-#include "reports/table.h"
 #include "reports/winner_check.h"
 #include "tuner/cli/device_sharing.h"
 #include "tuner/cli/model_runs.h"

@@ -23,7 +23,6 @@
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <vector>
 
 namespace smemtune::cli {
 namespace {

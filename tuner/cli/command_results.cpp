@@ -1,6 +1,5 @@
 #include "tuner/cli/command_results.h"
 
-#include "db/device_model.h"
 #include "db/export_formats.h"
 #include "db/export_json.h"
 #include "db/export_order.h"

@@ -24,7 +24,6 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <string>
 #include <utility>
 
 namespace smemtune::cli {

@@ -1,11 +1,9 @@
 #include "tuner/cli/unknown_names.h"
 
-#include "tuner/cli/shared_results.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 
-#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
