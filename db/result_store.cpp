@@ -1,7 +1,6 @@
 #include "db/result_store.h"
 
 #include "db/bests.h"
-#include "db/candidates.h"
 #include "db/columns.h"
 #include "db/database_file.h"
 #include "db/prior_timings.h"

@@ -1,7 +1,6 @@
 #include "tuner/cli/command_occupancy.h"
 
 #include "db/json_forms.h"
-#include "reports/occupancy_chart.h"
 #include "reports/occupancy_report.h"
 #include "reports/result_texts.h"
 #include "tuner/cli/backends.h"

@@ -7,7 +7,6 @@
 #include "reports/comparison.h"
 #include "reports/device_names.h"
 #include "reports/energy.h"
-#include "reports/failure_lines.h"
 #include "reports/one_for_all.h"
 #include "reports/portfolio_report.h"
 #include "reports/result_texts.h"

@@ -1,6 +1,5 @@
 #include "tuner/cli/tune_output.h"
 
-#include "reports/dry_run_summary.h"
 #include "reports/run_summary.h"
 #include "reports/summary_json.h"
 #include "tuner/cli/terminal.h"
