@@ -2,7 +2,6 @@
 
 #include "db/code_names.h"
 #include "db/export_order.h"
-#include "db/selection_text.h"
 #include "tuner/core/error.h"
 #include "tuner/core/selection.h"
 #include "tuner/core/selection_table.h"

@@ -1,6 +1,5 @@
 #include "db/recording.h"
 
-#include "db/recording_json.h"
 #include "db/result_store.h"
 #include "tuner/core/error.h"
 #include "tuner/core/input_file.h"

@@ -7,6 +7,7 @@
 #include "reports/report_json.h"
 #include "reports/report_markdown.h"
 #include "reports/report_page.h"
+#include "reports/why.h"
 #include "tuner/cli/command_results.h"
 #include "tuner/cli/live_report.h"
 #include "tuner/cli/options.h"
@@ -23,6 +24,7 @@
 #include <variant>
 
 namespace smemtune::cli {
+
 namespace {
 
 using Reported = std::variant<ReportSource, VersionDiff>;
@@ -163,6 +165,29 @@ int run_report(const ReportOptions& options, const std::atomic<bool>& stop) {
   const std::string text = text_of(options, reported);
   write_whole_file(output, text);
   if (output != "-") write_error("wrote " + output.string() + "\n");
+  return 0;
+}
+
+void add_why_options(CLI::App& app, WhyOptions& options) {
+  ReportOptions& selection = options.selection;
+  add_database(app, selection.database);
+  add_selection(app, selection.query);
+  add_layered_source(app, selection.query.source);
+  add_shared(app, selection.no_shipped);
+  add_objective(
+      app, options.objective,
+      "Rank the finalists by time, energy, edp (energy x time) or an expression over what is known "
+      "of them [time]");
+  app.add_flag("--json", options.json, "Print as JSON");
+}
+
+int run_why(const WhyOptions& options) {
+  const auto [source, objective] = stored_to_rank(options.selection, options.objective);
+  if (options.json) {
+    write_document(why_document(source, objective));
+  } else {
+    write_out(why_text(source, objective));
+  }
   return 0;
 }
 

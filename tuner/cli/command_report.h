@@ -46,4 +46,16 @@ StoredToRank stored_to_rank(const ReportOptions& options, const std::string& obj
 /// the run ends or `stop` is set.
 int run_report(const ReportOptions& options, const std::atomic<bool>& stop);
 
+struct WhyOptions {
+  ReportOptions selection;  ///< Selects the stored results of one space.
+  std::string objective = "time";
+  bool json = false;
+};
+
+void add_why_options(CLI::App& app, WhyOptions& options);
+
+/// Prints why the winner of each problem beats its default and its runner-up. Returns 0. Throws
+/// StoreError, and InputError if nothing matches, several spaces do, or the objective ranks nothing.
+int run_why(const WhyOptions& options);
+
 }  // namespace smemtune::cli

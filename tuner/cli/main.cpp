@@ -13,7 +13,6 @@
 #include "tuner/cli/command_run.h"
 #include "tuner/cli/command_space.h"
 #include "tuner/cli/command_tune.h"
-#include "tuner/cli/command_why.h"
 #include "tuner/cli/help_text.h"
 #include "tuner/cli/hosts.h"
 #include "tuner/cli/options.h"
