@@ -1,8 +1,8 @@
-#include "tuner/cli/command_diff.h"
-
 #include "db/device_model.h"
 #include "db/result_store.h"
 #include "reports/version_diff.h"
+#include "tuner/cli/backends.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/device_sharing.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/progress.h"
@@ -16,12 +16,31 @@
 #include "tuner/engine/tuning_loop.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <string>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace smemtune::cli {
 namespace {
+
+struct DiffOptions {
+  std::string old_version;  ///< A space file, or `REV:path`.
+  std::string new_version;
+  std::filesystem::path database;
+  std::vector<std::string> kernels;   ///< Empty: all kernels that both versions have.
+  std::vector<std::string> problems;  ///< Empty: all problems of the new version's file.
+  DeviceChoice device;
+  double tolerance_percent = 3;
+  std::uint64_t seed = 1;
+  bool no_wait = false;
+  bool json = false;
+  bool quiet = false;
+  std::string format = "text";
+};
 
 /// Returns the name of a kernel of the new version in the combined space.
 std::string new_name(const std::string& kernel) { return kernel + "@new"; }
@@ -240,8 +259,6 @@ void print(const DiffOptions& options, const VersionDiff& diff) {
   }
 }
 
-}  // namespace
-
 void add_diff_options(CLI::App& app, DiffOptions& options) {
   app.add_option("OLD", options.old_version,
                  "A space file, or REV:path for one in a revision of this git repository")
@@ -256,8 +273,8 @@ void add_diff_options(CLI::App& app, DiffOptions& options) {
   add_nvrtc(app, options.device);
   add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the order and of the data [1]");
   add_database(app, options.database);
-  app.add_option("--format", options.format, "text; md: for a comment on a pull request; json")
-      ->type_name("WORD")
+  add_value(app, "--format", options.format, "text; md: for a comment on a pull request; json",
+            "WORD")
       ->check(CLI::IsMember({"text", "md", "json"}))
       ->capture_default_str();
   app.add_flag("--json", options.json, "Print the result as JSON");
@@ -265,7 +282,11 @@ void add_diff_options(CLI::App& app, DiffOptions& options) {
   app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
 }
 
-int run_diff(const DiffOptions& options, const std::atomic<bool>& stop) {
+/// Measures the winners and the defaults of two versions of a space back to back, and stores
+/// nothing. Returns the exit status: 0, 1 if the new version loses more than the tolerance, 130 if
+/// it was asked to stop. Throws InputError if the versions have nothing in common.
+int run_diff(const DiffOptions& options) {
+  const std::atomic<bool>& stop = stop_on_signals();
   SpaceVersion before = load_version(options.old_version);
   SpaceVersion now = load_version(options.new_version);
   offer_compilers(options.device, before.loaded.space);
@@ -304,6 +325,14 @@ int run_diff(const DiffOptions& options, const std::atomic<bool>& stop) {
   }
   print(options, found);
   return found.has_loss() ? kLostGround : 0;
+}
+
+}  // namespace
+
+void add_diff_command(Commands& commands) {
+  commands.add<DiffOptions>(
+      "diff", "Measure two versions of a space's kernels back to back: is one slower?",
+      add_diff_options, run_diff);
 }
 
 }  // namespace smemtune::cli

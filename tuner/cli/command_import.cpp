@@ -1,8 +1,8 @@
-#include "tuner/cli/command_import.h"
-
+#include "db/import.h"
 #include "db/json_forms.h"
 #include "db/result_store.h"
 #include "db/sqlite.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/read_ahead.h"
 #include "tuner/cli/terminal.h"
@@ -12,15 +12,25 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <system_error>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace smemtune::cli {
 namespace {
 
 using db::Json;
+
+/// Options of `import` and `merge`.
+struct ImportOptions {
+  std::filesystem::path database;
+  std::vector<std::filesystem::path> files;
+  db::ImportNames names;
+  bool json = false;
+};
 
 /// The contents of a file, and what became of them.
 struct Imported {
@@ -122,24 +132,19 @@ void add_files(const ImportOptions& options, const db::ImportNames& names, db::R
   }
 }
 
-}  // namespace
-
 void add_import_options(CLI::App& app, ImportOptions& options) {
   add_database(app, options.database);
-  app.add_option(
-         "files", options.files,
-         "Kernel Tuner cache files, T4, KTT's JSON, exports and databases of smemtune; .gz too")
-      ->type_name("FILE")
+  add_value(app, "files", options.files,
+            "Kernel Tuner cache files, T4, KTT's JSON, exports and databases of smemtune; .gz too",
+            "FILE")
       ->required();
-  app.add_option("--device-name", options.names.device,
-                 "Device of files that do not name one, as its driver calls it")
-      ->type_name("NAME");
-  app.add_option("--space", options.names.space,
-                 "For caches, T4 and KTT: the space that the results belong to [the kernel's name]")
-      ->type_name("NAME");
-  app.add_option("--kernel", options.names.kernel,
-                 "For caches, T4 and KTT: the kernel's name, instead of the file's")
-      ->type_name("NAME");
+  add_value(app, "--device-name", options.names.device,
+            "Device of files that do not name one, as its driver calls it", "NAME");
+  add_value(app, "--space", options.names.space,
+            "For caches, T4 and KTT: the space that the results belong to [the kernel's name]",
+            "NAME");
+  add_value(app, "--kernel", options.names.kernel,
+            "For caches, T4 and KTT: the kernel's name, instead of the file's", "NAME");
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
@@ -149,11 +154,9 @@ int run_import(const ImportOptions& options) {
 }
 
 void add_merge_options(CLI::App& app, ImportOptions& options) {
-  app.add_option("files", options.files, "Databases and exports of smemtune")
-      ->type_name("FILE")
-      ->required();
-  app.add_option("--into", options.database, "Database to merge into; created if it does not exist")
-      ->type_name("FILE")
+  add_value(app, "files", options.files, "Databases and exports of smemtune", "FILE")->required();
+  add_value(app, "--into", options.database, "Database to merge into; created if it does not exist",
+            "FILE")
       ->required();
   app.add_flag("--json", options.json, "Print as JSON");
 }
@@ -167,6 +170,15 @@ int run_merge(const ImportOptions& options) {
   }
   add_files(options, {}, db::Runs::ours);
   return 0;
+}
+
+}  // namespace
+
+void add_import_commands(Commands& commands) {
+  commands.add<ImportOptions>("import", "Import results of other tuners and other people",
+                              add_import_options, run_import);
+  commands.add<ImportOptions>("merge", "Merge databases of several machines", add_merge_options,
+                              run_merge);
 }
 
 }  // namespace smemtune::cli

@@ -2,6 +2,7 @@
 
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/space_now.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/core/error.h"
@@ -42,6 +43,21 @@ std::optional<std::filesystem::path> shipped_folder() {
 
 }  // namespace
 
+void add_selection(CLI::App& app, db::Query& query) {
+  app.add_option_function<std::string>(
+         "--space", [&query](const std::string& given) { ask_for_space(query, given); },
+         "Only this space: its name, or its file, as which it is now decides what is stale")
+      ->type_name("NAME|FILE");
+  add_value(app, "--kernel", query.kernel, "Only this kernel", "NAME");
+  add_value(app, "--device", query.device,
+            "Only this device: its name, also without the vendor, words of it that no other "
+            "has, or a UUID",
+            "NAME");
+  add_value(app, "--problem", query.problem, "Only problems with these values, as NAME=VALUE,...",
+            "KEY");
+  add_value(app, "--run", query.run, "Only results of this run, by the id that list shows", "ID");
+}
+
 void add_shared(CLI::App& app, bool& no_shipped) {
   app.add_flag("--no-shipped", no_shipped,
                "Ignore the results that come with smemtune (or SMEMTUNE_SHIPPED=off)");
@@ -49,11 +65,11 @@ void add_shared(CLI::App& app, bool& no_shipped) {
 
 void add_layered_source(CLI::App& app, std::string& source) {
   source = kAllSources;
-  app.add_option("--source", source,
-                 "own: what was measured here; shared: by others, where own has no answer; "
-                 "imported; several of them separated by commas; all; or part of the name of an "
-                 "imported or shared file")
-      ->type_name("WORDS")
+  add_value(app, "--source", source,
+            "own: what was measured here; shared: by others, where own has no answer; "
+            "imported; several of them separated by commas; all; or part of the name of an "
+            "imported or shared file",
+            "WORDS")
       ->capture_default_str();
 }
 

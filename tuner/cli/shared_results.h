@@ -14,6 +14,9 @@ namespace smemtune::cli {
 /// others share, imported ones, and those that come with smemtune.
 inline constexpr const char* kAllSources = "all";
 
+/// Adds the options that select stored results, except --source.
+void add_selection(CLI::App& app, db::Query& query);
+
 /// Adds --no-shipped, and --source, which is kAllSources until it is given.
 void add_shared(CLI::App& app, bool& no_shipped);
 void add_layered_source(CLI::App& app, std::string& source);
