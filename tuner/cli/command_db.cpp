@@ -7,7 +7,6 @@
 #include "tuner/cli/options.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
-#include "tuner/cli/unknown_names.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 

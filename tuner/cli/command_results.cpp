@@ -18,7 +18,6 @@
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/space_now.h"
 #include "tuner/cli/terminal.h"
-#include "tuner/cli/unknown_names.h"
 #include "tuner/core/error.h"
 #include "tuner/core/whole_file.h"
 

@@ -1,7 +1,7 @@
+#include "reports/text_layout.h"
 #include "tuner/cli/backends.h"
 #include "tuner/cli/command_tune.h"
 #include "tuner/cli/commands.h"
-#include "tuner/cli/help_text.h"
 #include "tuner/cli/hosts.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/terminal.h"
@@ -11,9 +11,11 @@
 #include <CLI/CLI.hpp>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <fcntl.h>
+#include <memory>
 #include <new>
 #include <string>
 #include <sys/stat.h>
@@ -22,6 +24,41 @@
 
 namespace smemtune::cli {
 namespace {
+
+constexpr std::size_t kColumns = 100;
+constexpr std::size_t kNamesWidth = 26;
+
+/// The format of --help: lines of at most 100 columns, and every default in square brackets.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(kNamesWidth); }
+
+  std::string make_description(const CLI::App* app) const override {
+    return wrapped(app->get_description(), kColumns) + "\n";
+  }
+  std::string make_footer(const CLI::App* app) const override {
+    return wrapped(app->get_footer(), kColumns) + "\n";
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_positional() || option->get_type_size() == 0) return "";
+    // Checks append the allowed values after a colon; the description contains them already.
+    const std::string type = option->get_type_name();
+    return " " + type.substr(0, type.find(':'));
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    std::string text = option->get_description();
+    if (option->get_required() && !option->get_positional()) text += " (required)";
+    if (const std::string value = option->get_default_str(); !value.empty()) {
+      text += " [" + value + "]";
+    }
+    return wrapped(text, kColumns - get_column_width());
+  }
+  std::string make_option_usage(const CLI::Option* option) const override {
+    const std::string name =
+        make_option_name(option, true) + (option->get_expected_max() > 1 ? "..." : "");
+    return option->get_required() ? name : "[" + name + "]";
+  }
+};
 
 void ignore_what_errors_tell() {
   struct sigaction ignore = {};
@@ -90,7 +127,7 @@ int run_command_line(int argc, char** argv) {
       "a search space with NVRTC, verifies its results, times it, and keeps the best for each "
       "device.",
       "smemtune");
-  app.formatter(help_formatter());
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "Print this help");
   app.set_version_flag("--version", "smemtune " SMEMTUNE_VERSION, "Print the version");
   app.footer(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "db/layered_store.h"
+#include "db/result_reader.h"
 
 #include <CLI/CLI.hpp>
 
@@ -33,5 +34,13 @@ db::LayeredStore open_results(const std::filesystem::path& database, const std::
 
 /// Opens only the shared files, for questions about one space.
 db::LayeredStore open_shared(bool no_shipped, const std::string& space);
+
+/// Number of characters of a run's id that are shown.
+inline constexpr std::size_t kShownIdCharacters = 8;
+
+/// Throws InputError with the nearest stored name if `asked` names a space, device, run, kernel or
+/// size of a problem that is not stored in `database`. REQUIRES: nothing matches `asked`.
+void refuse_unknown(const std::filesystem::path& database, const db::Query& asked,
+                    const db::ResultReader& store);
 
 }  // namespace smemtune::cli
