@@ -52,8 +52,8 @@ ChosenKernels launched_or_alike(const KernelFile& file, const std::string& kerne
   return {.names = kernels_like(file, kernel)};
 }
 
-ChosenKernels chosen_kernels(const FlatSource& source, const KernelFile& file,
-                             const InitOptions& options) {
+ChosenKernels kernels_to_take(const FlatSource& source, const KernelFile& file,
+                              const InitOptions& options) {
   if (file.kernels.empty()) {
     throw InputError(options.source.string() + ": has no __global__ function with a body");
   }
@@ -270,7 +270,7 @@ int run_init(const InitOptions& options) {
   KernelFile all = read_kernel_file(source);
   const HostPart host = read_host(source);
   add_host(host, all);
-  const auto [kernels, together] = chosen_kernels(source, all, options);
+  const auto [kernels, together] = kernels_to_take(source, all, options);
   const bool copies = std::ranges::any_of(kernels, is_copy);
   if (!copies) source.text = without_copies;
   std::set<std::string> only(kernels.begin(), kernels.end());
