@@ -19,7 +19,8 @@ std::string export_header(const std::vector<StoredResult>& best,
                           const std::string& notes = {},
                           const std::vector<StoredResult>& candidates = {});
 
-/// Returns the text of tuner/core/selection.h, which is compiled in: exported headers begin with it.
+/// Returns the text of tuner/core/selection.h, which is compiled in: exported headers begin with
+/// it.
 const char* selection_text();
 
 /// Returns a line like `#define TILE 32` for every parameter of one configuration, to paste into a

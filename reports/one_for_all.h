@@ -27,9 +27,9 @@ struct OneForAll {
 };
 
 /// Returns the best single configuration among those that are correct and timed on all problems of
-/// a run. Of two results of one configuration on one problem, the later one counts. A problem's best
-/// is taken from the finals if there were any. nullopt if there are fewer than two problems, or if
-/// no configuration runs on all of them.
+/// a run. Of two results of one configuration on one problem, the later one counts. A problem's
+/// best is taken from the finals if there were any. nullopt if there are fewer than two problems,
+/// or if no configuration runs on all of them.
 std::optional<OneForAll> one_for_all(const TuningSummary& summary);
 
 /// Returns the same for stored results, given a portfolio of size one.
