@@ -1,9 +1,9 @@
-# cmake -DOUTPUT=file.cpp -DHEADER=header.h "-DTEXTS=name=path;name=path" -P EmbedText.cmake
+# cmake -DOUTPUT=file.cpp "-DTEXTS=name=path;name=path" -P EmbedText.cmake
 #
 # Writes a C++ source that defines each `const std::string_view name` in smemtune::embedded as the
 # contents of the text files of that name, one after the other; empty where the path is.
 
-set(source "// Made by cmake/EmbedText.cmake.\n#include \"${HEADER}\"\n\n")
+set(source "// Made by cmake/EmbedText.cmake.\n#include <string_view>\n\n")
 string(APPEND source "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n\nnamespace smemtune::embedded {\n")
 set(names "")
 foreach(text IN LISTS TEXTS)
@@ -22,7 +22,7 @@ foreach(text IN LISTS TEXTS)
 endforeach()
 list(REMOVE_DUPLICATES names)
 foreach(name IN LISTS names)
-  string(APPEND source "const std::string_view ${name} = R\"smemtune(${text_of_${name}})smemtune\";\n")
+  string(APPEND source "extern const std::string_view ${name} = R\"smemtune(${text_of_${name}})smemtune\";\n")
 endforeach()
 string(APPEND source "}  // namespace smemtune::embedded\n")
 file(WRITE "${OUTPUT}" "${source}")

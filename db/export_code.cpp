@@ -2,16 +2,12 @@
 
 #include "db/code_names.h"
 #include "db/export_order.h"
-#include "db/selection_text.h"
 #include "tuner/core/error.h"
 #include "tuner/core/selection.h"
 #include "tuner/core/selection_table.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>

@@ -2,7 +2,6 @@
 
 #include "db/rows.h"
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,10 @@ std::string export_header(const std::vector<StoredResult>& best,
                           const std::vector<KernelDefaults>& defaults,
                           const std::string& notes = {},
                           const std::vector<StoredResult>& candidates = {});
+
+/// Returns the text of tuner/core/selection.h, which is compiled in: exported headers begin with
+/// it.
+const char* selection_text();
 
 /// Returns a line like `#define TILE 32` for every parameter of one configuration, to paste into a
 /// kernel. Throws InputError for a name that cannot be a macro, or a word that is neither a type

@@ -1,6 +1,5 @@
 #include "db/export_formats.h"
 
-#include "db/export_bundle.h"
 #include "db/export_code.h"
 #include "db/export_csv.h"
 #include "db/export_json.h"

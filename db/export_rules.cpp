@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
-#include <utility>
 
 namespace smemtune::db {
 
@@ -19,45 +19,35 @@ namespace {
 std::string indented(std::size_t spaces) { return std::string(spaces, ' '); }
 
 /// The syntax in which a language writes a tree.
-class Language {
- public:
-  virtual ~Language() = default;
-  virtual std::string comment() const = 0;
-  virtual std::string if_all(const std::vector<std::string>& conditions) const = 0;
-  virtual std::string at_most(const std::string& name, std::int64_t limit) const = 0;
-  virtual std::string at_least(const std::string& name, std::int64_t limit) const = 0;
-  virtual std::string equals(const std::string& name, const std::string& word) const = 0;
-  virtual std::string answer(std::size_t number) const = 0;
-  virtual std::string end_if() const = 0;  ///< Empty: indentation says it.
+struct Language {
+  const char* comment;
+  const char* if_begin;
+  const char* both;
+  const char* if_end;
+  const char* end_if;  ///< Empty: indentation says it.
+  std::string answer;  ///< Begins the return of a configuration, whose number follows.
+  const char* answer_end;
+  std::function<std::string(const std::string& name)> member;  ///< Of a problem.
+  std::string (*word)(const std::string& text);
+  std::string (*integer)(std::int64_t value);
+
+  std::string if_all(const std::vector<std::string>& conditions) const {
+    return if_begin + joined(conditions, both) + if_end;
+  }
 };
 
-class Cpp final : public Language {
- public:
-  explicit Cpp(const BindingsStruct& problem) : problem_(problem) {}
-
-  std::string comment() const override { return "//"; }
-  std::string if_all(const std::vector<std::string>& conditions) const override {
-    return "if (" + joined(conditions, " && ") + ") {";
-  }
-  std::string at_most(const std::string& name, std::int64_t limit) const override {
-    return member(name) + " <= " + integer_literal(limit);
-  }
-  std::string at_least(const std::string& name, std::int64_t limit) const override {
-    return member(name) + " >= " + integer_literal(limit);
-  }
-  std::string equals(const std::string& name, const std::string& word) const override {
-    return member(name) + " == " + string_literal(word);
-  }
-  std::string answer(std::size_t number) const override {
-    return "return c" + std::to_string(number) + ";";
-  }
-  std::string end_if() const override { return "}"; }
-
- private:
-  std::string member(const std::string& name) const { return "p." + problem_.member(name); }
-
-  const BindingsStruct& problem_;
-};
+Language cpp_with(const BindingsStruct& problem) {
+  return {.comment = "//",
+          .if_begin = "if (",
+          .both = " && ",
+          .if_end = ") {",
+          .end_if = "}",
+          .answer = "return c",
+          .answer_end = ";",
+          .member = [&](const std::string& name) { return "p." + problem.member(name); },
+          .word = string_literal,
+          .integer = integer_literal};
+}
 
 /// Returns a literal of Python: JSON's of ASCII characters is one.
 std::string python_text(const std::string& text) {
@@ -65,33 +55,18 @@ std::string python_text(const std::string& text) {
   return Json(text).dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
-class Python final : public Language {
- public:
-  explicit Python(std::string prefix) : prefix_(std::move(prefix)) {}
-
-  std::string comment() const override { return "#"; }
-  std::string if_all(const std::vector<std::string>& conditions) const override {
-    return "if " + joined(conditions, " and ") + ":";
-  }
-  std::string at_most(const std::string& name, std::int64_t limit) const override {
-    return member(name) + " <= " + std::to_string(limit);
-  }
-  std::string at_least(const std::string& name, std::int64_t limit) const override {
-    return member(name) + " >= " + std::to_string(limit);
-  }
-  std::string equals(const std::string& name, const std::string& word) const override {
-    return member(name) + " == " + python_text(word);
-  }
-  std::string answer(std::size_t number) const override {
-    return "return " + prefix_ + "_C" + std::to_string(number);
-  }
-  std::string end_if() const override { return ""; }
-
- private:
-  static std::string member(const std::string& name) { return "p[" + python_text(name) + "]"; }
-
-  std::string prefix_;
-};
+Language python_with(const std::string& prefix) {
+  return {.comment = "#",
+          .if_begin = "if ",
+          .both = " and ",
+          .if_end = ":",
+          .end_if = "",
+          .answer = "return " + prefix + "_C",
+          .answer_end = "",
+          .member = [](const std::string& name) { return "p[" + python_text(name) + "]"; },
+          .word = python_text,
+          .integer = [](std::int64_t value) { return std::to_string(value); }};
+}
 
 /// The configurations that the rules of a space's devices name, each once; the first is what other
 /// devices get.
@@ -132,48 +107,56 @@ class TreeWriter {
       : language_(language), of_(of), configurations_(configurations) {}
 
   std::string text(std::size_t indent) const {
-    std::string text;
     const std::vector<std::string> within = reach();
     if (within.empty()) return tree(0, indent);
-    text += indented(indent) + language_.if_all(within) + "\n" + tree(0, indent + 2);
-    if (!language_.end_if().empty()) text += indented(indent) + language_.end_if() + "\n";
-    return text + indented(indent) + answer(of_.rules.fallback) + "  " + language_.comment() +
-           " Too far from what was measured.\n";
+    return if_block(within, 0, indent) + indented(indent) + answer(of_.rules.fallback) + "  " +
+           language_.comment + " Too far from what was measured.\n";
   }
 
  private:
   std::string answer(std::size_t variant) const {
-    return language_.answer(configurations_.number(of_, variant));
+    return language_.answer + std::to_string(configurations_.number(of_, variant)) +
+           language_.answer_end;
+  }
+
+  std::string is(const std::string& name, const char* relation, const Value& limit) const {
+    const auto* size = std::get_if<std::int64_t>(&limit);
+    return language_.member(name) + relation +
+           (size != nullptr ? language_.integer(*size)
+                            : language_.word(std::get<std::string>(limit)));
   }
 
   /// Returns the conditions that a problem within reach fulfills.
   std::vector<std::string> reach() const {
     std::vector<std::string> conditions;
     for (const auto& [name, words] : of_.rules.words) {
-      if (words.size() == 1) conditions.push_back(language_.equals(name, *words.begin()));
+      if (words.size() == 1) conditions.push_back(is(name, " == ", *words.begin()));
     }
     for (const auto& [name, range] : of_.rules.sizes) {
-      conditions.push_back(language_.at_least(name, range.first));
-      conditions.push_back(language_.at_most(name, range.second));
+      conditions.push_back(is(name, " >= ", range.first));
+      conditions.push_back(is(name, " <= ", range.second));
     }
     return conditions;
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the tree.
+  std::string if_block(const std::vector<std::string>& conditions, std::size_t then,
+                       std::size_t indent) const {
+    const std::string end = language_.end_if;
+    return indented(indent) + language_.if_all(conditions) + "\n" + tree(then, indent + 2) +
+           (end.empty() ? "" : indented(indent) + end + "\n");
   }
 
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the tree.
   std::string tree(std::size_t at, std::size_t indent) const {
     const SizeRules::Node& node = of_.rules.nodes[at];
     if (node.name.empty()) {
-      return indented(indent) + answer(node.variant) + "  " + language_.comment() + " " +
+      return indented(indent) + answer(node.variant) + "  " + language_.comment + " " +
              counted(node.cases.size(), "measured size") + ".\n";
     }
-    const auto* size = std::get_if<std::int64_t>(&node.limit);
-    const std::string condition =
-        size != nullptr ? language_.at_most(node.name, *size)
-                        : language_.equals(node.name, std::get<std::string>(node.limit));
-    std::string text =
-        indented(indent) + language_.if_all({condition}) + "\n" + tree(node.yes, indent + 2);
-    if (!language_.end_if().empty()) text += indented(indent) + language_.end_if() + "\n";
-    return text + tree(node.no, indent);
+    const char* const relation = std::holds_alternative<std::int64_t>(node.limit) ? " <= " : " == ";
+    return if_block({is(node.name, relation, node.limit)}, node.yes, indent) +
+           tree(node.no, indent);
   }
 
   const Language& language_;
@@ -266,7 +249,7 @@ std::string cpp_space(const std::string& space, const std::string& space_name,
             std::to_string(i) + " = {Kernel::" + kernels.of(one.kernel) + ", " +
             parameters.value(one.configuration) + "};\n";
   }
-  const Cpp language(problem);
+  const Language language = cpp_with(problem);
   const std::vector<std::string> words = device_words(devices);
   std::string select =
       "\nconstexpr Configuration select(::std::string_view device, const Problem& p) {\n";
@@ -298,7 +281,7 @@ std::string python_space(const std::string& space, const std::vector<const Devic
     text += upper + "_C" + std::to_string(i) + " = (" + python_text(one.kernel) + ", {" +
             joined(members, ", ") + "})\n";
   }
-  const Python language(upper);
+  const Language language = python_with(upper);
   const std::vector<std::string> words = device_words(devices);
   std::string select = "\n\ndef " + space + "_select(device, **problem):\n";
   for (std::size_t i = 0; i < devices.size(); ++i) {

@@ -2,7 +2,7 @@
 
 #include "db/contradictions.h"
 #include "db/json_entries.h"
-#include "db/recording_json.h"
+#include "db/recording.h"
 #include "db/result_store.h"
 #include "db/run_log.h"
 #include "tuner/core/error.h"

@@ -3,7 +3,6 @@
 #include "tuner/core/error.h"
 #include "tuner/core/temporary_folder.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>

@@ -1,12 +1,10 @@
 #include "db/json_entries.h"
 
-#include "tuner/core/error.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
 #include <unordered_set>
 #include <utility>
 #include <vector>

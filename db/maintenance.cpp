@@ -13,7 +13,6 @@
 #include "tuner/core/text.h"
 #include "tuner/core/whole_file.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>

@@ -1,18 +1,15 @@
 #include "db/recording.h"
 
-#include "db/recording_json.h"
 #include "db/result_store.h"
 #include "tuner/core/error.h"
 #include "tuner/core/input_file.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <new>
 #include <numeric>
 #include <tuple>
-#include <utility>
 #include <zlib.h>
 
 namespace smemtune::db {

@@ -1,6 +1,5 @@
-#include "db/recording_json.h"
-
 #include "db/json_entries.h"
+#include "db/recording.h"
 #include "tuner/core/error.h"
 #include "tuner/core/names.h"
 #include "tuner/core/text.h"

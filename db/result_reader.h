@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smemtune::db {
@@ -56,7 +57,11 @@ class ResultReader {
                            const std::function<void(StoredResult&&)>& take) const = 0;
 
   /// Returns what each_result() gives.
-  std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const;
+  std::vector<StoredResult> results(const Query& query, std::size_t limit = 0) const {
+    std::vector<StoredResult> all;
+    each_result(query, limit, [&](StoredResult&& one) { all.push_back(std::move(one)); });
+    return all;
+  }
 
   /// Returns the sections of a report (sections.h), with at most about `most` results for each
   /// problem on a device model.

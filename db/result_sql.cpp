@@ -6,7 +6,6 @@
 #include "db/stored_names.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace smemtune::db {
 

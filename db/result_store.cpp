@@ -1,7 +1,6 @@
 #include "db/result_store.h"
 
 #include "db/bests.h"
-#include "db/candidates.h"
 #include "db/columns.h"
 #include "db/database_file.h"
 #include "db/prior_timings.h"
@@ -16,9 +15,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
-#include <set>
-#include <tuple>
 #include <utility>
 
 namespace smemtune::db {

@@ -6,7 +6,6 @@
 #include "db/run_rows.h"
 #include "tuner/core/hash.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -7,7 +7,6 @@
 #include "tuner/core/hash.h"
 #include "tuner/core/text.h"
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <regex>
-#include <string>
 #include <utility>
 
 namespace smemtune::db {

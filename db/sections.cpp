@@ -3,13 +3,11 @@
 #include "db/columns.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
-#include "db/run_rows.h"
 #include "db/sqlite.h"
 #include "db/stored_times.h"
 #include "tuner/core/hash.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 #include <optional>
 #include <set>

@@ -8,9 +8,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
-#include <string>
 #include <tuple>
 #include <utility>
 

@@ -3,8 +3,6 @@
 #include "db/columns.h"
 #include "tuner/core/reasons.h"
 
-#include <string>
-
 namespace smemtune::db {
 
 TimingHistoryReader::TimingHistoryReader(const Connection& connection, const HistoryFilter& of)

@@ -15,7 +15,6 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace smemtune {
 

@@ -14,7 +14,6 @@
 #include <iterator>
 #include <set>
 #include <utility>
-#include <vector>
 
 namespace smemtune {
 namespace {

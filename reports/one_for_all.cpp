@@ -11,7 +11,6 @@
 #include <limits>
 #include <map>
 #include <utility>
-#include <vector>
 
 namespace smemtune {
 
@@ -23,10 +22,12 @@ using ByConfiguration = std::map<std::pair<std::string, std::string>, ByProblem>
 
 double median_of(const Result& result) { return result.measurement.median_ms; }
 
-ByConfiguration newest(std::span<const Result* const> results) {
+ByConfiguration newest(const TuningSummary& summary) {
   ByConfiguration configurations;
-  for (const Result* result : results) {
-    configurations[{result->kernel, key(result->configuration)}][key(result->problem)] = result;
+  for (const ProblemSummary& problem : summary.problems) {
+    for (const Result& result : problem.results) {
+      configurations[{result.kernel, key(result.configuration)}][key(result.problem)] = &result;
+    }
   }
   return configurations;
 }
@@ -70,16 +71,13 @@ OneForAll one_of(const Portfolio& portfolio, const std::vector<const Result*>& c
 
 }  // namespace
 
-std::optional<OneForAll> one_for_all(std::span<const Result* const> results,
-                                     const std::string& kernel) {
-  const ByConfiguration configurations = newest(results);
+std::optional<OneForAll> one_for_all(const TuningSummary& summary) {
+  const ByConfiguration configurations = newest(summary);
   const std::map<std::string, double> best_ms = best_times(configurations);
   if (best_ms.size() < 2) return std::nullopt;
   TimeTable table;
   std::vector<const ByProblem*> variants;
-  for (const auto& [name, by_problem] : configurations) {
-    if (kernel.empty() || name.first == kernel) variants.push_back(&by_problem);
-  }
+  for (const auto& [name, by_problem] : configurations) variants.push_back(&by_problem);
   for (const auto& [problem, least_ms] : best_ms) {
     table.best_ms.push_back(least_ms);
     std::vector<double>& times = table.ms.emplace_back();
@@ -95,14 +93,6 @@ std::optional<OneForAll> one_for_all(std::span<const Result* const> results,
   for (const auto& [problem, result] : *variants[portfolio->choice.front()])
     chosen.push_back(result);
   return one_of(*portfolio, chosen, table.best_ms);
-}
-
-std::optional<OneForAll> one_for_all(const TuningSummary& summary) {
-  std::vector<const Result*> results;
-  for (const ProblemSummary& problem : summary.problems) {
-    for (const Result& result : problem.results) results.push_back(&result);
-  }
-  return one_for_all(results);
 }
 
 std::optional<OneForAll> one_for_all(const db::StoredPortfolio& stored) {

@@ -6,7 +6,6 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -28,15 +27,9 @@ struct OneForAll {
 };
 
 /// Returns the best single configuration among those that are correct and timed on all problems of
-/// `results`, which must be of one space and device. Of two results of one configuration on one
-/// problem, the later one counts. A problem's best is taken from the finals if there were any. With
-/// `kernel`, only configurations of this kernel are candidates; they are still compared with the
-/// best of all kernels. nullopt if there are fewer than two problems, or if no configuration runs
-/// on all of them.
-std::optional<OneForAll> one_for_all(std::span<const Result* const> results,
-                                     const std::string& kernel = "");
-
-/// Returns the same for all results of a run.
+/// a run. Of two results of one configuration on one problem, the later one counts. A problem's
+/// best is taken from the finals if there were any. nullopt if there are fewer than two problems,
+/// or if no configuration runs on all of them.
 std::optional<OneForAll> one_for_all(const TuningSummary& summary);
 
 /// Returns the same for stored results, given a portfolio of size one.

@@ -22,11 +22,10 @@ Result timed(std::int64_t n, const std::string& kernel, std::int64_t tile, doubl
   return result;
 }
 
-std::optional<OneForAll> one_of(const std::vector<Result>& results,
-                                const std::string& kernel = "") {
-  std::vector<const Result*> pointers;
-  for (const Result& result : results) pointers.push_back(&result);
-  return one_for_all(pointers, kernel);
+std::optional<OneForAll> one_of(const std::vector<Result>& results) {
+  TuningSummary summary;
+  summary.problems.emplace_back().results = results;
+  return one_for_all(summary);
 }
 
 TEST(OneForAllOf, LosesLeastInTheGeometricMean) {
@@ -62,14 +61,6 @@ TEST(OneForAllOf, IsNoneWhereNothingRunsOnAll) {
   EXPECT_FALSE(one_of({}));
   EXPECT_FALSE(one_of({timed(100, "tiled", 1, 1.0)})) << "one problem has its best";
   EXPECT_FALSE(one_of({timed(100, "tiled", 1, 1.0), timed(200, "tiled", 2, 1.0)}));
-}
-
-TEST(OneForAllOf, AKernelIsComparedWithTheBestOfAll) {
-  const std::vector<Result> results = {timed(100, "naive", 1, 3.0), timed(200, "naive", 1, 3.0),
-                                       timed(100, "tiled", 1, 1.0), timed(200, "tiled", 1, 1.0)};
-  EXPECT_EQ(one_of(results).value().kernel, "tiled");
-  EXPECT_NEAR(one_of(results, "naive").value().mean_percent, 200, 1e-9);
-  EXPECT_FALSE(one_of(results, "other"));
 }
 
 TEST(OneForAllOf, TakesTheLaterOfTwoResultsAndTheBestFromFinals) {

@@ -1,6 +1,5 @@
 #include "reports/report_page.h"
 
-#include "reports/embedded.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/text.h"
 
@@ -8,6 +7,16 @@
 
 #include <cstdint>
 #include <map>
+
+// Files that are embedded in the program; cmake/EmbedText.cmake writes their definitions.
+namespace smemtune::embedded {
+
+extern const std::string_view kPageHtml;  ///< Contains placeholders of the form @NAME@.
+extern const std::string_view kPageCss;
+extern const std::string_view kPageJs;
+extern const std::string_view kChartJs;  ///< Chart.js; empty if it was not available at build time.
+
+}  // namespace smemtune::embedded
 
 namespace smemtune {
 namespace {

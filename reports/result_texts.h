@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/device.h"
+#include "tuner/core/result.h"
 #include "tuner/core/summary.h"
 #include "tuner/core/text.h"
 
@@ -62,5 +63,13 @@ std::vector<const Result*> timed_results(const ProblemSummary& problem,
 
 /// Returns the result of the kernel's default configuration; null if it was not timed.
 const Result* default_result(const ProblemSummary& problem, const std::string& kernel);
+
+/// Returns the most informative line of a failure's detail: the first one, or in a compiler's log,
+/// which begins with other text, the first one that contains an error.
+std::string telling_line(const Result& result);
+
+/// Returns a heading and a line for each reason, such as "12 constraints/shared_bytes, for example
+/// tiled TILE=64: 65536 bytes of ..."; empty if nothing failed.
+std::string failure_lines(const ProblemSummary& problem);
 
 }  // namespace smemtune

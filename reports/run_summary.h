@@ -28,4 +28,8 @@ std::string summary_heading(const Space& space, const ProblemSummary& problem,
 /// A warning for each parameter that changes nothing.
 std::string without_effect_lines(const ProblemSummary& problem);
 
+/// Returns the result of a dry run as text: resources and occupancy of every configuration that
+/// fits, and why the others are rejected.
+std::string dry_run_text(const Space& space, const TuningSummary& summary, const Device& device);
+
 }  // namespace smemtune

@@ -2,7 +2,6 @@
 
 #include "reports/energy.h"
 #include "reports/expectations.h"
-#include "reports/how_sure.h"
 #include "reports/kernel_table.h"
 #include "reports/summary_json.h"
 #include "reports/text_layout.h"

@@ -3,9 +3,9 @@
 #include "db/json_forms.h"
 #include "reports/energy.h"
 #include "reports/expectations.h"
-#include "reports/how_sure.h"
 #include "reports/one_for_all.h"
 #include "reports/result_texts.h"
+#include "reports/why_best.h"
 #include "tuner/core/derived_tolerance.h"
 
 #include <nlohmann/json.hpp>

@@ -2,7 +2,6 @@
 
 #include "db/export_order.h"
 #include "reports/text_layout.h"
-#include "tuner/core/text.h"
 
 #include <algorithm>
 #include <cmath>

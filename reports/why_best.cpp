@@ -1,6 +1,5 @@
 #include "reports/why_best.h"
 
-#include "reports/how_sure.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
 #include "reports/why.h"
@@ -10,6 +9,7 @@
 #include <cmath>
 
 namespace smemtune {
+
 namespace {
 
 /// "40 registers, 8.0 KB shared, no spills, 100 % occupancy (threads)"
@@ -241,6 +241,32 @@ std::string why_best(const Space& space, const ProblemSummary& problem, const De
             decimal(*noise_percent, 2) + " %\n";
   }
   return text;
+}
+
+std::string how_sure(const ProblemSummary& problem) {
+  if (!problem.valid || problem.best() == nullptr) return "";
+  const std::string all = format_count(*problem.valid);
+  const bool finals = problem.best()->stage == Stage::final;
+  if (!problem.unfinished) {
+    if (problem.evaluated + problem.known < *problem.valid) return "";
+    if (*problem.valid == 1) return "the only configuration of this space";
+    return "the best of all " + all + (finals ? "" : " as screened, without finals");
+  }
+  const Unfinished& unfinished = *problem.unfinished;
+  if (!unfinished.chance_of_better) return "";
+  std::string after = "after " + format_count(unfinished.evaluations) + " of " + all;
+  if (unfinished.elsewhere > 0) {
+    after += " here, which confirm an earlier search of " + format_count(unfinished.elsewhere) +
+             " on this model";
+  }
+  const double noise_percent = problem.best()->finals.noise_percent.value_or(0);
+  if (unfinished.by_itself && finals) {
+    return "within " + significant(std::max(unfinished.percent, noise_percent), 2) +
+           " % of the best of this space with 95 % confidence, " + after;
+  }
+  return (finals ? "stopped " : "stopped before the finals, ") + after +
+         ": the chance that something more than " + significant(unfinished.percent, 2) +
+         " % faster is left is about " + decimal(100 * *unfinished.chance_of_better, 0) + " %";
 }
 
 }  // namespace smemtune

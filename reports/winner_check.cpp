@@ -1,7 +1,6 @@
 #include "reports/winner_check.h"
 
 #include "db/json_forms.h"
-#include "reports/failure_lines.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/core/text.h"

@@ -27,8 +27,6 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
-#include <memory>
-#include <span>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -148,13 +146,15 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
 
 }  // namespace
 
-void add_device(CLI::App& app, DeviceChoice& choice) {
-  app.add_option("--device", choice.device,
-                 "GPU by index, UUID or name; cpu [the first GPU; the CPU where there is none]")
-      ->type_name("NAME");
-  app.add_option("--limits-of", choice.limits_of, "GPU whose limits the CPU device borrows")
-      ->type_name("NAME")
+void add_limits_of(CLI::App& app, DeviceChoice& choice) {
+  add_value(app, "--limits-of", choice.limits_of, "GPU whose limits the CPU device borrows", "NAME")
       ->capture_default_str();
+}
+
+void add_device(CLI::App& app, DeviceChoice& choice) {
+  add_value(app, "--device", choice.device,
+            "GPU by index, UUID or name; cpu [the first GPU; the CPU where there is none]", "NAME");
+  add_limits_of(app, choice);
 }
 
 void add_nvrtc(CLI::App& app, DeviceChoice& choice) {

@@ -37,6 +37,9 @@ struct DeviceChoice {
 /// Adds --device and --limits-of, for commands that measure.
 void add_device(CLI::App& app, DeviceChoice& choice);
 
+/// Adds --limits-of.
+void add_limits_of(CLI::App& app, DeviceChoice& choice);
+
 /// Adds --nvrtc.
 void add_nvrtc(CLI::App& app, DeviceChoice& choice);
 

@@ -1,9 +1,8 @@
-#include "tuner/cli/command_check.h"
-
 #include "db/device_model.h"
 #include "db/result_store.h"
-#include "reports/table.h"
 #include "reports/winner_check.h"
+#include "tuner/cli/backends.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/device_sharing.h"
 #include "tuner/cli/model_runs.h"
 #include "tuner/cli/options.h"
@@ -17,12 +16,31 @@
 #include "tuner/engine/tuning_loop.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <string>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace smemtune::cli {
 namespace {
+
+struct CheckOptions {
+  std::filesystem::path space;
+  std::filesystem::path database;
+  std::vector<std::string> problems;  ///< Empty: all problems of the file that have a stored best.
+  DeviceChoice device;
+  double tolerance_percent = 3;
+  std::uint64_t runners_up = 3;
+  std::uint64_t seed = 1;
+  bool no_wait = false;
+  bool strict = false;  ///< A winner that was compared only with itself counts as lost.
+  bool record = false;  ///< Store what is measured as a run.
+  bool json = false;
+  bool quiet = false;
+};
 
 /// Returns the results of exactly this problem, space and device model.
 std::vector<db::StoredResult> of(std::vector<db::StoredResult> results, const Space& space,
@@ -147,13 +165,11 @@ class Check {
   std::unique_ptr<ResultLog> log_;
 };
 
-}  // namespace
-
 void add_check_options(CLI::App& app, CheckOptions& options) {
-  app.add_option("--space", options.space,
-                 "The search space whose stored winners are checked (`smemtune --check FILE` only "
-                 "looks for mistakes in a file)")
-      ->type_name("FILE")
+  add_value(app, "--space", options.space,
+            "The search space whose stored winners are checked (`smemtune --check FILE` only "
+            "looks for mistakes in a file)",
+            "FILE")
       ->required();
   add_number(app, "--tolerance", options.tolerance_percent, 0, 1e6,
              "How much slower the winner may be, in percent [3]");
@@ -177,7 +193,12 @@ void add_check_options(CLI::App& app, CheckOptions& options) {
   app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
 }
 
-int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
+/// Measures the stored best of each problem again, in alternation with the runners-up and the
+/// default; stores that only with `record`. Returns the exit status: 0, 1 if a winner has become
+/// slower or is no longer correct, 130 if it was asked to stop. Throws InputError if nothing is
+/// stored.
+int run_check(const CheckOptions& options) {
+  const std::atomic<bool>& stop = stop_on_signals();
   LoadedSpace loaded = load_space(find_space(options.space), share_folder());
   offer_compilers(options.device, loaded.space);
   const auto say = [&](const std::string& line) {
@@ -221,6 +242,13 @@ int run_check(const CheckOptions& options, const std::atomic<bool>& stop) {
   const bool lost =
       std::ranges::any_of(checks, [](const WinnerCheck& g) { return !g.lost.empty(); });
   return lost ? kLostGround : 0;
+}
+
+}  // namespace
+
+void add_check_command(Commands& commands) {
+  commands.add<CheckOptions>("check", "Measure the stored winner again: does it still hold?",
+                             add_check_options, run_check);
 }
 
 }  // namespace smemtune::cli

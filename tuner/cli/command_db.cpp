@@ -1,21 +1,18 @@
-#include "tuner/cli/command_db.h"
-
 #include "db/json_forms.h"
+#include "db/maintenance.h"
 #include "db/run_log.h"
 #include "reports/device_names.h"
 #include "reports/table.h"
-#include "tuner/cli/command_results.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
-#include "tuner/cli/unknown_names.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,6 +22,17 @@ namespace smemtune::cli {
 namespace {
 
 using db::Json;
+
+/// Options of the subcommands of `smemtune db`.
+struct DatabaseOptions {
+  std::filesystem::path database;
+  std::filesystem::path copy;  ///< For backup: the file to write; for undo: the file to read.
+  db::PruneRule rule;          ///< For prune.
+  double older_than_days = 0;  ///< For prune; 0: of any age.
+  bool yes = false;            ///< For prune: remove the results instead of only listing them.
+  bool no_backup = false;      ///< For prune.
+  bool json = false;
+};
 
 /// Prints the text, or with --json a document with these members.
 void show(const DatabaseOptions& options, const std::string& text, const char* format,
@@ -193,48 +201,55 @@ int run_undo(const DatabaseOptions& options) {
   return 0;
 }
 
-}  // namespace
+void add_report_of(CLI::App& app, DatabaseOptions& options) {
+  add_database(app, options.database);
+  app.add_flag("--json", options.json, "Print as JSON");
+}
 
-void add_database_commands(CLI::App& app, DatabaseOptions& options, std::function<int()>& command) {
-  const auto add = [&](const char* name, const char* description,
-                       int (*run)(const DatabaseOptions&)) {
-    CLI::App* subcommand = app.add_subcommand(name, description);
-    add_database(*subcommand, options.database);
-    subcommand->callback(
-        [&options, &command, run] { command = [&options, run] { return run(options); }; });
-    return subcommand;
-  };
-  CLI::App* check = add("check", "Read the whole database and say what is wrong", run_check);
-  CLI::App* info = add(
-      "info", "Show its version, its size, and runs and results by device, space and imported file",
-      run_info);
-  CLI::App* backup =
-      add("backup", "Copy it as it is now, even while a run writes to it", run_backup);
-  CLI::App* prune = add("prune", "Remove results; without --yes only list which", run_prune);
-  CLI::App* undo = add("undo", "Bring back what prune removed", run_undo);
-  undo->add_option("backup", options.copy,
-                   "The backup that prune wrote [the newest that holds what the database lacks]")
-      ->type_name("FILE");
-  for (CLI::App* one : {check, info, prune, undo})
-    one->add_flag("--json", options.json, "Print as JSON");
-  backup->add_option("copy", options.copy, "The file to write, which must not exist")
-      ->type_name("FILE")
+void add_backup_options(CLI::App& app, DatabaseOptions& options) {
+  add_database(app, options.database);
+  add_value(app, "copy", options.copy, "The file to write, which must not exist", "FILE")
       ->required();
+}
 
+void add_prune_options(CLI::App& app, DatabaseOptions& options) {
+  add_report_of(app, options);
   db::PruneRule& rule = options.rule;
-  prune->add_flag("--stale", rule.stale, "Results of kernels that were edited since");
-  prune->add_option("--source", rule.query.source, "own, imported, all, or an imported file's name")
-      ->type_name("WORD")
+  app.add_flag("--stale", rule.stale, "Results of kernels that were edited since");
+  add_value(app, "--source", rule.query.source, "own, imported, all, or an imported file's name",
+            "WORD")
       ->capture_default_str();
-  add_number(*prune, "--older-than", options.older_than_days, 0, 1e6,
+  add_number(app, "--older-than", options.older_than_days, 0, 1e6,
              "Results measured more than this many days ago")
       ->type_name("DAYS");
-  prune->add_option("--status", rule.query.status, "Results with this status")->type_name("WORD");
-  add_selection(*prune, rule.query);
-  prune->add_flag("--yes", options.yes, "Remove them");
-  prune->add_flag("--no-backup", options.no_backup,
-                  "With --yes: write no backup of the database beside it");
-  app.require_subcommand(1);
+  add_value(app, "--status", rule.query.status, "Results with this status", "WORD");
+  add_selection(app, rule.query);
+  app.add_flag("--yes", options.yes, "Remove them");
+  app.add_flag("--no-backup", options.no_backup,
+               "With --yes: write no backup of the database beside it");
+}
+
+void add_undo_options(CLI::App& app, DatabaseOptions& options) {
+  add_database(app, options.database);
+  add_value(app, "backup", options.copy,
+            "The backup that prune wrote [the newest that holds what the database lacks]", "FILE");
+  app.add_flag("--json", options.json, "Print as JSON");
+}
+
+}  // namespace
+
+void add_database_commands(Commands& commands) {
+  Commands group = commands.add_group("db", "Check, describe, copy or prune a database");
+  group.add<DatabaseOptions>("check", "Read the whole database and say what is wrong",
+                             add_report_of, run_check);
+  group.add<DatabaseOptions>(
+      "info", "Show its version, its size, and runs and results by device, space and imported file",
+      add_report_of, run_info);
+  group.add<DatabaseOptions>("backup", "Copy it as it is now, even while a run writes to it",
+                             add_backup_options, run_backup);
+  group.add<DatabaseOptions>("prune", "Remove results; without --yes only list which",
+                             add_prune_options, run_prune);
+  group.add<DatabaseOptions>("undo", "Bring back what prune removed", add_undo_options, run_undo);
 }
 
 }  // namespace smemtune::cli

@@ -1,8 +1,7 @@
-#include "tuner/cli/command_devices.h"
-
 #include "db/json_forms.h"
 #include "reports/table.h"
 #include "tuner/cli/backends.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/terminal.h"
@@ -10,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -17,6 +17,13 @@ namespace smemtune::cli {
 namespace {
 
 using db::Json;
+
+struct DevicesOptions {
+  /// List the published GPUs and those in the database instead of those in this machine.
+  bool known = false;
+  std::filesystem::path database;
+  bool json = false;
+};
 
 std::string numbered_device(std::size_t number, const Device& device) {
   const auto bytes = [](std::int64_t count) { return format_bytes(static_cast<double>(count)); };
@@ -47,8 +54,6 @@ std::string numbered_device(std::size_t number, const Device& device) {
   return text + table.text("   ");
 }
 
-}  // namespace
-
 void add_devices_options(CLI::App& app, DevicesOptions& options) {
   app.add_flag("--known", options.known,
                "List the GPUs whose limits are known: published ones and those of stored runs");
@@ -56,6 +61,7 @@ void add_devices_options(CLI::App& app, DevicesOptions& options) {
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
+/// Prints the devices and their limits. Throws UnavailableError if there is no GPU or driver.
 int run_devices(const DevicesOptions& options) {
   std::vector<Device> devices = options.known ? published_devices() : present_gpus();
   const std::size_t published = devices.size();
@@ -91,6 +97,13 @@ int run_devices(const DevicesOptions& options) {
   }
   write_out(text);
   return 0;
+}
+
+}  // namespace
+
+void add_devices_command(Commands& commands) {
+  commands.add<DevicesOptions>("devices", "List the GPUs of this machine and their limits",
+                               add_devices_options, run_devices);
 }
 
 }  // namespace smemtune::cli

@@ -1,27 +1,138 @@
-#include "tuner/cli/command_diff.h"
-
 #include "db/device_model.h"
 #include "db/result_store.h"
 #include "reports/version_diff.h"
+#include "tuner/backend/cpu/child_process.h"
+#include "tuner/cli/backends.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/device_sharing.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/progress.h"
 #include "tuner/cli/selected_kernels.h"
-#include "tuner/cli/space_version.h"
 #include "tuner/cli/terminal.h"
+#include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_hash.h"
+#include "tuner/core/temporary_folder.h"
+#include "tuner/core/text.h"
 #include "tuner/engine/no_log.h"
 #include "tuner/engine/race.h"
 #include "tuner/engine/tuning_loop.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <optional>
+#include <string>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace smemtune::cli {
 namespace {
+
+/// A version of a space: its file and the kernels beside it, in the working tree or in a git
+/// revision.
+struct SpaceVersion {
+  std::string name;  ///< The name that was asked for.
+  LoadedSpace loaded;
+  /// Holds the files from git; nullptr if the space was read from a file.
+  std::unique_ptr<TemporaryFolder> folder;
+};
+
+/// Folder of kernels that several space files use.
+constexpr const char* kTemplates = "kernel_templates";
+
+class Checkout {
+ public:
+  explicit Checkout(const std::string& given)
+      : given_(given), folder_(std::make_unique<TemporaryFolder>()) {}
+
+  SpaceVersion load() {
+    const std::size_t colon = given_.find(':');
+    const std::string root = git({"rev-parse", "--show-toplevel"});
+    const std::string revision = git({"rev-parse", "--verify", "--quiet", "--end-of-options",
+                                      given_.substr(0, colon) + "^{commit}"},
+                                     "there is no such revision");
+    const std::filesystem::path path = from_root(given_.substr(colon + 1));
+    git({"cat-file", "-e", revision + ":" + path.string()},
+        "the revision has no such file (the path counts from the repository's root, with ./ from "
+        "here)");
+    const std::filesystem::path tree = folder_->path() / "tree";
+    std::filesystem::create_directory(tree);
+    const std::filesystem::path archive = folder_->path() / "tree.tar";
+    std::vector<std::string> words = {
+        "-C",           root, "archive",
+        "--format=tar", "-o", archive,
+        revision,       "--", path.has_parent_path() ? path.parent_path().string() : "."};
+    const bool has_templates = !git({"-C", root, "ls-tree", revision, kTemplates}).empty();
+    if (has_templates) words.emplace_back(kTemplates);
+    git(words);
+    run({"tar", "-xf", archive, "-C", tree}, "");
+    SpaceVersion version;
+    version.name = given_;
+    version.loaded = load_space(tree / path, has_templates ? tree : share_folder());
+    version.folder = std::move(folder_);
+    return version;
+  }
+
+ private:
+  std::filesystem::path from_root(const std::filesystem::path& path) {
+    const bool from_here = path.string().starts_with("./") || path.string().starts_with("../");
+    if (!from_here) return path.lexically_normal();
+    return (git({"rev-parse", "--show-prefix"}) / path).lexically_normal();
+  }
+
+  std::string git(std::vector<std::string> words, const std::string& otherwise = "") {
+    const std::string here = std::filesystem::current_path();
+    words.insert(words.begin(), {"git", "-C", here});
+    return run(words, otherwise);
+  }
+
+  /// Returns a command's output without the final newline. `otherwise`: the message if it fails.
+  std::string run(const std::vector<std::string>& words, const std::string& otherwise) {
+    const cpu::ChildResult result = cpu::run_child(words, folder_->path());
+    if (result.status == 0) return trimmed(result.output);
+    if (result.status == cpu::kNotFound) {
+      throw InputError(given_ + ": no such file, and no " + words.front() +
+                       " on the PATH to look for a revision");
+    }
+    throw InputError(given_ + ": no such file, and as a revision's: " +
+                     (otherwise.empty() ? trimmed(result.output) : otherwise));
+  }
+
+  std::string given_;
+  std::unique_ptr<TemporaryFolder> folder_;
+};
+
+/// Loads a version of a space. `given`: a space file, the name of one that comes with smemtune, or
+/// `REV:path`, the file in a revision of the git repository here. The path is relative to the
+/// repository's root, or with `./` to the working directory. The other files in the file's folder,
+/// and kernel_templates/ if the revision has it, also come from the revision. Throws InputError
+/// with git's message.
+SpaceVersion load_version(const std::string& given) {
+  const bool is_file = std::filesystem::exists(given);
+  if (!is_file && given.find(':') != std::string::npos) return Checkout(given).load();
+  SpaceVersion version;
+  version.name = given;
+  version.loaded = load_space(find_space(given), share_folder());
+  return version;
+}
+
+struct DiffOptions {
+  std::string old_version;  ///< A space file, or `REV:path`.
+  std::string new_version;
+  std::filesystem::path database;
+  std::vector<std::string> kernels;   ///< Empty: all kernels that both versions have.
+  std::vector<std::string> problems;  ///< Empty: all problems of the new version's file.
+  DeviceChoice device;
+  double tolerance_percent = 3;
+  std::uint64_t seed = 1;
+  bool no_wait = false;
+  bool json = false;
+  bool quiet = false;
+  std::string format = "text";
+};
 
 /// Returns the name of a kernel of the new version in the combined space.
 std::string new_name(const std::string& kernel) { return kernel + "@new"; }
@@ -240,8 +351,6 @@ void print(const DiffOptions& options, const VersionDiff& diff) {
   }
 }
 
-}  // namespace
-
 void add_diff_options(CLI::App& app, DiffOptions& options) {
   app.add_option("OLD", options.old_version,
                  "A space file, or REV:path for one in a revision of this git repository")
@@ -256,8 +365,8 @@ void add_diff_options(CLI::App& app, DiffOptions& options) {
   add_nvrtc(app, options.device);
   add_count(app, "--seed", options.seed, 0, UINT64_MAX, "Seed of the order and of the data [1]");
   add_database(app, options.database);
-  app.add_option("--format", options.format, "text; md: for a comment on a pull request; json")
-      ->type_name("WORD")
+  add_value(app, "--format", options.format, "text; md: for a comment on a pull request; json",
+            "WORD")
       ->check(CLI::IsMember({"text", "md", "json"}))
       ->capture_default_str();
   app.add_flag("--json", options.json, "Print the result as JSON");
@@ -265,7 +374,11 @@ void add_diff_options(CLI::App& app, DiffOptions& options) {
   app.add_flag("-q,--quiet", options.quiet, "Print only errors and the requested output");
 }
 
-int run_diff(const DiffOptions& options, const std::atomic<bool>& stop) {
+/// Measures the winners and the defaults of two versions of a space back to back, and stores
+/// nothing. Returns the exit status: 0, 1 if the new version loses more than the tolerance, 130 if
+/// it was asked to stop. Throws InputError if the versions have nothing in common.
+int run_diff(const DiffOptions& options) {
+  const std::atomic<bool>& stop = stop_on_signals();
   SpaceVersion before = load_version(options.old_version);
   SpaceVersion now = load_version(options.new_version);
   offer_compilers(options.device, before.loaded.space);
@@ -304,6 +417,14 @@ int run_diff(const DiffOptions& options, const std::atomic<bool>& stop) {
   }
   print(options, found);
   return found.has_loss() ? kLostGround : 0;
+}
+
+}  // namespace
+
+void add_diff_command(Commands& commands) {
+  commands.add<DiffOptions>(
+      "diff", "Measure two versions of a space's kernels back to back: is one slower?",
+      add_diff_options, run_diff);
 }
 
 }  // namespace smemtune::cli

@@ -1,26 +1,116 @@
-#include "tuner/cli/command_import.h"
-
+#include "db/import.h"
 #include "db/json_forms.h"
 #include "db/result_store.h"
 #include "db/sqlite.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/options.h"
-#include "tuner/cli/read_ahead.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
+#include <condition_variable>
 #include <cstdio>
+#include <deque>
+#include <exception>
+#include <filesystem>
 #include <map>
+#include <mutex>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace smemtune::cli {
 namespace {
 
+/// Reads files in a separate thread, a few runs or parts of runs ahead of the consumer.
+class ReadAhead {
+ public:
+  ReadAhead(const std::vector<std::filesystem::path>& files, const db::ImportNames& names,
+            db::Runs runs)
+      : thread_([this, files, names, runs] { read(files, names, runs); }) {}
+
+  ~ReadAhead() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_unwanted_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+
+  /// Returns the next run, or part of one, of the current file, or an ImportedFile when that file
+  /// has ended. Throws what reading it threw. REQUIRES: not all files have ended.
+  std::variant<db::RunRecord, db::ImportedFile> next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !items_.empty(); });
+    Item item = std::move(items_.front());
+    items_.pop_front();
+    changed_.notify_all();
+    if (auto* error = std::get_if<std::exception_ptr>(&item)) std::rethrow_exception(*error);
+    if (auto* run = std::get_if<db::RunRecord>(&item)) return std::move(*run);
+    return std::get<db::ImportedFile>(std::move(item));
+  }
+
+  /// Lets the reading thread free the memory that it allocated, which would cost more in another
+  /// thread.
+  void discard(db::RunRecord&& used) {
+    const std::lock_guard lock(mutex_);
+    used_.push_back(std::move(used));
+  }
+
+ private:
+  using Item = std::variant<db::RunRecord, db::ImportedFile, std::exception_ptr>;
+
+  /// Maximum number of items read ahead; a run, or part of one, may have thousands of results.
+  static constexpr std::size_t kMostAhead = 4;
+
+  void read(const std::vector<std::filesystem::path>& files, const db::ImportNames& names,
+            db::Runs runs) {
+    try {
+      for (const std::filesystem::path& file : files) {
+        put(db::read_runs(file, names, runs, [this](db::RunRecord&& run) { put(std::move(run)); }));
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      items_.emplace_back(std::current_exception());
+      changed_.notify_all();
+    }
+  }
+
+  void put(Item&& item) {
+    std::vector<db::RunRecord> used;  // Freed after the lock is released.
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_unwanted_ || items_.size() < kMostAhead; });
+    if (is_unwanted_) throw Error("nobody asks for what is read any more");
+    items_.push_back(std::move(item));
+    used.swap(used_);
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Item> items_;
+  std::vector<db::RunRecord> used_;
+  bool is_unwanted_ = false;  ///< True if no more items are needed.
+  std::thread thread_;
+};
+
 using db::Json;
+
+/// Options of `import` and `merge`.
+struct ImportOptions {
+  std::filesystem::path database;
+  std::vector<std::filesystem::path> files;
+  db::ImportNames names;
+  bool json = false;
+};
 
 /// The contents of a file, and what became of them.
 struct Imported {
@@ -122,24 +212,19 @@ void add_files(const ImportOptions& options, const db::ImportNames& names, db::R
   }
 }
 
-}  // namespace
-
 void add_import_options(CLI::App& app, ImportOptions& options) {
   add_database(app, options.database);
-  app.add_option(
-         "files", options.files,
-         "Kernel Tuner cache files, T4, KTT's JSON, exports and databases of smemtune; .gz too")
-      ->type_name("FILE")
+  add_value(app, "files", options.files,
+            "Kernel Tuner cache files, T4, KTT's JSON, exports and databases of smemtune; .gz too",
+            "FILE")
       ->required();
-  app.add_option("--device-name", options.names.device,
-                 "Device of files that do not name one, as its driver calls it")
-      ->type_name("NAME");
-  app.add_option("--space", options.names.space,
-                 "For caches, T4 and KTT: the space that the results belong to [the kernel's name]")
-      ->type_name("NAME");
-  app.add_option("--kernel", options.names.kernel,
-                 "For caches, T4 and KTT: the kernel's name, instead of the file's")
-      ->type_name("NAME");
+  add_value(app, "--device-name", options.names.device,
+            "Device of files that do not name one, as its driver calls it", "NAME");
+  add_value(app, "--space", options.names.space,
+            "For caches, T4 and KTT: the space that the results belong to [the kernel's name]",
+            "NAME");
+  add_value(app, "--kernel", options.names.kernel,
+            "For caches, T4 and KTT: the kernel's name, instead of the file's", "NAME");
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
@@ -149,11 +234,9 @@ int run_import(const ImportOptions& options) {
 }
 
 void add_merge_options(CLI::App& app, ImportOptions& options) {
-  app.add_option("files", options.files, "Databases and exports of smemtune")
-      ->type_name("FILE")
-      ->required();
-  app.add_option("--into", options.database, "Database to merge into; created if it does not exist")
-      ->type_name("FILE")
+  add_value(app, "files", options.files, "Databases and exports of smemtune", "FILE")->required();
+  add_value(app, "--into", options.database, "Database to merge into; created if it does not exist",
+            "FILE")
       ->required();
   app.add_flag("--json", options.json, "Print as JSON");
 }
@@ -167,6 +250,15 @@ int run_merge(const ImportOptions& options) {
   }
   add_files(options, {}, db::Runs::ours);
   return 0;
+}
+
+}  // namespace
+
+void add_import_commands(Commands& commands) {
+  commands.add<ImportOptions>("import", "Import results of other tuners and other people",
+                              add_import_options, run_import);
+  commands.add<ImportOptions>("merge", "Merge databases of several machines", add_merge_options,
+                              run_merge);
 }
 
 }  // namespace smemtune::cli

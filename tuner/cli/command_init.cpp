@@ -1,6 +1,5 @@
-#include "tuner/cli/command_init.h"
-
 #include "reports/table.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/config/space_file.h"
@@ -18,17 +17,28 @@
 #include "tuner/init/run_arguments.h"
 #include "tuner/init/space_draft.h"
 #include "tuner/init/space_names.h"
+#include "tuner/source/flat_source.h"
 #include "tuner/source/kernel_file.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace smemtune::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+struct InitOptions {
+  std::filesystem::path source;      ///< The user's .cu file.
+  std::filesystem::path output;      ///< Empty: the source's name with the extension .json.
+  SourceSurroundings with;           ///< From -I and -D, and further files.
+  std::vector<std::string> kernels;  ///< Empty: the first one, and those with the same arguments.
+  bool force = false;
+};
 
 /// Kernels that are either compared with each other or launched one after the other.
 struct ChosenKernels {
@@ -42,8 +52,8 @@ ChosenKernels launched_or_alike(const KernelFile& file, const std::string& kerne
   return {.names = kernels_like(file, kernel)};
 }
 
-ChosenKernels chosen_kernels(const FlatSource& source, const KernelFile& file,
-                             const InitOptions& options) {
+ChosenKernels kernels_to_take(const FlatSource& source, const KernelFile& file,
+                              const InitOptions& options) {
   if (file.kernels.empty()) {
     throw InputError(options.source.string() + ": has no __global__ function with a body");
   }
@@ -222,32 +232,30 @@ SourceSurroundings surroundings_of(const InitOptions& options) {
   return with;
 }
 
-}  // namespace
-
 void add_init_options(CLI::App& app, InitOptions& options) {
   app.add_option("source", options.source, "A .cu file with the kernel")
       ->required()
       ->type_name("FILE");
-  app.add_option(
-         "further", options.with.further,
-         "More sources: files that launch its kernels, or hold host functions to compare with")
-      ->type_name("FILES");
-  app.add_option("-I", options.with.folders, "Folder to look for headers in; may be repeated")
-      ->type_name("FOLDER")
+  add_value(app, "further", options.with.further,
+            "More sources: files that launch its kernels, or hold host functions to compare with",
+            "FILES");
+  add_value(app, "-I", options.with.folders, "Folder to look for headers in; may be repeated",
+            "FOLDER")
       ->expected(1)
       ->take_all();
   add_repeatable(app, "-D", options.with.macros,
                  "Macro that the source is compiled with; may be repeated", "NAME=VALUE");
-  app.add_option("-o,--output", options.output,
-                 "Space file to write [the source's name with .json]")
-      ->type_name("FILE");
-  app.add_option("--kernel", options.kernels,
-                 "A __global__ function to tune; may be repeated, the first is the reference [the "
-                 "first of the file, and those that take the same arguments]")
-      ->type_name("NAME");
+  add_value(app, "-o,--output", options.output,
+            "Space file to write [the source's name with .json]", "FILE");
+  add_value(app, "--kernel", options.kernels,
+            "A __global__ function to tune; may be repeated, the first is the reference [the "
+            "first of the file, and those that take the same arguments]",
+            "NAME");
   app.add_flag("--force", options.force, "Overwrite files that exist");
 }
 
+/// Writes a space file for a source, and a separate file of its kernels if the source contains
+/// anything else. Returns 0. Throws InputError.
 int run_init(const InitOptions& options) {
   const fs::path share = share_folder();  // If it is missing, nothing is written.
   const SourceSurroundings with = surroundings_of(options);
@@ -262,7 +270,7 @@ int run_init(const InitOptions& options) {
   KernelFile all = read_kernel_file(source);
   const HostPart host = read_host(source);
   add_host(host, all);
-  const auto [kernels, together] = chosen_kernels(source, all, options);
+  const auto [kernels, together] = kernels_to_take(source, all, options);
   const bool copies = std::ranges::any_of(kernels, is_copy);
   if (!copies) source.text = without_copies;
   std::set<std::string> only(kernels.begin(), kernels.end());
@@ -338,6 +346,13 @@ int run_init(const InitOptions& options) {
                                                : "next: smemtune --space ";
   write_out(next + files.space.string() + "\n");
   return 0;
+}
+
+}  // namespace
+
+void add_init_command(Commands& commands) {
+  commands.add<InitOptions>("init", "Write a space file for your own kernel, for you to complete",
+                            add_init_options, run_init);
 }
 
 }  // namespace smemtune::cli

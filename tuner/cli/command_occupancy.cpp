@@ -1,10 +1,8 @@
-#include "tuner/cli/command_occupancy.h"
-
 #include "db/json_forms.h"
-#include "reports/occupancy_chart.h"
 #include "reports/occupancy_report.h"
 #include "reports/result_texts.h"
 #include "tuner/cli/backends.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/selected_kernels.h"
@@ -17,6 +15,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <vector>
@@ -25,6 +27,22 @@ namespace smemtune::cli {
 namespace {
 
 using db::Json;
+
+/// Either the resources of a block, or a configuration of a space's kernel.
+struct OccupancyOptions {
+  std::string threads;                     ///< `256` or `16x16`.
+  std::optional<std::uint64_t> registers;  ///< Per thread.
+  std::optional<std::uint64_t> shared;     ///< Bytes per block, static and dynamic.
+  std::optional<double> target;  ///< In per cent: ask which resources a block may use to reach it.
+  std::filesystem::path space;
+  std::string kernel;         ///< Empty: every kernel that has the parameters of the configuration.
+  std::string configuration;  ///< Parameters that it leaves out have their default values.
+  std::string problem;        ///< Empty: the first one of the file.
+  std::string device;
+  std::filesystem::path database;
+  bool chart = false;
+  bool json = false;
+};
 
 constexpr int kNothingCompiled = 3;
 constexpr const char* kFormat = "smemtune-occupancy";
@@ -211,30 +229,25 @@ int answer_kernels(const OccupancyOptions& options, const Device& device) {
   return compiled ? 0 : kNothingCompiled;
 }
 
-}  // namespace
-
 void add_occupancy_options(CLI::App& app, OccupancyOptions& options) {
-  app.add_option("--threads", options.threads, "Threads per block: 256, or 16x16")->type_name("N");
+  add_value(app, "--threads", options.threads, "Threads per block: 256, or 16x16", "N");
   add_count(app, "--registers", options.registers, 1, UINT32_MAX,
             "Registers per thread [no limit by registers]");
   add_count(app, "--shared", options.shared, 0, UINT32_MAX,
             "Shared memory per block, static and dynamic [0]", "BYTES");
   add_number(app, "--target", options.target, 0.1, 100,
              "Show how much shared memory and how many registers allow this occupancy", "PERCENT");
-  app.add_option("--device", options.device,
-                 "Any known GPU, sm_XX, or a compute capability such as 1.3 [the first "
-                 "GPU; the H200 where there is none]")
-      ->type_name("NAME");
-  app.add_option("--space", options.space, "Compile a kernel of this space instead")
-      ->type_name("FILE");
-  app.add_option("--config", options.configuration,
-                 "With --space: NAME=VALUE,...; parameters left out have their default values")
-      ->type_name("KEY");
-  app.add_option("--kernel", options.kernel,
-                 "With --space: only this kernel [every kernel with these parameters]")
-      ->type_name("NAME");
-  app.add_option("--problem", options.problem, "With --space: NAME=VALUE,... [the file's first]")
-      ->type_name("KEY");
+  add_value(app, "--device", options.device,
+            "Any known GPU, sm_XX, or a compute capability such as 1.3 [the first "
+            "GPU; the H200 where there is none]",
+            "NAME");
+  add_value(app, "--space", options.space, "Compile a kernel of this space instead", "FILE");
+  add_value(app, "--config", options.configuration,
+            "With --space: NAME=VALUE,...; parameters left out have their default values", "KEY");
+  add_value(app, "--kernel", options.kernel,
+            "With --space: only this kernel [every kernel with these parameters]", "NAME");
+  add_value(app, "--problem", options.problem, "With --space: NAME=VALUE,... [the file's first]",
+            "KEY");
   add_database(app, options.database);
   app.add_flag("--chart", options.chart,
                "Draw occupancy against threads, registers and shared memory [only on a terminal "
@@ -242,6 +255,8 @@ void add_occupancy_options(CLI::App& app, OccupancyOptions& options) {
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
+/// Answers without a GPU. Returns 0, or 3 if no configuration compiled. Throws InputError, and
+/// UnavailableError if a kernel cannot be compiled here.
 int run_occupancy(const OccupancyOptions& options) {
   const bool of_kernel = !options.space.empty();
   if (of_kernel && (!options.threads.empty() || options.registers || options.shared)) {
@@ -260,6 +275,14 @@ int run_occupancy(const OccupancyOptions& options) {
   }
   const Device device = device_to_check(options.device, options.database);
   return of_kernel ? answer_kernels(options, device) : answer_numbers(options, device);
+}
+
+}  // namespace
+
+void add_occupancy_command(Commands& commands) {
+  commands.add<OccupancyOptions>("occupancy",
+                                 "Show how many warps fit a multiprocessor, and what limits them",
+                                 add_occupancy_options, run_occupancy);
 }
 
 }  // namespace smemtune::cli

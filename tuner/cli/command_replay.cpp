@@ -1,7 +1,6 @@
-#include "tuner/cli/command_replay.h"
-
 #include "db/recording.h"
 #include "reports/replay_report.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/terminal.h"
@@ -15,13 +14,32 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace smemtune::cli {
 namespace {
+
+struct ReplayCommandOptions {
+  std::vector<std::filesystem::path> data;
+  /// Recordings of the same kernel that the search knows in advance.
+  std::vector<std::filesystem::path> from;
+  std::filesystem::path space;          ///< Source of launch costs; empty: the search knows none.
+  std::string device;                   ///< For `space`; empty: the device of the recording.
+  std::vector<std::string> strategies;  ///< Empty: all strategies but `exhaustive`.
+  std::uint64_t seeds = 20;
+  std::uint64_t first_seed = 1;
+  std::uint64_t evaluations = 500;
+  std::uint64_t in_flight = 1;
+  std::uint64_t compilers = 1;
+  bool json = false;
+};
 
 RecordedKernel recorded_kernel(const db::Recording& recording) {
   RecordedKernel kernel = {.space = db::recorded_space(recording), .answers = {}};
@@ -174,30 +192,24 @@ std::vector<std::string> strategies_to_replay(const ReplayCommandOptions& option
   return names;
 }
 
-}  // namespace
-
 void add_replay_options(CLI::App& app, ReplayCommandOptions& options) {
-  app.add_option("--data", options.data,
-                 "What was measured: Kernel Tuner cache files, T4, KTT's JSON, databases of "
-                 "smemtune; .gz too")
-      ->type_name("FILE...")
+  add_value(app, "--data", options.data,
+            "What was measured: Kernel Tuner cache files, T4, KTT's JSON, databases of "
+            "smemtune; .gz too",
+            "FILE...")
       ->required();
-  app.add_option(
-         "--from", options.from,
-         "Recordings of the kernel elsewhere that the search starts with, the most similar first")
-      ->type_name("FILE...");
-  CLI::Option* const space =
-      app.add_option(
-             "--space", options.space,
-             "The kernel's space file, from which the search knows its launches as in a run")
-          ->type_name("FILE");
-  app.add_option("--device", options.device,
-                 "With --space: device whose limits launches must satisfy [the recorded one]")
-      ->type_name("NAME")
+  add_value(
+      app, "--from", options.from,
+      "Recordings of the kernel elsewhere that the search starts with, the most similar first",
+      "FILE...");
+  CLI::Option* const space = add_value(
+      app, "--space", options.space,
+      "The kernel's space file, from which the search knows its launches as in a run", "FILE");
+  add_value(app, "--device", options.device,
+            "With --space: device whose limits launches must satisfy [the recorded one]", "NAME")
       ->needs(space);
-  app.add_option("--strategy", options.strategies,
-                 "Strategies to compare, separated by commas [all but exhaustive]")
-      ->type_name("NAME,...")
+  add_value(app, "--strategy", options.strategies,
+            "Strategies to compare, separated by commas [all but exhaustive]", "NAME,...")
       ->delimiter(',');
   add_count(app, "--seeds", options.seeds, 1, 1'000'000, "Searches with each strategy [20]");
   add_count(app, "--seed", options.first_seed, 0, UINT32_MAX,
@@ -212,6 +224,8 @@ void add_replay_options(CLI::App& app, ReplayCommandOptions& options) {
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
+/// Replays searches over the recordings, with each strategy and seed. Throws InputError for a file
+/// that cannot be read, and for an unknown strategy.
 int run_replay(const ReplayCommandOptions& options) {
   const std::vector<std::string> strategies = strategies_to_replay(options);
   std::vector<db::Recording> from;
@@ -242,6 +256,14 @@ int run_replay(const ReplayCommandOptions& options) {
   write_document(options.json ? replay_json(recordings, settings)
                               : replay_text(recordings, settings));
   return 0;
+}
+
+}  // namespace
+
+void add_replay_command(Commands& commands) {
+  commands.add<ReplayCommandOptions>("replay",
+                                     "Search recorded measurements again: how good is a strategy?",
+                                     add_replay_options, run_replay);
 }
 
 }  // namespace smemtune::cli

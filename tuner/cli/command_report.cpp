@@ -7,12 +7,12 @@
 #include "reports/report_json.h"
 #include "reports/report_markdown.h"
 #include "reports/report_page.h"
-#include "tuner/cli/command_results.h"
+#include "reports/why.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/live_report.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
-#include "tuner/cli/unknown_names.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 #include "tuner/core/whole_file.h"
@@ -23,6 +23,7 @@
 #include <variant>
 
 namespace smemtune::cli {
+
 namespace {
 
 using Reported = std::variant<ReportSource, VersionDiff>;
@@ -118,24 +119,25 @@ StoredToRank stored_to_rank(const ReportOptions& options, const std::string& obj
   return {.source = std::move(source), .objective = std::move(by)};
 }
 
+namespace {
+
 void add_report_options(CLI::App& app, ReportOptions& options) {
-  app.add_option("DOCUMENT", options.document,
-                 "A document to report on, of a run, a dry run, list --results or diff, each with "
-                 "--json [what is stored]")
-      ->type_name("");
+  add_value(app, "DOCUMENT", options.document,
+            "A document to report on, of a run, a dry run, list --results or diff, each with "
+            "--json [what is stored]",
+            "");
   add_database(app, options.database);
   add_selection(app, options.query);
   add_layered_source(app, options.query.source);
   add_shared(app, options.no_shipped);
-  app.add_option("--format", options.format,
-                 "html: one page that needs no network; md: Markdown for pull requests; json: what "
-                 "the page draws")
-      ->type_name("WORD")
+  add_value(app, "--format", options.format,
+            "html: one page that needs no network; md: Markdown for pull requests; json: what "
+            "the page draws",
+            "WORD")
       ->check(CLI::IsMember({"html", "md", "json"}))
       ->capture_default_str();
-  app.add_option("-o,--output", options.output,
-                 "File to write, - for stdout [report.html; - for md and json]")
-      ->type_name("FILE");
+  add_value(app, "-o,--output", options.output,
+            "File to write, - for stdout [report.html; - for md and json]", "FILE");
   app.add_flag("--live", options.live,
                "Serve the page of the run in progress to browsers on this machine, updated until "
                "the run ends");
@@ -147,14 +149,17 @@ void add_report_options(CLI::App& app, ReportOptions& options) {
       "of more, a random sample [30000]");
 }
 
-int run_report(const ReportOptions& options, const std::atomic<bool>& stop) {
+/// Writes the report and prints its location. Throws StoreError, and InputError if nothing matches,
+/// if several spaces match, or if the file cannot be written. With `live`, serves the page until
+/// the run ends or a signal asks to stop.
+int run_report(const ReportOptions& options) {
   if (options.live) {
     if (!options.document.empty() || options.format != "html" || !options.output.empty()) {
       throw InputError(
           "--live serves the page of a run in progress: it takes no document, --format or "
           "--output");
     }
-    return follow_run(options, stop);
+    return follow_run(options, stop_on_signals());
   }
   std::filesystem::path output = options.output;
   if (output.empty()) output = options.format == "html" ? "report.html" : "-";
@@ -164,6 +169,46 @@ int run_report(const ReportOptions& options, const std::atomic<bool>& stop) {
   write_whole_file(output, text);
   if (output != "-") write_error("wrote " + output.string() + "\n");
   return 0;
+}
+
+struct WhyOptions {
+  ReportOptions selection;  ///< Selects the stored results of one space.
+  std::string objective = "time";
+  bool json = false;
+};
+
+void add_why_options(CLI::App& app, WhyOptions& options) {
+  ReportOptions& selection = options.selection;
+  add_database(app, selection.database);
+  add_selection(app, selection.query);
+  add_layered_source(app, selection.query.source);
+  add_shared(app, selection.no_shipped);
+  add_objective(
+      app, options.objective,
+      "Rank the finalists by time, energy, edp (energy x time) or an expression over what is known "
+      "of them [time]");
+  app.add_flag("--json", options.json, "Print as JSON");
+}
+
+/// Prints why the winner of each problem beats its default and its runner-up. Returns 0. Throws
+/// StoreError, and InputError if nothing matches, several spaces do, or the objective ranks nothing.
+int run_why(const WhyOptions& options) {
+  const auto [source, objective] = stored_to_rank(options.selection, options.objective);
+  if (options.json) {
+    write_document(why_document(source, objective));
+  } else {
+    write_out(why_text(source, objective));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_report_commands(Commands& commands) {
+  commands.add<ReportOptions>("report", "Write a page with charts of a space's stored results",
+                              add_report_options, run_report);
+  commands.add<WhyOptions>("why", "Say why the stored winners beat what they beat", add_why_options,
+                           run_why);
 }
 
 }  // namespace smemtune::cli

@@ -4,9 +4,6 @@
 #include "reports/report_source.h"
 #include "tuner/core/objective.h"
 
-#include <CLI/CLI.hpp>
-
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -26,8 +23,6 @@ struct ReportOptions {
   std::uint16_t port = 0;  ///< Port of the live page; 0: any.
 };
 
-void add_report_options(CLI::App& app, ReportOptions& options);
-
 /// Returns what is stored of the only space that matches, also the winners' histories if asked to.
 /// Throws InputError if nothing does, or several spaces.
 ReportSource stored_of_one_space(const ReportOptions& options, bool with_histories = false);
@@ -40,10 +35,5 @@ struct StoredToRank {
 /// Returns the same, with the objective that it is to be ranked by. Throws InputError also if that
 /// is none, or ranks nothing of it.
 StoredToRank stored_to_rank(const ReportOptions& options, const std::string& objective);
-
-/// Writes the report and prints its location. Throws StoreError, and InputError if nothing matches,
-/// if several spaces match, or if the file cannot be written. With `live`, serves the page until
-/// the run ends or `stop` is set.
-int run_report(const ReportOptions& options, const std::atomic<bool>& stop);
 
 }  // namespace smemtune::cli

@@ -1,14 +1,11 @@
-#include "tuner/cli/command_results.h"
-
-#include "db/device_model.h"
 #include "db/export_formats.h"
 #include "db/export_json.h"
 #include "db/export_order.h"
 #include "db/json_forms.h"
+#include "db/rows.h"
 #include "reports/comparison.h"
 #include "reports/device_names.h"
 #include "reports/energy.h"
-#include "reports/failure_lines.h"
 #include "reports/one_for_all.h"
 #include "reports/portfolio_report.h"
 #include "reports/result_texts.h"
@@ -16,19 +13,22 @@
 #include "reports/text_layout.h"
 #include "tuner/cli/bundled_kernels.h"
 #include "tuner/cli/command_report.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/space_now.h"
 #include "tuner/cli/terminal.h"
-#include "tuner/cli/unknown_names.h"
 #include "tuner/core/error.h"
 #include "tuner/core/whole_file.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <iterator>
 #include <set>
+#include <string>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
@@ -37,6 +37,26 @@ namespace smemtune::cli {
 namespace {
 
 using db::Json;
+
+/// Options of the subcommands that answer from stored results, which need neither GPU nor CUDA.
+struct ResultsOptions {
+  std::filesystem::path database;
+  db::Query query;
+  bool no_shipped = false;
+  bool per_kernel = false;  ///< For best: the best of each kernel, not only the fastest of all.
+  bool one = false;         ///< For best: the configuration that loses least over all problems.
+  std::string objective = "time";    ///< For best: anything else ranks the finalists.
+  bool results = false;              ///< For list: single results instead of runs.
+  std::uint64_t limit = 0;           ///< For list: maximum number; 0: all.
+  std::vector<std::string> devices;  ///< For compare: only these; empty: all.
+  bool all_pairs = false;  ///< For compare: each GPU and the matrix, however many there are.
+  bool json = false;
+  /// For export: a name in db/export_formats.h; for compare: text, md, ...
+  std::string format = "json";
+  std::uint64_t portfolio = 0;  ///< For export: number of configurations; 0: each problem's best.
+  std::string rules;            ///< For export: `cpp` or `python`; empty: no rules.
+  std::filesystem::path output = "-";
+};
 
 void add_query(CLI::App& app, ResultsOptions& options) {
   add_database(app, options.database);
@@ -480,24 +500,6 @@ int list_runs(const ResultsOptions& options, const db::ResultReader& store) {
   return 0;
 }
 
-}  // namespace
-
-void add_selection(CLI::App& app, db::Query& query) {
-  app.add_option_function<std::string>(
-         "--space", [&query](const std::string& given) { ask_for_space(query, given); },
-         "Only this space: its name, or its file, as which it is now decides what is stale")
-      ->type_name("NAME|FILE");
-  app.add_option("--kernel", query.kernel, "Only this kernel")->type_name("NAME");
-  app.add_option("--device", query.device,
-                 "Only this device: its name, also without the vendor, words of it that no other "
-                 "has, or a UUID")
-      ->type_name("NAME");
-  app.add_option("--problem", query.problem, "Only problems with these values, as NAME=VALUE,...")
-      ->type_name("KEY");
-  app.add_option("--run", query.run, "Only results of this run, by the id that list shows")
-      ->type_name("ID");
-}
-
 void add_best_options(CLI::App& app, ResultsOptions& options) {
   add_query(app, options);
   app.add_flag("--per-kernel", options.per_kernel, "Show the best of every kernel");
@@ -514,10 +516,10 @@ void add_best_options(CLI::App& app, ResultsOptions& options) {
 void add_list_options(CLI::App& app, ResultsOptions& options) {
   add_query(app, options);
   app.add_flag("--results", options.results, "Show single results instead of runs");
-  app.add_option("--status", options.query.status,
-                 "With --results, only these: correct, constraints, compile, runtime, "
-                 "correctness, timeout")
-      ->type_name("WORD");
+  add_value(app, "--status", options.query.status,
+            "With --results, only these: correct, constraints, compile, runtime, "
+            "correctness, timeout",
+            "WORD");
   add_count(app, "--limit", options.limit, 0, 1'000'000'000,
             "Show at most this many, the newest; 0: all [0]");
   app.add_flag("--json", options.json, "Print as JSON");
@@ -527,35 +529,31 @@ void add_export_options(CLI::App& app, ResultsOptions& options) {
   add_query(app, options);
   std::vector<std::string> names;
   for (const db::ExportFormat& format : db::export_formats()) names.emplace_back(format.name);
-  app.add_option("--format", options.format, export_formats_help())
-      ->type_name("WORD")
+  add_value(app, "--format", options.format, export_formats_help(), "WORD")
       ->check(CLI::IsMember(names))
       ->capture_default_str();
   add_count(app, "--portfolio", options.portfolio, 1, 64,
             "Write only this many configurations for each space and device: those that together "
             "lose least over all problems");
-  app.add_option("--rules", options.rules,
-                 "Write nested ifs over the sizes instead, as C++ (cpp) or python, with what they "
-                 "lose; with --portfolio they choose among so many configurations")
-      ->type_name("WORD")
+  add_value(app, "--rules", options.rules,
+            "Write nested ifs over the sizes instead, as C++ (cpp) or python, with what they "
+            "lose; with --portfolio they choose among so many configurations",
+            "WORD")
       ->check(CLI::IsMember({"cpp", "python"}))
       ->excludes("--format");
-  app.add_option("-o,--output", options.output, "File to write, - for stdout")
-      ->type_name("FILE")
+  add_value(app, "-o,--output", options.output, "File to write, - for stdout", "FILE")
       ->capture_default_str();
 }
 
 void add_compare_options(CLI::App& app, ResultsOptions& options) {
   add_query(app, options);
   options.format = "text";
-  app.add_option("--format", options.format,
-                 "text; md: tables of Markdown; csv: a line for each pair of GPUs; json")
-      ->type_name("WORD")
+  add_value(app, "--format", options.format,
+            "text; md: tables of Markdown; csv: a line for each pair of GPUs; json", "WORD")
       ->check(CLI::IsMember({"text", "md", "csv", "json"}))
       ->capture_default_str();
-  app.add_option("--devices", options.devices,
-                 "Only these devices, separated by commas, each named as for --device")
-      ->type_name("LIST")
+  add_value(app, "--devices", options.devices,
+            "Only these devices, separated by commas, each named as for --device", "LIST")
       ->delimiter(',');
   app.add_flag("--all-pairs", options.all_pairs,
                "Show each GPU, and what each keeps with the best of every other, also of more than "
@@ -563,6 +561,7 @@ void add_compare_options(CLI::App& app, ResultsOptions& options) {
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
+/// Prints the answer on stdout and returns 0. Throws StoreError, and InputError if nothing matches.
 int run_best(const ResultsOptions& options) {
   if (options.objective != "time") return show_best_by_objective(options);
   const db::LayeredStore store = open(options);
@@ -617,6 +616,19 @@ int run_compare(const ResultsOptions& options) {
                        : comparison_text(comparison, Markup::markdown, options.all_pairs));
   }
   return 0;
+}
+
+}  // namespace
+
+void add_results_commands(Commands& commands) {
+  commands.add<ResultsOptions>("best", "Show the best stored configurations", add_best_options,
+                               run_best);
+  commands.add<ResultsOptions>("list", "List stored runs, or single results", add_list_options,
+                               run_list);
+  commands.add<ResultsOptions>("export", "Write the best configurations for programs",
+                               add_export_options, run_export);
+  commands.add<ResultsOptions>("compare", "Compare devices side by side", add_compare_options,
+                               run_compare);
 }
 
 }  // namespace smemtune::cli

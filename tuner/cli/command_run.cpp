@@ -1,9 +1,9 @@
-#include "tuner/cli/command_run.h"
-
 #include "reports/energy.h"
 #include "reports/result_texts.h"
 #include "reports/summary_json.h"
 #include "reports/table.h"
+#include "tuner/cli/backends.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/device_sharing.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
@@ -18,12 +18,33 @@
 #include "tuner/engine/worker_pool.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
+#include <string>
 #include <string_view>
 #include <utility>
 
 namespace smemtune::cli {
 namespace {
+
+struct RunOptions {
+  std::filesystem::path space;
+  std::string kernel;  ///< Empty: the only one that has the parameters of the configuration.
+  std::string configuration;
+  std::string problem;  ///< Empty: the first one of the file.
+  std::filesystem::path database;
+  std::filesystem::path keep;  ///< A folder; empty: nothing is kept.
+  DeviceChoice device;
+  std::uint64_t seed = 1;
+  std::uint64_t samples = 31;
+  bool profile = false;
+  bool dry_run = false;
+  bool counters = false;
+  bool energy = false;
+  bool no_wait = false;
+  bool json = false;
+};
 
 constexpr int kDidNotWork = 3;
 
@@ -319,34 +340,28 @@ int finish(const RunOptions& options, const Wanted& wanted, const Device& device
   return one.result.failed() ? kDidNotWork : 0;
 }
 
-}  // namespace
-
 void add_run_options(CLI::App& app, RunOptions& options) {
-  app.add_option("--space", options.space,
-                 "The search space: a JSON file, or the name of a space that comes with smemtune")
-      ->type_name("FILE")
+  add_value(app, "--space", options.space,
+            "The search space: a JSON file, or the name of a space that comes with smemtune",
+            "FILE")
       ->required();
-  app.add_option(
-         "--config", options.configuration,
-         "The configuration, as NAME=VALUE,...; parameters left out have their default values")
-      ->type_name("KEY")
+  add_value(app, "--config", options.configuration,
+            "The configuration, as NAME=VALUE,...; parameters left out have their default values",
+            "KEY")
       ->required();
-  app.add_option("--kernel", options.kernel, "The kernel [the one with these parameters]")
-      ->type_name("NAME");
-  app.add_option("--problem", options.problem, "The problem, as NAME=VALUE,... [the file's first]")
-      ->type_name("KEY");
-  app.add_option("--device", options.device.device,
-                 "GPU by index, UUID or name; cpu; with --dry-run any known GPU, or sm_XX "
-                 "[the first GPU; the CPU where there is none]")
-      ->type_name("NAME");
-  app.add_option("--limits-of", options.device.limits_of, "GPU whose limits the CPU device borrows")
-      ->type_name("NAME")
-      ->capture_default_str();
+  add_value(app, "--kernel", options.kernel, "The kernel [the one with these parameters]", "NAME");
+  add_value(app, "--problem", options.problem, "The problem, as NAME=VALUE,... [the file's first]",
+            "KEY");
+  add_value(app, "--device", options.device.device,
+            "GPU by index, UUID or name; cpu; with --dry-run any known GPU, or sm_XX "
+            "[the first GPU; the CPU where there is none]",
+            "NAME");
+  add_limits_of(app, options.device);
   add_nvrtc(app, options.device);
-  app.add_option("--keep", options.keep,
-                 "Keep source, PTX, cubin, ptxas report, the result as JSON and the commands of "
-                 "profilers in this folder")
-      ->type_name("DIR");
+  add_value(app, "--keep", options.keep,
+            "Keep source, PTX, cubin, ptxas report, the result as JSON and the commands of "
+            "profilers in this folder",
+            "DIR");
   app.add_flag("--profile", options.profile,
                "Launch it once, in this process, and do nothing else: for ncu, compute-sanitizer "
                "and debuggers");
@@ -363,7 +378,11 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   app.add_flag("--json", options.json, "Print the result as JSON");
 }
 
-int run_run(const RunOptions& options, const std::atomic<bool>& stop) {
+/// Runs a single configuration: compiles, verifies and times it in workers; with `profile`, only
+/// compiles it and launches it once in this process; with `dry_run`, only compiles it. Returns the
+/// exit status: 0, 3 if the configuration does not work, 130 if it was asked to stop. Throws Error.
+int run_run(const RunOptions& options) {
+  const std::atomic<bool>& stop = stop_on_signals();
   if (options.profile && options.dry_run) {
     throw InputError("--profile and --dry-run cannot be used together: a dry run launches nothing");
   }
@@ -414,6 +433,14 @@ int run_run(const RunOptions& options, const std::atomic<bool>& stop) {
                                  .energy = options.energy},
                                 device, *pool, observer, stop);
   return finish(options, wanted, device, one);
+}
+
+}  // namespace
+
+void add_run_command(Commands& commands) {
+  commands.add<RunOptions>("run",
+                           "Verify and time one configuration, and keep what the compiler made",
+                           add_run_options, run_run);
 }
 
 }  // namespace smemtune::cli

@@ -1,13 +1,29 @@
-#include "tuner/cli/command_space.h"
-
 #include "reports/space_report.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/selected_kernels.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/config/space_file.h"
 
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
 namespace smemtune::cli {
+namespace {
+
+struct SpaceOptions {
+  std::filesystem::path space;
+  std::vector<std::string> kernels;   ///< Empty: all kernels.
+  std::vector<std::string> problems;  ///< Empty: the first one of the file.
+  std::string device;                 ///< Empty: the first GPU in this machine, otherwise the H200.
+  std::filesystem::path database;
+  std::uint64_t samples = 5;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
 
 void add_space_options(CLI::App& app, SpaceOptions& options) {
   app.add_option("FILE", options.space, "The space file")->required();
@@ -15,9 +31,8 @@ void add_space_options(CLI::App& app, SpaceOptions& options) {
                  "NAME");
   add_repeatable(app, "--problem", options.problems,
                  "NAME=VALUE,...; may be repeated [the file's first]", "KEY");
-  app.add_option("--device", options.device,
-                 "Any known GPU, or sm_XX [the first GPU; the H200 where there is none]")
-      ->type_name("NAME");
+  add_value(app, "--device", options.device,
+            "Any known GPU, or sm_XX [the first GPU; the H200 where there is none]", "NAME");
   add_database(app, options.database);
   add_count(app, "--samples", options.samples, 0, 1'000'000,
             "Configurations of each kernel to show [5]");
@@ -25,6 +40,7 @@ void add_space_options(CLI::App& app, SpaceOptions& options) {
   app.add_flag("--json", options.json, "Print as JSON");
 }
 
+/// Prints statistics of the search spaces in a file. Compiles and measures nothing.
 int run_space(const SpaceOptions& options) {
   const LoadedSpace loaded = load_space(find_space(options.space), share_folder());
   const Device device = device_to_check(options.device, options.database);
@@ -39,6 +55,14 @@ int run_space(const SpaceOptions& options) {
   }
   write_document(options.json ? space_json(surveys) : space_text(surveys));
   return 0;
+}
+
+}  // namespace
+
+void add_space_command(Commands& commands) {
+  commands.add<SpaceOptions>("space",
+                             "Show what a search space is made of, and what removes most of it",
+                             add_space_options, run_space);
 }
 
 }  // namespace smemtune::cli

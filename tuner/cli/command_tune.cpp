@@ -3,6 +3,7 @@
 #include "db/device_model.h"
 #include "db/export_json.h"
 #include "db/result_store.h"
+#include "tuner/cli/commands.h"
 #include "tuner/cli/default_check.h"
 #include "tuner/cli/device_sharing.h"
 #include "tuner/cli/hosts.h"
@@ -24,7 +25,6 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <string>
 #include <utility>
 
 namespace smemtune::cli {
@@ -153,30 +153,27 @@ void export_best(const TuneOptions& options, const Space& space,
 }  // namespace
 
 void add_tune_options(CLI::App& app, TuneOptions& options) {
-  app.add_option(
-         "--space", options.space,
-         "Search space to tune: a JSON file, or the name of a space that comes with smemtune")
-      ->type_name("FILE");
-  app.add_option("--check", options.check,
-                 "Only look for mistakes in this space file and measure nothing (the command "
-                 "`smemtune check` measures the stored winner again)")
-      ->type_name("FILE");
-  app.add_option("--device", options.device.device,
-                 "GPU by index, UUID or name; cpu; with --dry-run any known GPU, or sm_XX "
-                 "[the first GPU; the CPU where there is none]")
-      ->type_name("NAME");
-  app.add_option(
-         "--devices", options.device.devices,
-         "Several GPUs of this machine at once: all, or indices and UUIDs separated by commas; "
-         "GPUs of one model share the search, different models are tuned at the same time")
-      ->type_name("LIST");
-  app.add_option("--hosts", options.device.hosts,
-                 "Several hosts at once: names for ssh separated by commas, or slurm inside an "
-                 "allocation; their GPUs measure, their cores compile")
-      ->type_name("LIST");
-  app.add_option("--host-program", options.device.host_program,
-                 "Where smemtune lies on the hosts [where it lies here]")
-      ->type_name("PATH");
+  add_value(app, "--space", options.space,
+            "Search space to tune: a JSON file, or the name of a space that comes with smemtune",
+            "FILE");
+  add_value(app, "--check", options.check,
+            "Only look for mistakes in this space file and measure nothing (the command "
+            "`smemtune check` measures the stored winner again)",
+            "FILE");
+  add_value(app, "--device", options.device.device,
+            "GPU by index, UUID or name; cpu; with --dry-run any known GPU, or sm_XX "
+            "[the first GPU; the CPU where there is none]",
+            "NAME");
+  add_value(app, "--devices", options.device.devices,
+            "Several GPUs of this machine at once: all, or indices and UUIDs separated by commas; "
+            "GPUs of one model share the search, different models are tuned at the same time",
+            "LIST");
+  add_value(app, "--hosts", options.device.hosts,
+            "Several hosts at once: names for ssh separated by commas, or slurm inside an "
+            "allocation; their GPUs measure, their cores compile",
+            "LIST");
+  add_value(app, "--host-program", options.device.host_program,
+            "Where smemtune lies on the hosts [where it lies here]", "PATH");
   add_no_wait(app, options.no_wait);
   add_repeatable(app, "--problem", options.problems,
                  "Problem to tune, as NAME=VALUE,...; may be repeated [those of the file]", "KEY");
@@ -184,10 +181,9 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
                  "NAME");
   add_database(app, options.database);
   add_shared(app, options.no_shipped);
-  app.add_option("--export", options.export_file,
-                 "Write the best of this space and device as JSON when done, - for stdout")
-      ->type_name("FILE");
-  app.add_option("--strategy", options.tuning.strategy, strategies_text())->type_name("NAME");
+  add_value(app, "--export", options.export_file,
+            "Write the best of this space and device as JSON when done, - for stdout", "FILE");
+  add_value(app, "--strategy", options.tuning.strategy, strategies_text(), "NAME");
   app.add_flag("--cold", options.tuning.cold,
                "Search without the results of other problems and devices");
   add_count(app, "--seed", options.tuning.seed, 0, UINT64_MAX,
@@ -241,17 +237,15 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
              "Finalists that differ by less than this, in percent, are tied [0.5]");
   add_count(app, "--jobs", options.device.compile_workers, 1, 1024,
             "Compile workers [one per core]");
-  app.add_option("--limits-of", options.device.limits_of, "GPU whose limits the CPU device borrows")
-      ->type_name("NAME")
-      ->capture_default_str();
+  add_limits_of(app, options.device);
   app.add_flag("--shuffle-threads", options.device.shuffle_threads,
                "CPU device: run a block's threads in random order, which finds missing barriers");
   add_nvrtc(app, options.device);
   app.add_flag("--dry-run", options.dry_run,
                "Do everything but launch: resources, occupancy and rejections; needs no GPU");
-  app.add_option("--also-fits", options.also_fits,
-                 "Compile the winners for these GPUs too, as in l4,h100, and say which would fit")
-      ->type_name("NAMES");
+  add_value(app, "--also-fits", options.also_fits,
+            "Compile the winners for these GPUs too, as in l4,h100, and say which would fit",
+            "NAMES");
   app.add_flag("--fresh", options.fresh, "Measure again what the database already knows");
   app.add_flag("--retry-quarantined", options.tuning.retry_quarantined,
                "Try again configurations that were running both times when the machine went down");
@@ -260,10 +254,11 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag("-v,--verbose", options.verbose, "Print a line for every configuration");
 }
 
-int run_tune(const TuneOptions& options, const std::atomic<bool>& stop) {
+int run_tune(const TuneOptions& options) {
   if (!options.check.empty() && !options.space.empty())
     throw InputError("--check and --space cannot be used together");
   if (!options.check.empty()) return check(find_space(options.check));
+  const std::atomic<bool>& stop = stop_on_signals();
   if (options.space.empty()) throw InputError("--space FILE is missing; see smemtune --help");
   if (options.quiet && options.verbose)
     throw InputError("--quiet and --verbose cannot be used together");

@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -42,7 +41,7 @@ struct TuneOptions {
 void add_tune_options(CLI::App& app, TuneOptions& options);
 
 /// Tunes, checks a file, or does a dry run. Returns the exit status: 0, 3 if no configuration
-/// worked, 130 if `stop` was set. Throws Error.
-int run_tune(const TuneOptions& options, const std::atomic<bool>& stop);
+/// worked, 130 if it was asked to stop. Throws Error.
+int run_tune(const TuneOptions& options);
 
 }  // namespace smemtune::cli

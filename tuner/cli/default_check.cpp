@@ -1,6 +1,5 @@
 #include "tuner/cli/default_check.h"
 
-#include "reports/failure_lines.h"
 #include "reports/result_texts.h"
 #include "tuner/cli/backends.h"
 #include "tuner/cli/known_devices.h"

@@ -4,7 +4,6 @@
 #include "tuner/core/error.h"
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <thread>
 #include <unistd.h>

@@ -6,7 +6,6 @@
 #include "tuner/core/error.h"
 #include "tuner/core/temporary_folder.h"
 #include "tuner/core/text.h"
-#include "tuner/core/usable_cores.h"
 #include "tuner/engine/host_agent.h"
 
 #include <algorithm>

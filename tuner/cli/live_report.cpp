@@ -4,7 +4,6 @@
 #include "reports/report_json.h"
 #include "reports/report_page.h"
 #include "reports/report_source.h"
-#include "tuner/cli/command_results.h"
 #include "tuner/cli/live_server.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/core/error.h"

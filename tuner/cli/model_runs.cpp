@@ -5,7 +5,6 @@
 #include "db/result_store.h"
 #include "tuner/cli/device_sharing.h"
 #include "tuner/cli/host_baseline.h"
-#include "tuner/cli/options.h"
 #include "tuner/cli/progress.h"
 #include "tuner/cli/random_id.h"
 #include "tuner/cli/selected_kernels.h"

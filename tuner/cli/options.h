@@ -19,7 +19,14 @@ std::uint64_t parse_count(const std::string& option, const std::string& text, st
 /// Parses a finite decimal number. Throws InputError likewise.
 double parse_number(const std::string& option, const std::string& text, double least, double most);
 
-/// Adds an option that may be repeated, with one value each time. `type`: its name in --help.
+/// Adds an option that takes a text, a path or a list of them. `type`: its name in --help.
+template <typename Value>
+CLI::Option* add_value(CLI::App& app, const std::string& name, Value& value,
+                       const std::string& description, const std::string& type) {
+  return app.add_option(name, value, description)->type_name(type);
+}
+
+/// Adds an option that may be repeated, with one value each time.
 CLI::Option* add_repeatable(CLI::App& app, const std::string& name,
                             std::vector<std::string>& values, const std::string& description,
                             const std::string& type);

@@ -1,6 +1,6 @@
 #include "tuner/cli/progress.h"
 
-#include "reports/failure_lines.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/cli/terminal.h"
 

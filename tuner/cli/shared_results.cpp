@@ -2,6 +2,7 @@
 
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
+#include "tuner/cli/space_now.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/core/error.h"
@@ -11,11 +12,13 @@
 #include <functional>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 namespace smemtune::cli {
+
 namespace {
 
 void warn(const std::string& line) {
@@ -40,7 +43,34 @@ std::optional<std::filesystem::path> shipped_folder() {
   }
 }
 
+using Names = std::set<std::string>;
+
+/// Returns the names in the problems of verified results.
+Names names_of_problems(const db::ResultReader& store, db::Query query) {
+  query.problem.clear();
+  Names names;
+  for (const db::StoredResult& best : store.best(query, /*per_kernel=*/false)) {
+    for (const auto& [name, value] : best.result.problem) names.insert(name);
+  }
+  return names;
+}
+
 }  // namespace
+
+void add_selection(CLI::App& app, db::Query& query) {
+  app.add_option_function<std::string>(
+         "--space", [&query](const std::string& given) { ask_for_space(query, given); },
+         "Only this space: its name, or its file, as which it is now decides what is stale")
+      ->type_name("NAME|FILE");
+  add_value(app, "--kernel", query.kernel, "Only this kernel", "NAME");
+  add_value(app, "--device", query.device,
+            "Only this device: its name, also without the vendor, words of it that no other "
+            "has, or a UUID",
+            "NAME");
+  add_value(app, "--problem", query.problem, "Only problems with these values, as NAME=VALUE,...",
+            "KEY");
+  add_value(app, "--run", query.run, "Only results of this run, by the id that list shows", "ID");
+}
 
 void add_shared(CLI::App& app, bool& no_shipped) {
   app.add_flag("--no-shipped", no_shipped,
@@ -49,11 +79,11 @@ void add_shared(CLI::App& app, bool& no_shipped) {
 
 void add_layered_source(CLI::App& app, std::string& source) {
   source = kAllSources;
-  app.add_option("--source", source,
-                 "own: what was measured here; shared: by others, where own has no answer; "
-                 "imported; several of them separated by commas; all; or part of the name of an "
-                 "imported or shared file")
-      ->type_name("WORDS")
+  add_value(app, "--source", source,
+            "own: what was measured here; shared: by others, where own has no answer; "
+            "imported; several of them separated by commas; all; or part of the name of an "
+            "imported or shared file",
+            "WORDS")
       ->capture_default_str();
 }
 
@@ -88,6 +118,67 @@ db::LayeredStore open_results(const std::filesystem::path& database, const std::
 
 db::LayeredStore open_shared(bool no_shipped, const std::string& space) {
   return {std::nullopt, shared_files(no_shipped), warn, completion(), space};
+}
+
+void refuse_unknown(const std::filesystem::path& database, const db::Query& asked,
+                    const db::ResultReader& store) {
+  const db::Query query = store.exact(asked);
+  // An imported space may have a name like a file.
+  if (query.space.ends_with(".json") && !std::filesystem::exists(query.space) &&
+      store.runs({.space = query.space, .source = "all"}).empty()) {
+    throw InputError("--space: " + quote(query.space) +
+                     ": there is no such file, and no space of this name is stored");
+  }
+  const std::vector<db::StoredRun> runs = store.runs({.source = query.source});
+  if (runs.empty()) {
+    const bool asks_no_imports = query.source == "own" || query.source == "own,shared";
+    if (!asks_no_imports || store.runs({.source = "imported"}).empty()) return;
+    throw InputError(database.string() +
+                     ": nothing was measured here; --source imported shows what was imported");
+  }
+  const auto refuse = [&](const std::string& what, const std::string& name, const Names& all) {
+    const std::vector<std::string> known(all.begin(), all.end());
+    const std::string nearest =
+        what == "device" ? suggested_device(name, known) : suggestion(name, known);
+    throw InputError(database.string() + ": no " + what + " " + quote(name) + " is stored" +
+                     (nearest.empty() ? "; there are " + printable(joined(known, ", ")) : nearest));
+  };
+  const auto is_elsewhere = [&] {
+    return query.source != "all" &&
+           !store.runs({.space = query.space, .device = query.device, .source = "all"}).empty();
+  };
+  Names spaces;
+  Names devices;
+  Names ids;
+  for (const db::StoredRun& run : runs) {
+    spaces.insert(run.space);
+    devices.insert(run.device);
+    ids.insert(run.id.substr(0, kShownIdCharacters));
+  }
+  if (!query.space.empty() && !spaces.contains(query.space)) {
+    if (is_elsewhere()) {
+      throw InputError(database.string() + ": no result of space " + quote(query.space) +
+                       " is of --source " + query.source + "; --source all shows what there is");
+    }
+    refuse("space", query.space, spaces);
+  }
+  if (!query.device.empty() &&
+      store.runs({.device = query.device, .source = query.source}).empty()) {
+    refuse("device", query.device, devices);
+  }
+  if (!query.run.empty() && store.runs({.run = query.run, .source = query.source}).empty()) {
+    refuse("run", query.run, ids);
+  }
+  const std::vector<std::string> stored = store.kernels();
+  const Names kernels(stored.begin(), stored.end());
+  const bool known_kernel = query.kernel.empty() || query.kernel.find('/') != std::string::npos ||
+                            kernels.contains(query.kernel);
+  if (!known_kernel) refuse("kernel", query.kernel, kernels);
+  if (query.problem.empty()) return;
+  const Names sizes = names_of_problems(store, query);
+  for (const auto& [name, value] : parse_key(query.problem)) {
+    if (!sizes.empty() && !sizes.contains(name)) refuse("size", name, sizes);
+  }
 }
 
 }  // namespace smemtune::cli

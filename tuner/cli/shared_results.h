@@ -1,6 +1,7 @@
 #pragma once
 
 #include "db/layered_store.h"
+#include "db/result_reader.h"
 
 #include <CLI/CLI.hpp>
 
@@ -13,6 +14,9 @@ namespace smemtune::cli {
 /// The sources of every command that shows stored results: results measured here, then those that
 /// others share, imported ones, and those that come with smemtune.
 inline constexpr const char* kAllSources = "all";
+
+/// Adds the options that select stored results, except --source.
+void add_selection(CLI::App& app, db::Query& query);
 
 /// Adds --no-shipped, and --source, which is kAllSources until it is given.
 void add_shared(CLI::App& app, bool& no_shipped);
@@ -30,5 +34,13 @@ db::LayeredStore open_results(const std::filesystem::path& database, const std::
 
 /// Opens only the shared files, for questions about one space.
 db::LayeredStore open_shared(bool no_shipped, const std::string& space);
+
+/// Number of characters of a run's id that are shown.
+inline constexpr std::size_t kShownIdCharacters = 8;
+
+/// Throws InputError with the nearest stored name if `asked` names a space, device, run, kernel or
+/// size of a problem that is not stored in `database`. REQUIRES: nothing matches `asked`.
+void refuse_unknown(const std::filesystem::path& database, const db::Query& asked,
+                    const db::ResultReader& store);
 
 }  // namespace smemtune::cli

@@ -1,9 +1,7 @@
 #include "tuner/cli/tune_output.h"
 
-#include "reports/dry_run_summary.h"
 #include "reports/run_summary.h"
 #include "reports/summary_json.h"
-#include "tuner/cli/options.h"
 #include "tuner/cli/terminal.h"
 
 #include <set>

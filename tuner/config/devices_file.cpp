@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <limits>
 #include <set>
-#include <string>
 #include <tuple>
 #include <utility>
 

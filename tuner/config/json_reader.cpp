@@ -1,10 +1,8 @@
 #include "tuner/config/json_reader.h"
 
 #include "tuner/core/error.h"
-#include "tuner/core/text.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <limits>

@@ -25,41 +25,37 @@ const std::vector<std::string> kFilters = {"point", "linear"};
 
 /// `passed`: receives the names in the order in which they are passed, which may repeat one that is
 /// only named.
-std::vector<ArgumentTemplate> SpaceReader::read_arguments(const Json& value,
-                                                          const std::string& pointer,
-                                                          bool of_kernel,
+std::vector<ArgumentTemplate> SpaceReader::read_arguments(const Given& given, bool of_kernel,
                                                           std::vector<std::string>* passed) {
   if (passed != nullptr) passed->clear();
   std::vector<ArgumentTemplate> arguments;
-  if (!check_list(value, pointer, "a list of arguments")) return arguments;
   const std::size_t faults_before = faults().size();
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string where = child(pointer, i);
+  for (const Given& one : list(given, "a list of arguments")) {
+    const bool is_name = one.value.is_string();
     std::optional<ArgumentTemplate> argument;
-    if (of_kernel && value[i].is_string()) {  // Names an argument of the space.
-      const std::string& name = value[i].get_ref<const std::string&>();
-      const auto found = std::find_if(arguments_.begin(), arguments_.end(),
-                                      [&](const auto& known) { return known.name == name; });
+    if (of_kernel && is_name) {  // Names an argument of the space.
+      const std::string& name = one.value.get_ref<const std::string&>();
+      const auto found = std::ranges::find(arguments_, name, &ArgumentTemplate::name);
       if (found != arguments_.end()) {
         argument = *found;
       } else {
         std::vector<std::string> known;
         for (const ArgumentTemplate& other : arguments_) known.push_back(other.name);
-        fault(where, "the space has no argument " + quote(name) + suggestion(name, known));
+        fault(one.where, "the space has no argument " + quote(name) + suggestion(name, known));
       }
     } else {
-      argument = read_argument(value[i], where);
+      argument = read_argument(one);
       if (argument) find_reads(*argument, arguments);
     }
     if (!argument) continue;
     if (passed != nullptr) passed->push_back(argument->name);
-    if (value[i].is_string()) {
+    if (is_name) {
       add_named(*argument, arguments);
       continue;
     }
     check_members(*argument, arguments);
     if (std::ranges::find(arguments, argument->name, &ArgumentTemplate::name) != arguments.end()) {
-      fault(where, "there are two arguments " + quote(argument->name));
+      fault(one.where, "there are two arguments " + quote(argument->name));
     }
     arguments.push_back(*argument);
   }
@@ -68,108 +64,92 @@ std::vector<ArgumentTemplate> SpaceReader::read_arguments(const Json& value,
   };
   if (faults().size() == faults_before &&
       std::none_of(arguments.begin(), arguments.end(), is_result)) {
-    fault(pointer, "none has the role \"output\" or \"inout\", so nothing could be verified");
+    fault(given.where, "none has the role \"output\" or \"inout\", so nothing could be verified");
   }
   return arguments;
 }
 
-std::optional<ArgumentTemplate> SpaceReader::read_argument(const Json& value,
-                                                           const std::string& pointer) {
-  if (!check_object(value, pointer, "argument")) return std::nullopt;
+std::optional<ArgumentTemplate> SpaceReader::read_argument(const Given& given) {
+  if (!check_object(given, "argument")) return std::nullopt;
   ArgumentTemplate argument;
-  argument.where = pointer;
-  const bool is_struct = value.contains("members");
-  for (const char* const needed : {"name", "type"}) {
-    if (value.contains(needed) || (is_struct && needed == std::string_view("type"))) continue;
-    fault(pointer, std::string("lacks \"") + needed + "\"");
-  }
-  if (value.contains("name")) {
-    argument.name = identifier(value["name"], child(pointer, "name")).value_or("");
-  }
-  if (value.contains("type")) {
-    argument.type = text(value["type"], child(pointer, "type"), "a type").value_or("");
-  }
-  if (value.contains("description")) {
-    text(value["description"], child(pointer, "description"), "a string");
-  }
+  argument.where = given.where;
+  const bool is_struct = given.has("members");
+  require(given, {"name"});
+  if (!is_struct) require(given, {"type"});
+  if (given.has("name")) argument.name = identifier(given["name"]).value_or("");
+  argument.type = text_of(given, "type", "a type");
+  text_of(given, "description", "a string");
   if (is_struct) {
-    read_members(value, pointer, argument);
-  } else if (value.contains("shape") == value.contains("value")) {
-    fault(pointer,
+    read_members(given, argument);
+  } else if (given.has("shape") == given.has("value")) {
+    fault(given.where,
           "needs one of \"shape\" (a buffer), \"value\" (a scalar) and \"members\" (a struct)");
-  } else if (value.contains("shape")) {
-    read_buffer(value, pointer, argument);
+  } else if (given.has("shape")) {
+    read_buffer(given, argument);
   } else {
-    read_scalar(value, pointer, argument);
+    read_scalar(given, argument);
   }
   return argument;
 }
 
-void SpaceReader::read_buffer(const Json& value, const std::string& pointer,
-                              ArgumentTemplate& argument) {
-  const std::string shape = child(pointer, "shape");
+void SpaceReader::read_buffer(const Given& given, ArgumentTemplate& argument) {
+  const std::string type = child(given.where, "type");
   std::optional<std::int64_t> bytes;
   try {
     bytes = struct_bytes(argument.type);
   } catch (const InputError& error) {
-    fault(child(pointer, "type"), error.what());
+    fault(type, error.what());
   }
-  if (check_list(value["shape"], shape, std::string(kOutermostFirst))) {
-    argument.shape = expressions(value["shape"], shape, "a list of expressions");
+  for (const Given& extent : list(given["shape"], std::string(kOutermostFirst))) {
+    if (const auto found = expression(extent)) argument.shape.push_back(*found);
   }
   if (bytes) {  // Structs are compared byte by byte.
     argument.raw_bytes = *bytes;
     argument.type = cuda_name(ScalarType::uint8);
-    argument.shape.push_back({.text = std::to_string(*bytes), .where = child(pointer, "type")});
+    argument.shape.push_back({.text = std::to_string(*bytes), .where = type});
   }
   // Used if the role is not known, so that no further faults follow from it.
   argument.role = Role::output;
-  if (!value.contains("role")) {
-    fault(pointer, "lacks \"role\", one of " + listed(kRoles));
-  } else if (const auto role = one_of(kRoles, value["role"], child(pointer, "role"))) {
+  if (!given.has("role")) {
+    fault(given.where, "lacks \"role\", one of " + listed(kRoles));
+  } else if (const auto role = one_of(kRoles, given["role"])) {
     argument.role = std::array{Role::input, Role::output, Role::inout, Role::scratch}[*role];
   }
-  if (value.contains("init")) {
-    const std::string where = child(pointer, "init");
-    if (const auto init = text(value["init"], where, "a string such as uniform(-1, 1)")) {
-      read_init(*init, where, argument);
-    }
-  } else if (argument.role == Role::input || argument.role == Role::inout) {
-    fault(pointer, "lacks \"init\", its initial contents, such as uniform(-1, 1)");
+  const std::string init = text_of(given, "init", "a string such as uniform(-1, 1)");
+  if (!init.empty()) {
+    read_init(init, child(given.where, "init"), argument);
+  } else if (!given.has("init") && (argument.role == Role::input || argument.role == Role::inout)) {
+    fault(given.where, "lacks \"init\", its initial contents, such as uniform(-1, 1)");
   }
-  if (value.contains("compare")) {
-    read_compare(value["compare"], child(pointer, "compare"), argument);
-  }
-  argument.nan_agrees = flag(value, "nan_agrees", pointer);
-  read_memory(value, pointer, argument);
+  if (given.has("compare")) read_compare(given["compare"], argument);
+  argument.nan_agrees = flag(given, "nan_agrees");
+  read_memory(given, argument);
 }
 
-void SpaceReader::read_compare(const Json& value, const std::string& pointer,
-                               ArgumentTemplate& argument) {
-  const auto compare = one_of({"sum", "sorted"}, value, pointer);
+void SpaceReader::read_compare(const Given& given, ArgumentTemplate& argument) {
+  const auto compare = one_of({"sum", "sorted"}, given);
   argument.compares_sum = compare == 0;
   argument.compares_sorted = compare == 1;
   if (argument.role != Role::output && argument.role != Role::inout) {
-    fault(pointer, "is for the roles \"output\" and \"inout\", which are compared");
+    fault(given.where, "is for the roles \"output\" and \"inout\", which are compared");
   }
 }
 
-void SpaceReader::read_memory(const Json& value, const std::string& pointer,
-                              ArgumentTemplate& argument) {
-  if (value.contains("memory")) {
-    const std::string where = child(pointer, "memory");
+void SpaceReader::read_memory(const Given& given, ArgumentTemplate& argument) {
+  if (given.has("memory")) {
+    const std::string where = child(given.where, "memory");
     argument.memory =
         std::array{MemorySpace::constant, MemorySpace::texture, MemorySpace::tensor_map,
-                   MemorySpace::texture_2d}[one_of(kMemories, value["memory"], where).value_or(0)];
+                   MemorySpace::texture_2d}[one_of(kMemories, given["memory"]).value_or(0)];
     if (argument.memory == MemorySpace::constant) {
       argument.symbol = argument.name;
     } else if (argument.raw_bytes > 0) {
       fault(where,
             std::string(argument.memory == MemorySpace::tensor_map ? "a tensor map" : "a texture") +
-                " has no elements of type " + quote(value["type"].get<std::string>()));
+                " has no elements of type " + quote(given["type"].value.get<std::string>()));
     }
     if (argument.memory == MemorySpace::texture && argument.shape.size() > 2) {
-      fault(child(pointer, "shape"),
+      fault(child(given.where, "shape"),
             "a texture has one dimension, and a second one of 1, 2 or 4 elements if these "
             "are fetched at once, not " +
                 std::to_string(argument.shape.size()));
@@ -180,12 +160,11 @@ void SpaceReader::read_memory(const Json& value, const std::string& pointer,
       fault(where, "constant memory and textures are for the role \"input\" only");
     }
   }
-  read_box(value, pointer, argument);
-  read_texture_2d(value, pointer, argument);
-  if (!value.contains("symbol")) return;
-  const std::string where = child(pointer, "symbol");
-  argument.symbol =
-      text(value["symbol"], where, "the name of a __constant__ variable").value_or("");
+  read_box(given, argument);
+  read_texture_2d(given, argument);
+  if (!given.has("symbol")) return;
+  const std::string where = child(given.where, "symbol");
+  argument.symbol = text_of(given, "symbol", "the name of a __constant__ variable");
   if (argument.memory != MemorySpace::constant) {
     fault(where, "needs \"memory\": \"constant\" beside it");
   }
@@ -195,32 +174,31 @@ void SpaceReader::read_memory(const Json& value, const std::string& pointer,
 }
 
 /// Reads how a texture of two dimensions is read.
-void SpaceReader::read_texture_2d(const Json& value, const std::string& pointer,
-                                  ArgumentTemplate& argument) {
+void SpaceReader::read_texture_2d(const Given& given, ArgumentTemplate& argument) {
   const bool is_2d = argument.memory == MemorySpace::texture_2d;
   for (const char* const key : {"address", "filter", "normalized"}) {
-    if (!value.contains(key) || is_2d) continue;
-    fault(child(pointer, key), "needs \"memory\": \"texture_2d\" beside it");
+    if (!given.has(key) || is_2d) continue;
+    fault(child(given.where, key), "needs \"memory\": \"texture_2d\" beside it");
   }
   if (!is_2d) return;
   const std::size_t dimensions = argument.shape.size();
   if (dimensions != 2 && dimensions != 3) {
     fault(
-        child(pointer, "shape"),
+        child(given.where, "shape"),
         "a texture of rows has two dimensions, and a third one of 1, 2 or 4 elements if these are "
         "fetched at once, not " +
             std::to_string(dimensions));
   }
   TextureReading& reading = argument.reading;
-  reading.is_normalized = flag(value, "normalized", pointer);
-  if (value.contains("filter")) {
-    reading.is_linear = one_of(kFilters, value["filter"], child(pointer, "filter")) == 1;
+  reading.is_normalized = flag(given, "normalized");
+  if (given.has("filter")) {
+    reading.is_linear = one_of(kFilters, given["filter"]) == 1;
   }
-  if (!value.contains("address")) return;
-  const std::string where = child(pointer, "address");
+  if (!given.has("address")) return;
+  const std::string where = child(given.where, "address");
   using enum TextureReading::Address;
-  reading.address = std::array{clamp, border, wrap,
-                               mirror}[one_of(kAddresses, value["address"], where).value_or(0)];
+  reading.address =
+      std::array{clamp, border, wrap, mirror}[one_of(kAddresses, given["address"]).value_or(0)];
   if ((reading.address == wrap || reading.address == mirror) && !reading.is_normalized) {
     fault(where,
           "needs \"normalized\": true beside it, because CUDA repeats only textures with "
@@ -229,24 +207,22 @@ void SpaceReader::read_texture_2d(const Json& value, const std::string& pointer,
 }
 
 /// Reads the box that a tensor map copies at a time, and the other keys of a tensor map.
-void SpaceReader::read_box(const Json& value, const std::string& pointer,
-                           ArgumentTemplate& argument) {
+void SpaceReader::read_box(const Given& given, ArgumentTemplate& argument) {
   const bool is_map = argument.memory == MemorySpace::tensor_map;
-  if (is_map && !value.contains("box")) {
-    fault(pointer, "lacks \"box\", the elements that are copied at a time in each dimension");
+  if (is_map && !given.has("box")) {
+    fault(given.where, "lacks \"box\", the elements that are copied at a time in each dimension");
   }
   visit_tensor_map_keys(
       [&](const SpaceKey& key, auto& result) {
-        if (!value.contains(key.name)) return;
-        const std::string where = child(pointer, key.name);
-        const Json& given = value[key.name];
+        if (!given.has(key.name)) return;
+        const auto [extents, where] = given[key.name];
         const std::size_t rank = argument.shape.size();
         if (!is_map) fault(where, "needs \"memory\": \"tensor_map\" beside it");
-        if (given.is_array() && given.size() != rank) {
-          fault(where, "has " + std::to_string(given.size()) + " dimensions, the shape has " +
+        if (extents.is_array() && extents.size() != rank) {
+          fault(where, "has " + std::to_string(extents.size()) + " dimensions, the shape has " +
                            std::to_string(rank));
         }
-        read_key(value, pointer, key, result);
+        read_key(given, key, result);
       },
       argument);
 }
@@ -296,12 +272,11 @@ void SpaceReader::find_reads(ArgumentTemplate& argument,
 }
 
 /// Reads a struct that is passed by value.
-void SpaceReader::read_struct(const Json& value, const std::string& pointer,
-                              ArgumentTemplate& argument) {
+void SpaceReader::read_struct(const Given& given, ArgumentTemplate& argument) {
   argument.type = cuda_name(ScalarType::uint8);
-  const std::string where = child(pointer, "value");
-  const auto init = text(value["value"], where, "zero or file(\"NAME.npy\") with the bytes");
+  const auto init = text(given["value"], "zero or file(\"NAME.npy\") with the bytes");
   if (!init) return;
+  const std::string where = child(given.where, "value");
   read_init(*init, where, argument);
   if (argument.init.kind != Init::Kind::file && argument.init.kind != Init::Kind::zero) {
     fault(where, quote(*init) + " is neither zero nor file(\"NAME.npy\")");
@@ -309,18 +284,14 @@ void SpaceReader::read_struct(const Json& value, const std::string& pointer,
 }
 
 /// Reads a struct that is made of other arguments.
-void SpaceReader::read_members(const Json& value, const std::string& pointer,
-                               ArgumentTemplate& argument) {
+void SpaceReader::read_members(const Given& given, ArgumentTemplate& argument) {
   argument.type = cuda_name(ScalarType::uint8);
-  for (const auto& [key, given] : value.items()) {
+  for (const auto& [key, member] : given.members()) {
     if (key == "name" || key == "description" || key == "members") continue;
-    fault(child(pointer, key), "is not for a struct of members, which have it themselves");
+    fault(member.where, "is not for a struct of members, which have it themselves");
   }
-  const std::string where = child(pointer, "members");
-  if (!check_list(value["members"], where, "a list of arguments' names")) return;
-  for (std::size_t i = 0; i < value["members"].size(); ++i) {
-    const auto name = text(value["members"][i], child(where, i), "an argument's name");
-    if (name) argument.members.push_back(*name);
+  for (const Given& one : list(given["members"], "a list of arguments' names")) {
+    if (const auto name = text(one, "an argument's name")) argument.members.push_back(*name);
   }
 }
 
@@ -357,44 +328,40 @@ void SpaceReader::add_named(const ArgumentTemplate& argument,
 }
 
 /// Reads a null pointer, which is passed as the integer 0.
-void SpaceReader::read_null(const Json& value, const std::string& pointer,
-                            ArgumentTemplate& argument) {
+void SpaceReader::read_null(const Given& given, ArgumentTemplate& argument) {
   argument.type = cuda_name(ScalarType::uint64);
-  argument.value = ExpressionText{.text = "0", .where = child(pointer, "value")};
-  if (value.is_null() || value == 0) return;
-  fault(child(pointer, "value"),
-        summary(value) + " is no pointer: only null is, other pointers are buffers with a shape");
+  argument.value = ExpressionText{.text = "0", .where = given.where};
+  if (given.value.is_null() || given.value == 0) return;
+  fault(given.where, summary(given.value) +
+                         " is no pointer: only null is, other pointers are buffers with a shape");
 }
 
-void SpaceReader::read_scalar(const Json& value, const std::string& pointer,
-                              ArgumentTemplate& argument) {
+void SpaceReader::read_scalar(const Given& given, ArgumentTemplate& argument) {
   const auto refuse = [&](std::string_view key) {
-    if (value.contains(key)) fault(child(pointer, key), "is for buffers; a scalar has a \"value\"");
+    if (given.has(key)) fault(child(given.where, key), "is for buffers; a scalar has a \"value\"");
   };
   for (const char* const key : {"init", "compare", "nan_agrees", "memory", "symbol"}) refuse(key);
   visit_tensor_map_keys([&](const SpaceKey& key, auto&) { refuse(key.name); }, argument);
-  if (value.contains("role") && value["role"] != "input") {
-    fault(child(pointer, "role"), "a scalar can only be an input");
+  if (given.has("role") && given["role"].value != "input") {
+    fault(child(given.where, "role"), "a scalar can only be an input");
   }
   try {
     argument.raw_bytes = struct_bytes(argument.type).value_or(0);
   } catch (const InputError& error) {
-    fault(child(pointer, "type"), error.what());
+    fault(child(given.where, "type"), error.what());
   }
-  if (argument.raw_bytes > 0) return read_struct(value, pointer, argument);
-  if (argument.type.ends_with('*')) return read_null(value["value"], pointer, argument);
+  if (argument.raw_bytes > 0) return read_struct(given, argument);
+  if (argument.type.ends_with('*')) return read_null(given["value"], argument);
   const std::optional<ScalarType> type = scalar_type(argument.type);
-  const std::string where = child(pointer, "value");
-  if (value["value"].is_number_float()) {
-    argument.number = value["value"].get<double>();
-    if (type && !is_floating(*type)) {
-      fault(where, summary(value["value"]) + " is not an integer, but the type is " +
-                       quote(argument.type));
+  const auto [value, where] = given["value"];
+  const bool is_real = type && is_floating(*type);
+  if (value.is_number_float() || (value.is_number_integer() && is_real)) {
+    argument.number = value.get<double>();
+    if (type && !is_real) {
+      fault(where, summary(value) + " is not an integer, but the type is " + quote(argument.type));
     }
-  } else if (value["value"].is_number_integer() && type && is_floating(*type)) {
-    argument.number = value["value"].get<double>();
   } else {
-    argument.value = expression(value["value"], where);
+    argument.value = expression(given["value"]);
   }
 }
 

@@ -24,64 +24,45 @@ std::string literal(const Value& value) {
 
 }  // namespace
 
-KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& pointer) {
+KernelTemplate SpaceReader::read_kernel(const Given& given) {
   KernelTemplate kernel;
-  kernel.where = pointer;
+  kernel.where = given.where;
   kernel.arguments = arguments_;
   std::vector<std::string> passed;
   for (const ArgumentTemplate& argument : arguments_) passed.push_back(argument.name);
   kernel.metrics = metrics_;
   kernel.tolerance = tolerance_;
-  if (!check_object(value, pointer, "kernel")) return kernel;
-
-  for (const char* const needed : {"name", "source"}) {
-    if (!value.contains(needed)) fault(pointer, std::string("lacks \"") + needed + "\"");
+  if (!check_object(given, "kernel")) return kernel;
+  require(given, {"name", "source"});
+  if (given.has("name")) kernel.name = identifier(given["name"]).value_or("");
+  kernel.description = text_of(given, "description", "a string");
+  kernel.source = text_of(given, "source", "a path");
+  const std::string pass = text_of(given, "pass", "\"template\" or \"define\"");
+  if (pass == "define") {
+    kernel.pass = KernelTemplate::Pass::as_define;
+  } else if (!pass.empty() && pass != "template") {
+    fault(child(given.where, "pass"), quote(pass) + " is neither \"template\" nor \"define\"");
   }
-  if (value.contains("name")) {
-    kernel.name = identifier(value["name"], child(pointer, "name")).value_or("");
-  }
-  if (value.contains("description")) {
-    kernel.description =
-        text(value["description"], child(pointer, "description"), "a string").value_or("");
-  }
-  if (value.contains("source")) {
-    kernel.source = text(value["source"], child(pointer, "source"), "a path").value_or("");
-  }
-  if (value.contains("pass")) {
-    const auto pass = text(value["pass"], child(pointer, "pass"), "\"template\" or \"define\"");
-    if (pass && *pass == "define") {
-      kernel.pass = KernelTemplate::Pass::as_define;
-    } else if (pass && *pass != "template") {
-      fault(child(pointer, "pass"), quote(*pass) + " is neither \"template\" nor \"define\"");
-    }
-  }
-  kernel.architecture_specific = flag(value, "architecture_specific", pointer);
-  kernel.default_is_a_guess = flag(value, "default_is_a_guess", pointer);
-  if (value.contains("requires")) {
-    read_features(value["requires"], child(pointer, "requires"), kernel);
-  }
-  if (value.contains("arguments")) {
-    kernel.arguments =
-        read_arguments(value["arguments"], child(pointer, "arguments"), true, &passed);
+  kernel.architecture_specific = flag(given, "architecture_specific");
+  kernel.default_is_a_guess = flag(given, "default_is_a_guess");
+  if (given.has("requires")) read_features(given["requires"], kernel);
+  if (given.has("arguments")) {
+    kernel.arguments = read_arguments(given["arguments"], true, &passed);
   } else if (arguments_.empty()) {
-    fault(pointer, "lacks \"arguments\", as does the space");
+    fault(given.where, "lacks \"arguments\", as does the space");
   }
-  if (value.contains("metrics")) {
-    for (auto& [name, metric] : read_metrics(value["metrics"], child(pointer, "metrics"))) {
+  if (given.has("metrics")) {
+    for (auto& [name, metric] : read_metrics(given["metrics"])) {
       kernel.metrics.insert_or_assign(name, metric);
     }
   }
-  if (value.contains("expect")) read_expectation(value["expect"], child(pointer, "expect"), kernel);
-  if (value.contains("verify")) {
-    const std::string where = child(pointer, "verify");
-    if (check_object(value["verify"], where, "kernel_verify")) {
-      read_tolerance(value["verify"], where, kernel.tolerance);
-    }
+  if (given.has("expect")) read_expectation(given["expect"], kernel);
+  if (given.has("verify") && check_object(given["verify"], "kernel_verify")) {
+    read_tolerance(given["verify"], kernel.tolerance);
   }
-  const Conditions conditions = read_parameters(value, pointer, kernel);
-  if (value.contains("constraints")) {
-    kernel.constraints =
-        expressions(value["constraints"], child(pointer, "constraints"), "a list of expressions");
+  const Conditions conditions = read_parameters(given, kernel);
+  if (given.has("constraints")) {
+    kernel.constraints = expressions(given["constraints"], "a list of expressions");
   }
   // A parameter whose `when` is false has its default value and no other.
   for (const auto& [name, when] : conditions) {
@@ -91,7 +72,7 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
         {.text = "(" + when.text + ") || " + name + " == " + literal(value_then->second),
          .where = when.where});
   }
-  read_launches(value, pointer, true, kernel);
+  read_launches(given, true, kernel);
   // One buffer may be passed more than once, but is one argument.
   if (std::set(passed.begin(), passed.end()).size() != passed.size()) {
     for (const ArgumentTemplate& argument : kernel.arguments) {
@@ -102,59 +83,49 @@ KernelTemplate SpaceReader::read_kernel(const Json& value, const std::string& po
       if (launch.arguments.empty()) launch.arguments = passed;
     }
   }
-  if (value.contains("include")) read_include(value["include"], child(pointer, "include"), kernel);
-  if (value.contains("options")) read_options(value["options"], child(pointer, "options"), kernel);
+  if (given.has("include")) read_include(given["include"], kernel);
+  if (given.has("options")) read_options(given["options"], kernel);
   return kernel;
 }
 
-void SpaceReader::read_expectation(const Json& value, const std::string& pointer,
-                                   KernelTemplate& result) {
-  if (!check_object(value, pointer, "expect")) return;
-  for (const char* const needed : {"time", "within_percent"}) {
-    if (!value.contains(needed)) fault(pointer, std::string("lacks \"") + needed + "\"");
-  }
+void SpaceReader::read_expectation(const Given& given, KernelTemplate& result) {
+  if (!check_object(given, "expect")) return;
+  require(given, {"time", "within_percent"});
   Expectation expectation;
-  if (value.contains("time")) {
-    if (const auto time = expression(value["time"], child(pointer, "time"))) {
-      expectation.time = *time;
-    }
+  if (given.has("time")) {
+    expectation.time = expression(given["time"]).value_or(expectation.time);
   }
-  if (value.contains("within_percent")) {
-    const Json& within = value["within_percent"];
+  if (given.has("within_percent")) {
+    const auto [within, where] = given["within_percent"];
     if (within.is_number() && within.get<double>() > 0) {
       expectation.within_percent = within.get<double>();
     } else {
-      fault(child(pointer, "within_percent"), summary(within) + " is not a number above 0");
+      fault(where, summary(within) + " is not a number above 0");
     }
   }
   result.expect = expectation;
 }
 
-SpaceReader::Conditions SpaceReader::read_parameters(const Json& kernel, const std::string& pointer,
-                                                     KernelTemplate& result) {
+SpaceReader::Conditions SpaceReader::read_parameters(const Given& given, KernelTemplate& result) {
   Conditions conditions;
-  if (kernel.contains("parameters")) {
-    const std::string where = child(pointer, "parameters");
-    if (!kernel["parameters"].is_object()) {
-      fault(where, summary(kernel["parameters"]) + " is not an object of lists");
+  if (given.has("parameters")) {
+    const Given parameters = given["parameters"];
+    if (!parameters.value.is_object()) {
+      fault(parameters.where, summary(parameters.value) + " is not an object of lists");
       return conditions;
     }
-    for (const auto& [name, given] : kernel["parameters"].items()) {
-      const std::string place = child(where, name);
-      if (!is_identifier(name)) fault(place, quote(name) + " is not a name");
+    for (const auto& [name, one] : parameters.members()) {
+      if (!is_identifier(name)) fault(one.where, quote(name) + " is not a name");
       Parameter parameter = {.name = name, .values = {}};
-      if (!given.is_object()) {
-        parameter.values = parameter_values(given, place);
-      } else if (check_object(given, place, "parameter")) {
-        if (given.contains("when")) {
-          const auto when = expression(given["when"], child(place, "when"));
+      if (!one.value.is_object()) {
+        parameter.values = parameter_values(one);
+      } else if (check_object(one, "parameter")) {
+        if (one.has("when")) {
+          const auto when = expression(one["when"]);
           if (when) conditions.emplace(name, *when);
         }
-        if (given.contains("values")) {
-          parameter.values = parameter_values(given["values"], child(place, "values"));
-        } else {
-          fault(place, "lacks \"values\"");
-        }
+        require(one, {"values"});
+        if (one.has("values")) parameter.values = parameter_values(one["values"]);
       }
       if (parameter.values.empty()) continue;
       result.default_configuration.emplace(name, parameter.values.front());
@@ -162,12 +133,11 @@ SpaceReader::Conditions SpaceReader::read_parameters(const Json& kernel, const s
     }
   }
   std::vector<Configuration> listed;
-  if (kernel.contains("configurations")) {
-    listed =
-        read_configurations(kernel["configurations"], child(pointer, "configurations"), result);
+  if (given.has("configurations")) {
+    listed = read_configurations(given["configurations"], result);
   }
-  if (kernel.contains("default")) {
-    read_default(kernel, child(pointer, "default"), result);
+  if (given.has("default")) {
+    read_default(given, result);
   } else if (!listed.empty()) {
     for (const auto& [name, value] : listed.front()) {
       result.default_configuration.insert_or_assign(name, value);
@@ -180,22 +150,19 @@ SpaceReader::Conditions SpaceReader::read_parameters(const Json& kernel, const s
 
 /// Reads the list of configurations, and adds the parameters that only it has. What a configuration
 /// does not name is left out.
-std::vector<Configuration> SpaceReader::read_configurations(const Json& value,
-                                                            const std::string& pointer,
+std::vector<Configuration> SpaceReader::read_configurations(const Given& given,
                                                             KernelTemplate& result) {
   std::vector<Configuration> listed;
   std::set<std::string> own;  // Parameters that have no list of values.
-  if (!check_list(value, pointer, "a list of configurations")) return listed;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string place = child(pointer, i);
-    if (!value[i].is_object()) {
-      fault(place, summary(value[i]) + " is not an object of values");
+  for (const Given& item : list(given, "a list of configurations")) {
+    if (!item.value.is_object()) {
+      fault(item.where, summary(item.value) + " is not an object of values");
       continue;
     }
     Configuration& one = listed.emplace_back();
-    for (const auto& [name, given] : value[i].items()) {
-      const std::string where = child(place, name);
-      const auto found = scalar(given, where);
+    for (const auto& [name, member] : item.members()) {
+      const std::string& where = member.where;
+      const auto found = scalar(member);
       if (!found) continue;
       if (!is_identifier(name)) fault(where, quote(name) + " is not a name");
       auto parameter = std::ranges::find(result.parameters, name, &Parameter::name);
@@ -208,11 +175,7 @@ std::vector<Configuration> SpaceReader::read_configurations(const Json& value,
       const bool is_new = std::ranges::find(values, *found) == values.end();
       if (is_new && !own.contains(name)) {
         fault(where, quote(to_text(*found)) + " is not one of the parameter's values");
-      } else if (!values.empty() && holds_word(values.front()) != holds_word(*found)) {
-        fault(where, quote(to_text(*found)) + " is " +
-                         (holds_word(*found) ? "a word" : "an integer") +
-                         ", but the first value is " + quote(to_text(values.front())));
-      } else if (is_new) {
+      } else if (is_new && has_first_kind(*found, values, where)) {
         values.push_back(*found);
       }
       one.emplace(name, *found);
@@ -221,51 +184,50 @@ std::vector<Configuration> SpaceReader::read_configurations(const Json& value,
   return listed;
 }
 
-std::vector<Value> SpaceReader::parameter_values(const Json& given, const std::string& pointer) {
+bool SpaceReader::has_first_kind(const Value& value, const std::vector<Value>& values,
+                                 const std::string& where) {
+  if (values.empty() || holds_word(values.front()) == holds_word(value)) return true;
+  fault(where, quote(to_text(value)) + " is " + (holds_word(value) ? "a word" : "an integer") +
+                   ", but the first value is " + quote(to_text(values.front())));
+  return false;
+}
+
+std::vector<Value> SpaceReader::parameter_values(const Given& given) {
   std::vector<Value> values;
   std::set<Value> seen;
-  if (!check_list(given, pointer, "a list of values")) return values;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const std::string place = child(pointer, i);
-    const auto found = scalar(given[i], place);
+  for (const Given& one : list(given, "a list of values")) {
+    const auto found = scalar(one);
     if (!found) continue;
     if (!seen.insert(*found).second) {
-      fault(place, quote(to_text(*found)) + " occurs twice");
-    } else if (!values.empty() && holds_word(values.front()) != holds_word(*found)) {
-      fault(place, quote(to_text(*found)) + " is " +
-                       (holds_word(*found) ? "a word" : "an integer") +
-                       ", but the first value is " + quote(to_text(values.front())));
-    } else {
+      fault(one.where, quote(to_text(*found)) + " occurs twice");
+    } else if (has_first_kind(*found, values, one.where)) {
       values.push_back(*found);
     }
   }
   return values;
 }
 
-void SpaceReader::read_default(const Json& kernel, const std::string& pointer,
-                               KernelTemplate& result) {
-  const Json& value = kernel["default"];
-  if (!value.is_object()) {
-    fault(pointer, summary(value) + " is not an object of values");
-    return;
+void SpaceReader::read_default(const Given& kernel, KernelTemplate& result) {
+  const Given given = kernel["default"];
+  if (!given.value.is_object()) {
+    fault(given.where, summary(given.value) + " is not an object of values");
   }
   const std::vector<std::string> known = names_of(result.default_configuration);
-  for (const auto& [name, given] : value.items()) {
-    const std::string place = child(pointer, name);
+  for (const auto& [name, member] : given.members()) {
     const auto parameter = std::ranges::find(result.parameters, name, &Parameter::name);
     if (parameter == result.parameters.end()) {
-      if (kernel.contains("parameters") && kernel["parameters"].contains(name)) continue;
-      fault(place, "there is no parameter " + quote(name) + suggestion(name, known));
+      if (kernel.has("parameters") && kernel["parameters"].has(name)) continue;
+      fault(member.where, "there is no parameter " + quote(name) + suggestion(name, known));
       continue;
     }
-    const auto found = scalar(given, place);
+    const auto found = scalar(member);
     if (!found) continue;
     const std::vector<Value>& values = parameter->values;
     if (std::ranges::find(values, *found) == values.end()) {
       std::vector<std::string> texts;
       texts.reserve(values.size());
       for (const Value& other : values) texts.push_back(to_text(other));
-      fault(place,
+      fault(member.where,
             quote(to_text(*found)) + " is not one of the parameter's values " + listed(texts));
       continue;
     }
@@ -273,12 +235,10 @@ void SpaceReader::read_default(const Json& kernel, const std::string& pointer,
   }
 }
 
-void SpaceReader::read_features(const Json& value, const std::string& pointer,
-                                KernelTemplate& result) {
-  if (!check_list(value, pointer, "a list of features")) return;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string where = child(pointer, i);
-    const auto feature = text(value[i], where, "a feature of a device");
+void SpaceReader::read_features(const Given& given, KernelTemplate& result) {
+  for (const Given& one : list(given, "a list of features")) {
+    const std::string& where = one.where;
+    const auto feature = text(one, "a feature of a device");
     if (!feature) continue;
     const std::vector<std::string>& known = feature_words();
     if (std::find(known.begin(), known.end(), *feature) == known.end()) {
@@ -324,16 +284,11 @@ bool SpaceReader::allows_option(const std::string& option, const std::string& wh
   return true;
 }
 
-void SpaceReader::read_options(const Json& value, const std::string& pointer,
-                               KernelTemplate& result) {
-  if (!value.is_array()) {
-    fault(pointer, summary(value) + " is not a list of options");
-    return;
-  }
+void SpaceReader::read_options(const Given& given, KernelTemplate& result) {
   std::set<std::string> names;  // Names before the `=`.
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string where = child(pointer, i);
-    const auto option = text(value[i], where, "an option of the compiler");
+  for (const Given& one : list_or_none(given, "a list of options")) {
+    const std::string& where = one.where;
+    const auto option = text(one, "an option of the compiler");
     if (!option) continue;
     if (!allows_option(*option, where, result)) continue;
     const std::string name = option->substr(0, option->find('='));
@@ -349,15 +304,10 @@ void SpaceReader::read_options(const Json& value, const std::string& pointer,
   }
 }
 
-void SpaceReader::read_include(const Json& value, const std::string& pointer,
-                               KernelTemplate& result) {
-  if (!value.is_array()) {
-    fault(pointer, summary(value) + " is not a list of folders");
-    return;
-  }
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string where = child(pointer, i);
-    const auto folder = text(value[i], where, "a folder");
+void SpaceReader::read_include(const Given& given, KernelTemplate& result) {
+  for (const Given& one : list_or_none(given, "a list of folders")) {
+    const std::string& where = one.where;
+    const auto folder = text(one, "a folder");
     if (!folder) continue;
     const fs::path path = *folder;
     const fs::path normal = path.lexically_normal();

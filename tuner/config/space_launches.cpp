@@ -16,56 +16,51 @@ const LaunchTemplate kNoLaunch;
 }  // namespace
 
 /// Reads the launch or launches of a kernel, or of one item of its list of launches.
-void SpaceReader::read_launches(const Json& value, const std::string& pointer, bool of_kernel,
-                                KernelTemplate& result) {
-  if (value.contains("entry") == value.contains("launches")) {
-    fault(pointer, "needs either \"entry\" with \"block\" and \"grid\", or \"launches\"");
+void SpaceReader::read_launches(const Given& given, bool of_kernel, KernelTemplate& result) {
+  if (given.has("entry") == given.has("launches")) {
+    fault(given.where, "needs either \"entry\" with \"block\" and \"grid\", or \"launches\"");
     return;
   }
   const std::size_t first = result.launches.size();
-  if (value.contains("entry")) {
-    LaunchTemplate launch = read_launch(value, pointer);
-    if (!of_kernel && value.contains("arguments")) {
-      launch.arguments = passed_arguments(value["arguments"], child(pointer, "arguments"), result);
+  if (given.has("entry")) {
+    LaunchTemplate launch = read_launch(given);
+    if (!of_kernel && given.has("arguments")) {
+      launch.arguments = passed_arguments(given["arguments"], result);
     }
     result.launches.push_back(std::move(launch));
   } else {
     visit_launch_keys(
         [&](const SpaceKey& key, const auto&) {
-          if (!value.contains(key.name) || (of_kernel && key.name == "arguments")) return;
-          fault(child(pointer, key.name), "belongs in each of the launches");
+          if (!given.has(key.name) || (of_kernel && key.name == "arguments")) return;
+          fault(child(given.where, key.name), "belongs in each of the launches");
         },
         kNoLaunch);
-    const std::string where = child(pointer, "launches");
-    if (!check_list(value["launches"], where, "a list of launches")) return;
-    for (std::size_t i = 0; i < value["launches"].size(); ++i) {
-      const std::string place = child(where, i);
-      if (!check_object(value["launches"][i], place, "launch")) continue;
-      read_launches(value["launches"][i], place, false, result);
+    const std::vector<Given> launches = list(given["launches"], "a list of launches");
+    if (launches.empty()) return;
+    for (const Given& launch : launches) {
+      if (check_object(launch, "launch")) read_launches(launch, false, result);
     }
   }
-  if (value.contains("repeat")) {
-    read_repeat(value, pointer, first, result);
-  } else if (value.contains("swap")) {
-    fault(child(pointer, "swap"), "needs \"repeat\" beside it");
+  if (given.has("repeat")) {
+    read_repeat(given, first, result);
+  } else if (given.has("swap")) {
+    fault(child(given.where, "swap"), "needs \"repeat\" beside it");
   }
 }
 
-std::vector<std::string> SpaceReader::passed_arguments(const Json& value,
-                                                       const std::string& pointer,
+std::vector<std::string> SpaceReader::passed_arguments(const Given& given,
                                                        const KernelTemplate& kernel) {
   std::vector<std::string> passed;
-  if (!check_list(value, pointer, "a list of arguments' names")) return passed;
   std::vector<std::string> known;
   for (const ArgumentTemplate& argument : kernel.arguments) {
     if (argument.is_passed()) known.push_back(argument.name);
   }
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string place = child(pointer, i);
-    const auto name = text(value[i], place, "an argument's name");
+  for (const Given& one : list(given, "a list of arguments' names")) {
+    const auto name = text(one, "an argument's name");
     if (!name) continue;
     if (std::find(known.begin(), known.end(), *name) == known.end()) {
-      fault(place, "there is no argument " + quote(*name) + " to pass" + suggestion(*name, known));
+      fault(one.where,
+            "there is no argument " + quote(*name) + " to pass" + suggestion(*name, known));
     }
     passed.push_back(*name);
   }
@@ -73,12 +68,11 @@ std::vector<std::string> SpaceReader::passed_arguments(const Json& value,
 }
 
 /// Reads a repetition: `i < N / TILE`, or only the number.
-void SpaceReader::read_repeat(const Json& value, const std::string& pointer, std::size_t first,
-                              KernelTemplate& result) {
-  const std::string where = child(pointer, "repeat");
+void SpaceReader::read_repeat(const Given& given, std::size_t first, KernelTemplate& result) {
+  const std::string where = child(given.where, "repeat");
   Repeat repeat = {
       .first = first, .end = result.launches.size(), .counter = "", .times = {}, .swaps = {}};
-  const auto times = expression(value["repeat"], where);
+  const auto times = expression(given["repeat"]);
   if (!times) return;
   repeat.times = *times;
   const std::string whole = trimmed(times->text);
@@ -92,24 +86,21 @@ void SpaceReader::read_repeat(const Json& value, const std::string& pointer, std
       fault(where, quote(name) + " cannot count the repetitions, because it is " + meaning);
     }
   }
-  if (value.contains("swap")) read_swaps(value["swap"], child(pointer, "swap"), result, repeat);
+  if (given.has("swap")) read_swaps(given["swap"], result, repeat);
   const bool is_inside = std::ranges::any_of(
       result.repeats, [first](const Repeat& other) { return other.first >= first; });
   if (is_inside) return fault(where, "is inside another \"repeat\"; repeats cannot be nested");
   result.repeats.push_back(std::move(repeat));
 }
 
-void SpaceReader::read_swaps(const Json& value, const std::string& pointer,
-                             const KernelTemplate& kernel, Repeat& repeat) {
-  const std::string expected = "a list of pairs of buffers";
-  if (!check_list(value, pointer, expected)) return;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string where = child(pointer, i);
-    if (!value[i].is_array() || value[i].size() != 2) {
-      fault(where, summary(value[i]) + " is not a pair of buffers such as [\"a\", \"b\"]");
+void SpaceReader::read_swaps(const Given& given, const KernelTemplate& kernel, Repeat& repeat) {
+  for (const Given& swap : list(given, "a list of pairs of buffers")) {
+    const std::string& where = swap.where;
+    if (!swap.value.is_array() || swap.value.size() != 2) {
+      fault(where, summary(swap.value) + " is not a pair of buffers such as [\"a\", \"b\"]");
       continue;
     }
-    const std::vector<std::string> names = passed_arguments(value[i], where, kernel);
+    const std::vector<std::string> names = passed_arguments(swap, kernel);
     std::vector<const ArgumentTemplate*> pair;
     for (const std::string& name : names) {
       const auto found = std::ranges::find(kernel.arguments, name, &ArgumentTemplate::name);
@@ -134,7 +125,7 @@ void SpaceReader::read_swaps(const Json& value, const std::string& pointer,
     }
     const auto is_known = [&](const std::string& name) {
       return std::ranges::any_of(
-          repeat.swaps, [&](const auto& swap) { return swap[0] == name || swap[1] == name; });
+          repeat.swaps, [&](const auto& other) { return other[0] == name || other[1] == name; });
     };
     if (names[0] == names[1]) {
       fault(where, quote(names[0]) + " cannot be swapped with itself");
@@ -147,34 +138,28 @@ void SpaceReader::read_swaps(const Json& value, const std::string& pointer,
   }
 }
 
-LaunchTemplate SpaceReader::read_launch(const Json& value, const std::string& pointer) {
+LaunchTemplate SpaceReader::read_launch(const Given& given) {
   LaunchTemplate launch;
-  if (value.contains("description")) {
-    text(value["description"], child(pointer, "description"), "a string");
-  }
-  for (const char* const needed : {"entry", "block", "grid"}) {
-    if (!value.contains(needed)) fault(pointer, std::string("lacks \"") + needed + "\"");
-  }
-  if (value.contains("entry")) {
-    const std::string where = child(pointer, "entry");
-    if (const auto entry = text(value["entry"], where, "a function's name")) {
-      launch.entry = *entry;
-      try {
-        const auto [name, arguments] = split_entry(*entry);
-        launch.entry_name = name;
-        for (const std::string& argument : arguments) {
-          launch.template_arguments.push_back({.text = argument, .where = where});
-        }
-      } catch (const InputError& error) {
-        fault(where, error.what());
+  text_of(given, "description", "a string");
+  require(given, {"entry", "block", "grid"});
+  launch.entry = text_of(given, "entry", "a function's name");
+  if (!launch.entry.empty()) {
+    const std::string where = child(given.where, "entry");
+    try {
+      const auto [name, arguments] = split_entry(launch.entry);
+      launch.entry_name = name;
+      for (const std::string& argument : arguments) {
+        launch.template_arguments.push_back({.text = argument, .where = where});
       }
+    } catch (const InputError& error) {
+      fault(where, error.what());
     }
   }
   visit_launch_keys(
       [&](const SpaceKey& key, auto& result) {
         // Names of arguments, not expressions, are read once all of the kernel's are known.
         if constexpr (!std::same_as<decltype(result), std::vector<std::string>&>) {
-          read_key(value, pointer, key, result);
+          read_key(given, key, result);
         }
       },
       launch);

@@ -24,32 +24,27 @@ LoadedSpace SpaceReader::read(const std::optional<std::string>& given) {
   loaded.sha256 = sha256(loaded.text);
   const Json document = parse(loaded.text);
   is_t1_ = is_t1(document);
-  const Json root = is_t1_ ? translated(document) : document;
+  const Json json = is_t1_ ? translated(document) : document;
+  const Given root = {json, ""};
   space_.file = file();
-  if (!check_object(root, "", "space")) return loaded;
-
-  if (root.contains("name")) {
-    space_.name = identifier(root["name"], "/name").value_or("");
-  } else {
-    fault("", "lacks \"name\"");
-  }
-  if (root.contains("$schema")) text(root["$schema"], "/$schema", "the schema's path");
-  if (root.contains("description")) {
-    space_.description = text(root["description"], "/description", "a string").value_or("");
-  }
-  read_problems(root);
-  if (root.contains("arguments")) {
-    arguments_ = read_arguments(root["arguments"], "/arguments", false);
-  }
-  if (root.contains("metrics")) metrics_ = read_metrics(root["metrics"], "/metrics");
-  if (root.contains("verify")) read_verify(root);
-  if (!root.contains("kernels")) {
-    fault("", "lacks \"kernels\"");
-  } else if (check_list(root["kernels"], "/kernels", "a list of kernels")) {
-    for (std::size_t i = 0; i < root["kernels"].size(); ++i) {
-      space_.kernels.push_back(read_kernel(root["kernels"][i], child("/kernels", i)));
+  if (!check_object(root, "space")) return loaded;
+  require(root, {"name"});
+  if (root.has("name")) space_.name = identifier(root["name"]).value_or("");
+  text_of(root, "$schema", "the schema's path");
+  space_.description = text_of(root, "description", "a string");
+  require(root, {"problems"});
+  if (root.has("problems")) space_.problems = problem_list(root["problems"]);
+  if (root.has("cpu_problems")) space_.cpu_problems = problem_list(root["cpu_problems"]);
+  if (root.has("arguments")) arguments_ = read_arguments(root["arguments"], false);
+  if (root.has("metrics")) metrics_ = read_metrics(root["metrics"]);
+  if (root.has("verify")) read_verify(root["verify"]);
+  require(root, {"kernels"});
+  if (root.has("kernels")) {
+    for (const Given& kernel : list(root["kernels"], "a list of kernels")) {
+      space_.kernels.push_back(read_kernel(kernel));
     }
   }
+
   check_names();
   choose_reference();
 
@@ -88,33 +83,21 @@ Json SpaceReader::translated(const Json& t1) const {
   }
 }
 
-void SpaceReader::read_problems(const Json& root) {
-  if (root.contains("problems")) {
-    space_.problems = problem_list(root["problems"], "/problems");
-  } else {
-    fault("", "lacks \"problems\"");
-  }
-  if (root.contains("cpu_problems")) {
-    space_.cpu_problems = problem_list(root["cpu_problems"], "/cpu_problems");
-  }
-}
-
-std::vector<Problem> SpaceReader::problem_list(const Json& value, const std::string& pointer) {
+std::vector<Problem> SpaceReader::problem_list(const Given& given) {
   std::vector<Problem> problems;
-  if (!check_list(value, pointer, "a list of problems")) return problems;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string where = child(pointer, i);
-    if (!value[i].is_object() || value[i].empty()) {
-      fault(where, summary(value[i]) + " is not an object of sizes and types");
+  for (const Given& one : list(given, "a list of problems")) {
+    const std::string& where = one.where;
+    if (!one.value.is_object() || one.value.empty()) {
+      fault(where, summary(one.value) + " is not an object of sizes and types");
       continue;
     }
     Problem problem;
     bool complete = true;
-    for (const auto& [name, member] : value[i].items()) {
+    for (const auto& [name, member] : one.members()) {
       if (!is_identifier(name)) {
-        fault(child(where, name), quote(name) + " is not a name");
+        fault(member.where, quote(name) + " is not a name");
         complete = false;
-      } else if (const auto found = scalar(member, child(where, name))) {
+      } else if (const auto found = scalar(member)) {
         problem.emplace(name, *found);
       } else {
         complete = false;
@@ -154,48 +137,39 @@ std::vector<Problem> SpaceReader::problem_list(const Json& value, const std::str
   return problems;
 }
 
-std::map<std::string, ExpressionText> SpaceReader::read_metrics(const Json& value,
-                                                                const std::string& pointer) {
+std::map<std::string, ExpressionText> SpaceReader::read_metrics(const Given& given) {
   std::map<std::string, ExpressionText> metrics;
-  if (!value.is_object()) {
-    fault(pointer, summary(value) + " is not an object of expressions");
-    return metrics;
+  if (!given.value.is_object()) {
+    fault(given.where, summary(given.value) + " is not an object of expressions");
   }
-  for (const auto& [name, member] : value.items()) {
-    if (!is_identifier(name)) fault(child(pointer, name), quote(name) + " is not a name");
-    if (const auto found = expression(member, child(pointer, name))) metrics.emplace(name, *found);
+  for (const auto& [name, member] : given.members()) {
+    if (!is_identifier(name)) fault(member.where, quote(name) + " is not a name");
+    if (const auto found = expression(member)) metrics.emplace(name, *found);
   }
   return metrics;
 }
 
-void SpaceReader::read_tolerance(const Json& value, const std::string& pointer, Tolerance& result) {
-  read_derived(value, pointer, result);
-  if (value.contains("ulps")) {
-    result.ulps = tolerance(value["ulps"], child(pointer, "ulps"));
-  }
-  if (value.contains("absolute")) {
-    result.absolute = tolerance(value["absolute"], child(pointer, "absolute"));
-  }
-  if (value.contains("relative")) {
-    const std::string where = child(pointer, "relative");
-    result.relative = tolerance(value["relative"], where);
-    if (result.relative && *result.relative >= 1) {
-      fault(where,
-            summary(value["relative"]) + " would accept 0 for every value; give less than 1");
-    }
+void SpaceReader::read_tolerance(const Given& given, Tolerance& result) {
+  read_derived(given, result);
+  if (given.has("ulps")) result.ulps = tolerance(given["ulps"]);
+  if (given.has("absolute")) result.absolute = tolerance(given["absolute"]);
+  if (!given.has("relative")) return;
+  const Given relative = given["relative"];
+  result.relative = tolerance(relative);
+  if (result.relative && *result.relative >= 1) {
+    fault(relative.where,
+          summary(relative.value) + " would accept 0 for every value; give less than 1");
   }
 }
 
 /// Reads a tolerance derived from the reference's own error. A kernel's replaces the space's.
-void SpaceReader::read_derived(const Json& value, const std::string& pointer, Tolerance& result) {
-  const bool has_numbers =
-      value.contains("absolute") || value.contains("relative") || value.contains("ulps");
-  if (!value.contains("derived")) {
+void SpaceReader::read_derived(const Given& given, Tolerance& result) {
+  const bool has_numbers = given.has("absolute") || given.has("relative") || given.has("ulps");
+  if (!given.has("derived")) {
     if (has_numbers) result.derived.reset();
     return;
   }
-  const std::string where = child(pointer, "derived");
-  const Json& factor = value["derived"];
+  const auto [factor, where] = given["derived"];
   if (has_numbers) {
     fault(where, "cannot be combined with absolute, relative or ulps, which it replaces");
   } else if (factor.is_boolean() && factor.get<bool>()) {
@@ -207,54 +181,40 @@ void SpaceReader::read_derived(const Json& value, const std::string& pointer, To
   }
 }
 
-void SpaceReader::read_expected(const Json& value, const std::string& pointer) {
-  if (!value.is_object() || value.empty()) {
-    fault(pointer, summary(value) + " is not an object of .npy files by output");
-    return;
+void SpaceReader::read_expected(const Given& given) {
+  if (!given.value.is_object() || given.value.empty()) {
+    fault(given.where, summary(given.value) + " is not an object of .npy files by output");
   }
-  for (const auto& [output, file] : value.items()) {
-    const std::string where = child(pointer, output);
-    const auto name = text(file, where, "the name of a .npy file");
+  for (const auto& [output, file] : given.members()) {
+    const auto name = text(file, "the name of a .npy file");
     if (!name) continue;
     try {
       space_.verify.expected.emplace(output, data_file(*name));
     } catch (const InputError& error) {
-      fault(where, error.what());
+      fault(file.where, error.what());
     }
   }
 }
 
-void SpaceReader::read_verify(const Json& root) {
-  const Json& value = root["verify"];
-  if (!check_object(value, "/verify", "verify")) return;
-  read_tolerance(value, "/verify", tolerance_);
-  if (value.contains("description")) {
-    text(value["description"], "/verify/description", "a string");
-  }
-  if (value.contains("reference")) {
-    space_.verify.reference =
-        text(value["reference"], "/verify/reference", "the name of a kernel").value_or("");
-  }
-  if (value.contains("also_reference")) {
-    space_.verify.also_reference =
-        text(value["also_reference"], "/verify/also_reference", "the name of a kernel")
-            .value_or("");
-  }
-  if (value.contains("also")) space_.verify.also = problem_list(value["also"], "/verify/also");
-  if (value.contains("expected")) read_expected(value["expected"], "/verify/expected");
-  space_.verify.definition_is_a_guess = flag(value, "definition_is_a_guess", "/verify");
-  if (!value.contains("definition")) return;
-  const Json& definition = value["definition"];
-  if (definition.is_array() && !definition.empty()) {
-    for (std::size_t i = 0; i < definition.size(); ++i) {
-      const std::string where = child("/verify/definition", i);
-      if (const auto found = text(definition[i], where, "a definition")) {
-        space_.verify.definitions.push_back({.text = *found, .where = where});
-      }
-    }
-  } else if (const auto found =
-                 text(definition, "/verify/definition", "a definition or a list of them")) {
-    space_.verify.definitions.push_back({.text = *found, .where = "/verify/definition"});
+void SpaceReader::read_verify(const Given& given) {
+  if (!check_object(given, "verify")) return;
+  read_tolerance(given, tolerance_);
+  text_of(given, "description", "a string");
+  space_.verify.reference = text_of(given, "reference", "the name of a kernel");
+  space_.verify.also_reference = text_of(given, "also_reference", "the name of a kernel");
+  if (given.has("also")) space_.verify.also = problem_list(given["also"]);
+  if (given.has("expected")) read_expected(given["expected"]);
+  space_.verify.definition_is_a_guess = flag(given, "definition_is_a_guess");
+  if (!given.has("definition")) return;
+  const Given definition = given["definition"];
+  const auto add = [&](const Given& one, const char* expected) {
+    const auto found = text(one, expected);
+    if (found) space_.verify.definitions.push_back({.text = *found, .where = one.where});
+  };
+  if (definition.value.is_array() && !definition.value.empty()) {
+    for (const Given& one : list(definition, "definitions")) add(one, "a definition");
+  } else {
+    add(definition, "a definition or a list of them");
   }
 }
 

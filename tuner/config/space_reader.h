@@ -33,55 +33,51 @@ class SpaceReader : private SpaceValues {
 
  private:
   Json translated(const Json& t1) const;
-  void read_problems(const Json& root);
-  std::vector<Problem> problem_list(const Json& value, const std::string& pointer);
-  std::vector<ArgumentTemplate> read_arguments(const Json& value, const std::string& pointer,
-                                               bool of_kernel,
+  std::vector<Problem> problem_list(const Given& given);
+  std::vector<ArgumentTemplate> read_arguments(const Given& given, bool of_kernel,
                                                std::vector<std::string>* passed = nullptr);
-  std::optional<ArgumentTemplate> read_argument(const Json& value, const std::string& pointer);
-  void read_buffer(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
-  void read_compare(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
-  void read_memory(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
-  void read_box(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
-  void read_members(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
+  std::optional<ArgumentTemplate> read_argument(const Given& given);
+  void read_buffer(const Given& given, ArgumentTemplate& argument);
+  void read_compare(const Given& given, ArgumentTemplate& argument);
+  void read_memory(const Given& given, ArgumentTemplate& argument);
+  void read_box(const Given& given, ArgumentTemplate& argument);
+  void read_members(const Given& given, ArgumentTemplate& argument);
   void check_members(const ArgumentTemplate& argument, const std::vector<ArgumentTemplate>& before);
   void add_named(const ArgumentTemplate& argument, std::vector<ArgumentTemplate>& arguments) const;
-  void read_null(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
-  void read_texture_2d(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
-  void read_scalar(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
+  void read_null(const Given& given, ArgumentTemplate& argument);
+  void read_texture_2d(const Given& given, ArgumentTemplate& argument);
+  void read_scalar(const Given& given, ArgumentTemplate& argument);
   DataFile data_file(const std::filesystem::path& name) const;
   void read_init(const std::string& init, const std::string& where, ArgumentTemplate& argument);
   void find_reads(ArgumentTemplate& argument, const std::vector<ArgumentTemplate>& before) const;
-  void read_struct(const Json& value, const std::string& pointer, ArgumentTemplate& argument);
-  std::map<std::string, ExpressionText> read_metrics(const Json& value, const std::string& pointer);
-  void read_tolerance(const Json& value, const std::string& pointer, Tolerance& result);
-  void read_derived(const Json& value, const std::string& pointer, Tolerance& result);
-  void read_verify(const Json& root);
-  void read_expected(const Json& value, const std::string& pointer);
-  KernelTemplate read_kernel(const Json& value, const std::string& pointer);
-  void read_expectation(const Json& value, const std::string& pointer, KernelTemplate& result);
+  void read_struct(const Given& given, ArgumentTemplate& argument);
+  std::map<std::string, ExpressionText> read_metrics(const Given& given);
+  void read_tolerance(const Given& given, Tolerance& result);
+  void read_derived(const Given& given, Tolerance& result);
+  void read_verify(const Given& given);
+  void read_expected(const Given& given);
+  KernelTemplate read_kernel(const Given& given);
+  void read_expectation(const Given& given, KernelTemplate& result);
   /// The conditions `when` of parameters that have one, by the parameter's name.
   using Conditions = std::map<std::string, ExpressionText>;
-  Conditions read_parameters(const Json& kernel, const std::string& pointer,
-                             KernelTemplate& result);
-  std::vector<Configuration> read_configurations(const Json& value, const std::string& pointer,
-                                                 KernelTemplate& result);
-  std::vector<Value> parameter_values(const Json& given, const std::string& pointer);
-  void read_default(const Json& kernel, const std::string& pointer, KernelTemplate& result);
-  void read_launches(const Json& value, const std::string& pointer, bool of_kernel,
-                     KernelTemplate& result);
-  LaunchTemplate read_launch(const Json& value, const std::string& pointer);
-  std::vector<std::string> passed_arguments(const Json& value, const std::string& pointer,
-                                            const KernelTemplate& kernel);
-  void read_repeat(const Json& value, const std::string& pointer, std::size_t first,
-                   KernelTemplate& result);
-  void read_swaps(const Json& value, const std::string& pointer, const KernelTemplate& kernel,
-                  Repeat& repeat);
-  void read_features(const Json& value, const std::string& pointer, KernelTemplate& result);
+  Conditions read_parameters(const Given& given, KernelTemplate& result);
+  std::vector<Configuration> read_configurations(const Given& given, KernelTemplate& result);
+  /// Adds a fault and returns false if `value` is a word and the first of `values` is not, or the
+  /// other way round.
+  bool has_first_kind(const Value& value, const std::vector<Value>& values,
+                      const std::string& where);
+  std::vector<Value> parameter_values(const Given& given);
+  void read_default(const Given& kernel, KernelTemplate& result);
+  void read_launches(const Given& given, bool of_kernel, KernelTemplate& result);
+  LaunchTemplate read_launch(const Given& given);
+  std::vector<std::string> passed_arguments(const Given& given, const KernelTemplate& kernel);
+  void read_repeat(const Given& given, std::size_t first, KernelTemplate& result);
+  void read_swaps(const Given& given, const KernelTemplate& kernel, Repeat& repeat);
+  void read_features(const Given& given, KernelTemplate& result);
   bool allows_option(const std::string& option, const std::string& where,
                      const KernelTemplate& kernel);
-  void read_options(const Json& value, const std::string& pointer, KernelTemplate& result);
-  void read_include(const Json& value, const std::string& pointer, KernelTemplate& result);
+  void read_options(const Given& given, KernelTemplate& result);
+  void read_include(const Given& given, KernelTemplate& result);
 
   void check_names();
   void choose_reference();

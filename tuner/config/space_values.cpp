@@ -9,6 +9,15 @@
 
 namespace smemtune {
 
+std::vector<std::pair<std::string, Given>> Given::members() const {
+  std::vector<std::pair<std::string, Given>> all;
+  if (!value.is_object()) return all;
+  for (const auto& [name, member] : value.items()) {
+    all.emplace_back(name, Given{member, child(where, name)});
+  }
+  return all;
+}
+
 Json SpaceValues::parse(std::string_view text) {
   Json root = parse_json(text, file_.string(), &lines_);
   find_todos(root, "");
@@ -52,135 +61,150 @@ void SpaceValues::add_line(const std::string& line) {
   if (seen_.insert(line).second) faults_.push_back(line);
 }
 
-bool SpaceValues::check_object(const Json& value, const std::string& pointer,
-                               const std::string& kind) {
-  if (!value.is_object()) {
-    fault(pointer, summary(value) + " is not an object");
+bool SpaceValues::check_object(const Given& given, const std::string& kind) {
+  if (!given.value.is_object()) {
+    fault(given.where, summary(given.value) + " is not an object");
     return false;
   }
   const std::vector<std::string>& known = space_file_keys().at(kind);
-  for (const auto& [key, member] : value.items()) {
+  for (const auto& [key, member] : given.value.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string nearest = suggestion(key, known);
-    fault(child(pointer, key),
+    fault(child(given.where, key),
           "unknown key" + (nearest.empty() ? "; the keys are " + listed(known) : nearest));
   }
   return true;
 }
 
-bool SpaceValues::check_list(const Json& value, const std::string& pointer,
-                             const std::string& expected) {
-  if (value.is_array() && !value.empty()) return true;
-  fault(pointer, summary(value) + " is not " + expected);
-  return false;
+std::vector<Given> SpaceValues::list(const Given& given, const std::string& expected) {
+  std::vector<Given> elements;
+  if (!given.value.is_array() || given.value.empty()) {
+    fault(given.where, summary(given.value) + " is not " + expected);
+    return elements;
+  }
+  for (const Json& one : given.value) {
+    elements.push_back({one, child(given.where, elements.size())});
+  }
+  return elements;
 }
 
-std::optional<std::string> SpaceValues::text(const Json& value, const std::string& pointer,
-                                             const std::string& expected) {
-  if (value.is_string() && !value.get_ref<const std::string&>().empty()) {
-    return value.get<std::string>();
+std::vector<Given> SpaceValues::list_or_none(const Given& given, const std::string& expected) {
+  const bool is_empty = given.value.is_array() && given.value.empty();
+  return is_empty ? std::vector<Given>() : list(given, expected);
+}
+
+void SpaceValues::require(const Given& object, std::initializer_list<const char*> names) {
+  for (const char* const name : names) {
+    if (!object.has(name)) fault(object.where, std::string("lacks \"") + name + "\"");
   }
-  fault(pointer, summary(value) + " is not " + expected);
+}
+
+std::string SpaceValues::text_of(const Given& object, std::string_view name,
+                                 const std::string& expected) {
+  return object.has(name) ? text(object[name], expected).value_or("") : "";
+}
+
+std::optional<std::string> SpaceValues::text(const Given& given, const std::string& expected) {
+  if (given.value.is_string() && !given.value.get_ref<const std::string&>().empty()) {
+    return given.value.get<std::string>();
+  }
+  fault(given.where, summary(given.value) + " is not " + expected);
   return std::nullopt;
 }
 
 std::optional<std::size_t> SpaceValues::one_of(const std::vector<std::string>& words,
-                                               const Json& value, const std::string& pointer) {
-  const auto word = text(value, pointer, "one of " + listed(words));
+                                               const Given& given) {
+  const auto word = text(given, "one of " + listed(words));
   if (!word) return std::nullopt;
   const auto found = std::ranges::find(words, *word);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  fault(pointer, quote(*word) + " is not one of " + listed(words) + suggestion(*word, words));
+  fault(given.where, quote(*word) + " is not one of " + listed(words) + suggestion(*word, words));
   return std::nullopt;
 }
 
-bool SpaceValues::flag(const Json& object, std::string_view name, const std::string& pointer) {
-  if (!object.contains(name)) return false;
-  const Json& value = object[name];
-  if (!value.is_boolean())
-    fault(child(pointer, name), summary(value) + " is neither true nor false");
-  return value.is_boolean() && value.get<bool>();
+bool SpaceValues::flag(const Given& object, std::string_view name) {
+  if (!object.has(name)) return false;
+  const Given flag = object[name];
+  if (flag.value.is_boolean()) return flag.value.get<bool>();
+  fault(flag.where, summary(flag.value) + " is neither true nor false");
+  return false;
 }
 
-std::optional<std::string> SpaceValues::identifier(const Json& value, const std::string& pointer) {
-  std::optional<std::string> name = text(value, pointer, "a name");
+std::optional<std::string> SpaceValues::identifier(const Given& given) {
+  std::optional<std::string> name = text(given, "a name");
   if (!name || is_identifier(*name)) return name;
-  fault(pointer, quote(*name) + " is not a name: a letter, then letters, digits and _, at most " +
-                     std::to_string(kMaxNameBytes));
+  fault(given.where, quote(*name) +
+                         " is not a name: a letter, then letters, digits and _, at most " +
+                         std::to_string(kMaxNameBytes));
   return std::nullopt;
 }
 
-std::optional<Value> SpaceValues::scalar(const Json& value, const std::string& pointer) {
-  if (value.is_boolean()) return Value(std::int64_t{value.get<bool>() ? 1 : 0});
-  if (value.is_number_integer()) return Value(value.get<std::int64_t>());
-  if (!value.is_string()) {
-    fault(pointer, summary(value) + " is not an integer, a boolean or a word");
+std::optional<Value> SpaceValues::scalar(const Given& given) {
+  if (given.value.is_boolean()) return Value(std::int64_t{given.value.get<bool>() ? 1 : 0});
+  if (given.value.is_number_integer()) return Value(given.value.get<std::int64_t>());
+  if (!given.value.is_string()) {
+    fault(given.where, summary(given.value) + " is not an integer, a boolean or a word");
     return std::nullopt;
   }
-  const std::string& word = value.get_ref<const std::string&>();
+  const std::string& word = given.value.get_ref<const std::string&>();
   if (is_todo(word)) return std::nullopt;  // A TODO has been reported already.
   if (is_word(word)) return Value(word);
   if (is_integer_literal(word)) {
-    fault(pointer, "\"" + word + "\" is text: a number has no quotation marks");
+    fault(given.where, "\"" + word + "\" is text: a number has no quotation marks");
     return std::nullopt;
   }
-  fault(pointer, quote(word) +
-                     " is not a word: a letter, then letters, digits, _ : < > and single spaces, "
-                     "at most " +
-                     std::to_string(kMaxNameBytes));
+  fault(given.where,
+        quote(word) +
+            " is not a word: a letter, then letters, digits, _ : < > and single spaces, "
+            "at most " +
+            std::to_string(kMaxNameBytes));
   return std::nullopt;
 }
 
-std::optional<double> SpaceValues::tolerance(const Json& value, const std::string& pointer) {
-  if (value.is_number() && value.get<double>() >= 0) return value.get<double>();
-  fault(pointer, summary(value) + " is not a number of 0 or more");
+std::optional<double> SpaceValues::tolerance(const Given& given) {
+  if (given.value.is_number() && given.value.get<double>() >= 0) return given.value.get<double>();
+  fault(given.where, summary(given.value) + " is not a number of 0 or more");
   return std::nullopt;
 }
 
-std::optional<ExpressionText> SpaceValues::expression(const Json& value,
-                                                      const std::string& pointer) {
-  if (value.is_number_integer()) {
-    return ExpressionText{.text = std::to_string(value.get<std::int64_t>()), .where = pointer};
+std::optional<ExpressionText> SpaceValues::expression(const Given& given) {
+  if (given.value.is_number_integer()) {
+    return ExpressionText{.text = std::to_string(given.value.get<std::int64_t>()),
+                          .where = given.where};
   }
-  const std::optional<std::string> found = text(value, pointer, "an expression or an integer");
+  const std::optional<std::string> found = text(given, "an expression or an integer");
   if (!found) return std::nullopt;
-  return ExpressionText{.text = *found, .where = pointer};
+  return ExpressionText{.text = *found, .where = given.where};
 }
 
-std::vector<ExpressionText> SpaceValues::expressions(const Json& value, const std::string& pointer,
+std::vector<ExpressionText> SpaceValues::expressions(const Given& given,
                                                      const std::string& expected) {
   std::vector<ExpressionText> result;
-  if (!value.is_array()) {
-    fault(pointer, summary(value) + " is not " + expected);
-    return result;
-  }
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    if (const auto found = expression(value[i], child(pointer, i))) result.push_back(*found);
+  for (const Given& one : list_or_none(given, expected)) {
+    if (const auto found = expression(one)) result.push_back(*found);
   }
   return result;
 }
 
-void SpaceValues::read_key(const Json& object, const std::string& pointer, const SpaceKey& key,
+void SpaceValues::read_key(const Given& object, const SpaceKey& key,
                            std::vector<ExpressionText>& result) {
-  if (!object.contains(key.name)) return;
-  const Json& value = object[key.name];
-  const std::string where = child(pointer, key.name);
+  if (!object.has(key.name)) return;
+  const Given given = object[key.name];
   const std::string expected(key.expected);
-  if (key.most > 0 && value.is_array() && (value.empty() || value.size() > key.most)) {
-    return fault(where, summary(value) + " is not " + expected);
+  const std::size_t size = given.value.size();
+  if (key.most > 0 && given.value.is_array() && (size == 0 || size > key.most)) {
+    return fault(given.where, summary(given.value) + " is not " + expected);
   }
-  result = expressions(value, where, expected);
+  result = expressions(given, expected);
 }
 
-void SpaceValues::read_key(const Json& object, const std::string& pointer, const SpaceKey& key,
+void SpaceValues::read_key(const Given& object, const SpaceKey& key,
                            std::optional<ExpressionText>& result) {
-  if (!object.contains(key.name)) return;
-  result = expression(object[key.name], child(pointer, key.name));
+  if (object.has(key.name)) result = expression(object[key.name]);
 }
 
-void SpaceValues::read_key(const Json& object, const std::string& pointer, const SpaceKey& key,
-                           bool& result) {
-  result = flag(object, key.name, pointer);
+void SpaceValues::read_key(const Given& object, const SpaceKey& key, bool& result) {
+  result = flag(object, key.name);
 }
 
 }  // namespace smemtune

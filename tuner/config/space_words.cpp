@@ -9,7 +9,6 @@
 #include <charconv>
 #include <cmath>
 #include <initializer_list>
-#include <optional>
 #include <set>
 #include <system_error>
 

@@ -3,7 +3,6 @@
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
 #include "tuner/core/text.h"
-#include "tuner/core/value.h"
 #include "tuner/source/cpp_tokens.h"
 
 #include <nlohmann/json.hpp>

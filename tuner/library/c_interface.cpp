@@ -6,11 +6,8 @@
 #include "tuner/library/gpu.h"
 #endif
 
-#include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

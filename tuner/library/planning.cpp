@@ -1,7 +1,6 @@
 #include "tuner/library/planning.h"
 
 #include "tuner/config/devices_file.h"
-#include "tuner/config/space_file.h"
 #include "tuner/core/compiler_choice.h"
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
