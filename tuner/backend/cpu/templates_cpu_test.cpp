@@ -23,7 +23,7 @@ namespace {
 const std::filesystem::path kRoot = SMEMTUNE_SOURCE_DIR;
 
 // Configurations of each kernel and problem, as far apart as possible; one for large problems.
-constexpr std::size_t kConfigurations = repetitions(4);
+constexpr std::size_t kConfigurations = repetitions(2);
 constexpr double kLargeFlops = 4e6;
 
 using Arrays = std::map<std::string, std::vector<double>>;
