@@ -92,7 +92,7 @@ class Spread {
   double low_;
   double high_;
   double center_;
-  std::array<double, 2> lengths_ = {};  ///< To either end, or to the one that is not the center.
+  std::array<double, 2> lengths_ = {};  ///< Lengths to both ends, or to the one off the center.
   Whole lowest_ = 0;
   Whole highest_ = 0;
   Whole middle_ = 0;

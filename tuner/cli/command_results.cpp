@@ -51,7 +51,7 @@ struct ResultsOptions {
   std::vector<std::string> devices;  ///< For compare: only these; empty: all.
   bool all_pairs = false;  ///< For compare: each GPU and the matrix, however many there are.
   bool json = false;
-  /// For export: a name in db/export_formats.h; for compare: text, md, ...
+  /// The format: of export a name in db/export_formats.h, of compare text, md, ...
   std::string format = "json";
   std::uint64_t portfolio = 0;  ///< For export: number of configurations; 0: each problem's best.
   std::string rules;            ///< For export: `cpp` or `python`; empty: no rules.

@@ -45,7 +45,7 @@ std::vector<std::uint8_t> encode(double value, ScalarType type);
 /// Encodes each value likewise.
 std::vector<std::uint8_t> encode(std::span<const double> values, ScalarType type);
 
-/// Sets `values` to those of the elements from `begin` on.
+/// A function that sets `values` to those of the elements from `begin` on.
 template <typename Number>
 using Elements = std::function<void(std::uint64_t begin, std::span<Number> values)>;
 
@@ -62,7 +62,7 @@ Elements<Number> each(const auto& element) {
 void encode_to(std::span<std::uint8_t> bytes, std::uint64_t begin, ScalarType type,
                const Elements<double>& elements);
 
-/// Does so with the low bits of `elements`, for an integer type.
+/// Fills `bytes` with the low bits of `elements` likewise. REQUIRES: `type` is an integer type.
 void encode_to(std::span<std::uint8_t> bytes, std::uint64_t begin, ScalarType type,
                const Elements<std::uint64_t>& elements);
 

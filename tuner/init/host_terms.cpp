@@ -104,7 +104,7 @@ std::string HostTerms::passed(std::size_t number, std::size_t frame) const {
     const auto same = site_.frames[i].variables.find(text);
     const bool is_constant = own != variables.end() && same != site_.frames[i].variables.end() &&
                              own->second == same->second && number_of(own->second);
-    if (is_constant) continue;  // Of both functions, or outside of them.
+    if (is_constant) continue;  // Both functions see the same constant.
     if (own != variables.end()) text = own->second;
     const std::map<std::string, std::string>& parameters = site_.frames[i].parameters;
     Terms terms;
