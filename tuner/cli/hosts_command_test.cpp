@@ -93,11 +93,12 @@ class HostsCommand : public testing::Test {
     return false;
   }
 
-  /// Returns options for a space with more configurations than a test can tune.
+  /// Returns options for a space with more configurations than a test can tune, each of which
+  /// compiles as quickly as any.
   std::string much() const {
     Json many = Json::parse(std::ifstream(SMEMTUNE_SOURCE_DIR "/configs/add_one.json"));
-    Json& items = many["kernels"][0]["parameters"]["ITEMS"] = Json::array();
-    for (int count = 1; count <= 500; ++count) items.push_back(count);
+    Json& threads = many["kernels"][0]["parameters"]["THREADS"] = Json::array();
+    for (int count = 1; count <= 512; ++count) threads.push_back(count);
     std::ofstream(folder_ / "many.json") << many;
     return "--space '" + (folder_ / "many.json").string() +
            "' --problem N=100000,T=int --strategy random --jobs 1 ";

@@ -177,9 +177,13 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
   return state;
 }
 
+void Tuning::compile() {
+  if (signatures != nullptr) signatures->pump();
+  queue.pump();
+}
+
 void work(Tuning& tuning, ProblemState& state, double timeout_s) {
-  if (tuning.signatures != nullptr) tuning.signatures->pump();
-  tuning.queue.pump();
+  tuning.compile();
   for (DeviceSession& device : state.devices) device.step();
   for (const WorkerEvent& event : tuning.pool.wait(timeout_s)) {
     if (tuning.signatures != nullptr) tuning.signatures->handle(event);
@@ -194,7 +198,7 @@ void work(Tuning& tuning, ProblemState& state, double timeout_s) {
   }
   if (state.reference_record) add_devices(tuning, state);
   for (DeviceSession& device : state.devices) device.step();
-  tuning.queue.pump();
+  tuning.compile();
 }
 
 double deadline_s(const TuningOptions& options, const std::optional<Pace>& pace, double slowest_s) {

@@ -51,6 +51,10 @@ struct Tuning {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
+  /// Gives waiting requests to idle compilers; the signature check, which all measurements wait
+  /// for, comes before the search.
+  void compile();
+
   /// Returns true if every wait has to be given up: a stop is requested, or the time budget ran out
   /// `grace_s` ago.
   bool must_end() const {

@@ -416,7 +416,7 @@ class Search {
     }
     feed_devices();
     save();
-    tuning_.queue.pump();
+    tuning_.compile();
   }
 
   void take_modules(InFlight& pending) {

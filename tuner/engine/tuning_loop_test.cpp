@@ -1396,6 +1396,23 @@ TEST(TuningLoop, TunesEveryProblemAndCompilesWhatIsEqualOnce) {
   EXPECT_EQ(compiled, kConfigurations);
 }
 
+TEST(TuningLoop, MeasuresBeforeOneCompilerHasCompiledAll) {
+  FakeSpace fake;
+  fake.give_items(100);
+  fake.add("tiled", "fault pause in compile when ITEMS % 16 == 0");
+  FakeRun run(fake);
+  run.workers = fake_workers(1);
+  run.request.options.window = 500;
+  std::optional<std::uint64_t> compiled;
+  run.observer.progress = [&](const Progress& progress) {
+    if (progress.phase != "search" || progress.done == 0) return;
+    if (!compiled) compiled = progress.compiled;
+    run.stop = true;
+  };
+  run.run();
+  EXPECT_LT(compiled, 400);
+}
+
 TEST(TuningLoop, WritesAResultDownTogetherWithTheNextAttempt) {
   const FakeSpace fake;
   FakeRun run(fake);
