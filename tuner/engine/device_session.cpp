@@ -33,7 +33,7 @@ bool DeviceSession::ready() {
   if (!preparation_) return false;
   wanted_ = true;
   step();
-  return !preparing_ && pool_.device_is_idle(unit_) && prepared_generation_ == generation();
+  return !preparing() && pool_.device_is_idle(unit_) && prepared_generation_ == generation();
 }
 
 bool DeviceSession::takes_ahead() const {
@@ -52,7 +52,7 @@ void DeviceSession::submit(MessageType type, std::vector<std::uint8_t> payload,
 }
 
 void DeviceSession::step() {
-  if (!wanted_ || preparing_) return;
+  if (!wanted_ || preparing()) return;
   if (prepared_generation_ == generation()) {
     send();
   } else if (pool_.device_is_idle(unit_)) {
@@ -61,13 +61,23 @@ void DeviceSession::step() {
 }
 
 void DeviceSession::prepare() {
+  preparing_ = ask(*preparation_, was_prepared_ ? preparation_->again : preparation_->payload);
+}
+
+void DeviceSession::fill(const Preparation& buffers) {
+  if (filling_ || filled_generation_ == generation() || !pool_.device_is_idle(unit_)) return;
+  filled_generation_ = generation();
+  filling_ = ask(buffers, buffers.payload);
+}
+
+Ticket DeviceSession::ask(const Preparation& preparation,
+                          const std::vector<std::uint8_t>& payload) {
   asked_at_s_ = now_s();
   // With copies, expected outputs and double precision the data may take sixteen times as much.
-  if (preparation_->data_bytes > device().memory_bytes / 16) pool_.end_spares(unit_);
-  for (const DataFile& file : preparation_->files) pool_.provide(unit_, file);
-  preparing_ = pool_.ask_device(unit_, MessageType::prepare,
-                                was_prepared_ ? preparation_->again : preparation_->payload,
-                                preparation_->modules, prepare_deadline_s_);
+  if (preparation.data_bytes > device().memory_bytes / 16) pool_.end_spares(unit_);
+  for (const DataFile& file : preparation.files) pool_.provide(unit_, file);
+  return pool_.ask_device(unit_, MessageType::prepare, payload, preparation.modules,
+                          prepare_deadline_s_);
 }
 
 void DeviceSession::send() {
@@ -93,10 +103,16 @@ void DeviceSession::handle(const WorkerEvent& event) {
     return;
   }
   if (event.kind == WorkerEvent::Kind::compiled) return;
-  if (preparing_ == event.ticket) {
+  const double taken_s = now_s() - asked_at_s_;
+  if (filling_ == event.ticket) {
+    // What has failed fails again when the device is prepared, and is reported then.
+    filling_.reset();
+    fill_s_ = taken_s;
+    busy_s_ += taken_s;
+  } else if (preparing_ == event.ticket) {
     preparing_.reset();
-    prepare_s_ = now_s() - asked_at_s_;
-    busy_s_ += prepare_s_;
+    prepare_s_ = fill_s_ + taken_s;
+    busy_s_ += taken_s;
     prepared(event);
   } else if (!pending_.empty() && pending_.front().ticket == event.ticket) {
     answered(event);
@@ -139,8 +155,9 @@ void DeviceSession::restart(std::uint64_t its_generation) {
 
 void DeviceSession::unit_gone(const WorkerEvent& event) {
   bool was_asked = !pending_.empty() && pending_.front().ticket;
-  if (was_asked || preparing_) busy_s_ += now_s() - asked_at_s_;
+  if (was_asked || preparing()) busy_s_ += now_s() - asked_at_s_;
   preparing_.reset();
+  filling_.reset();
   for (; !pending_.empty(); pending_.pop_front()) {
     // The request that was running may have caused the loss of the unit, so it is not repeated.
     answers_.push_back({.failure = failure({Status::runtime, "lost"},

@@ -65,6 +65,10 @@ class DeviceSession {
   /// Whether the unit has failed for good or its host is away, so that it cannot be asked.
   bool gone() const { return !pool_.has_unit(unit_); }
 
+  /// Has the device fill the buffers of what set_preparation() will be called with, if it is idle
+  /// and its worker was not asked before.
+  void fill(const Preparation& buffers);
+
   /// REQUIRES: called once, before the first request.
   void set_preparation(std::shared_ptr<const Preparation> preparation) {
     preparation_ = std::move(preparation);
@@ -88,7 +92,7 @@ class DeviceSession {
 
   /// Whether a request has not been answered yet or its answer has not been taken.
   bool busy() const { return !pending_.empty() || !answers_.empty(); }
-  bool preparing() const { return preparing_.has_value(); }
+  bool preparing() const { return preparing_.has_value() || filling_.has_value(); }
 
   /// Asks the device. `modules`: those that the request names. When `try_again`, the request is
   /// repeated once if something else killed the worker. REQUIRES: !busy() && ready(), or
@@ -130,6 +134,7 @@ class DeviceSession {
   };
 
   void prepare();
+  Ticket ask(const Preparation& preparation, const std::vector<std::uint8_t>& payload);
   void send();
   void answered(const WorkerEvent& event);
   void send_again();
@@ -151,10 +156,13 @@ class DeviceSession {
   std::deque<Pending> pending_;  ///< The device works on the first.
   std::deque<DeviceAnswer> answers_;
   std::optional<Ticket> preparing_;
+  std::optional<Ticket> filling_;
   bool wanted_ = false;
   double asked_at_s_ = 0;  ///< When the device could begin its current request.
   double busy_s_ = 0;
+  double fill_s_ = 0;  ///< How long fill() took.
   double prepare_s_ = 0;
+  std::uint64_t filled_generation_ = 0;    ///< 0 when fill() was never asked for.
   std::uint64_t prepared_generation_ = 0;  ///< 0 when never prepared.
   int failed_preparations_ = 0;            ///< Consecutive failures.
 };

@@ -81,12 +81,13 @@ class DeviceWorker {
 
   PrepareReply prepare(const PrepareRequest& request) {
     release_all();
-    for (const auto& [id, workload] : workloads_) {
-      const auto again = std::ranges::find(request.workloads, id, &NumberedWorkload::id);
+    const bool was_only_filled = std::exchange(is_only_filled_, request.reference.parts.empty());
+    std::erase_if(workloads_, [&](const auto& known) {
+      const auto again = std::ranges::find(request.workloads, known.first, &NumberedWorkload::id);
       // Preparing an empty workload frees its buffers.
-      if (again == request.workloads.end()) launcher_.prepare(id, Workload{});
-    }
-    workloads_.clear();
+      if (again == request.workloads.end()) launcher_.prepare(known.first, Workload{});
+      return again == request.workloads.end() || !was_only_filled || *again != known.second;
+    });
     derived_.clear();
     fitted_.clear();
     has_run_.clear();
@@ -101,6 +102,7 @@ class DeviceWorker {
   }
 
   EvaluateReply evaluate(const EvaluateRequest& request) {
+    is_only_filled_ = false;
     EvaluateReply reply;
     std::vector<LoadedKernel> loaded;
     if (request.screen_samples > 0) draw_data(searching_, kSearchShare);
@@ -176,9 +178,11 @@ class DeviceWorker {
     reference_handles_.clear();
   }
 
+  /// Fills the buffers of the workloads that are not filled yet.
   std::optional<Failure> fill_buffers(const std::vector<NumberedWorkload>& workloads) {
     channel_.tell_phase("prepare");
     for (const NumberedWorkload& workload : workloads) {
+      if (workloads_.contains(workload.id)) continue;
       const Outcome<std::int64_t> bytes = launcher_.prepare(workload.id, workload.workload);
       if (!bytes) return bytes.failure();
       workloads_[workload.id] = workload;
@@ -657,6 +661,8 @@ class DeviceWorker {
   Launcher& launcher_;
   WorkerChannel& channel_;
   std::map<WorkloadId, NumberedWorkload> workloads_;
+  /// True if nothing has run on the buffers since they were filled.
+  bool is_only_filled_ = false;
   std::vector<DerivedTolerance> derived_;
   /// Tolerances by problem and output.
   std::map<std::string, std::map<std::string, Tolerance>> fitted_;

@@ -119,6 +119,22 @@ std::vector<NumberedWorkload> workloads_of(const Tuning& tuning, const ProblemSt
   return make_workloads(state.set, kernels, tuning.request.options.seed);
 }
 
+/// Has the devices fill the problem's buffers, while the reference is being compiled.
+void fill_buffers(const Tuning& tuning, ProblemState& state, CompilingReference& reference) {
+  if (reference.buffers == nullptr) {
+    const PrepareRequest request = {.workloads = workloads_of(tuning, state), .reference = {}};
+    reference.buffers =
+        std::make_shared<const Preparation>(Preparation{.payload = pack(request),
+                                                        .again = {},
+                                                        .modules = {},
+                                                        .files = files_of(request),
+                                                        .data_bytes = bytes_of(request.workloads)});
+  }
+  for (DeviceSession& device : state.devices) {
+    if (!device.gone()) device.fill(*reference.buffers);
+  }
+}
+
 Preparation prepare(Tuning& tuning, const ProblemState& state,
                     const CompilingReference& reference) {
   const Verify& verify = tuning.request.space->verify;
@@ -158,10 +174,13 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
   }
   if (!tuning.observer.may_use_devices()) return false;
   if (tuning.signatures != nullptr && !tuning.signatures->is_done()) return false;
-  const auto& reference = std::get<CompilingReference>(state.preparation);
+  auto& reference = std::get<CompilingReference>(state.preparation);
   const auto ready = [&](std::uint64_t number) { return tuning.queue.ready(number); };
-  if (!std::ranges::all_of(reference.numbers, ready)) return false;
-  if (!std::ranges::all_of(reference.double_numbers, ready)) return false;
+  if (!std::ranges::all_of(reference.numbers, ready) ||
+      !std::ranges::all_of(reference.double_numbers, ready)) {
+    fill_buffers(tuning, state, reference);
+    return false;
+  }
   const auto prepared = std::make_shared<const Preparation>(prepare(tuning, state, reference));
   for (DeviceSession& device : state.devices) device.set_preparation(prepared);
   state.preparation = prepared;
