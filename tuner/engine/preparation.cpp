@@ -122,7 +122,8 @@ std::vector<NumberedWorkload> workloads_of(const Tuning& tuning, const ProblemSt
 /// Has the devices fill the problem's buffers, while the reference is being compiled.
 void fill_buffers(const Tuning& tuning, ProblemState& state, CompilingReference& reference) {
   if (reference.buffers == nullptr) {
-    const PrepareRequest request = {.workloads = workloads_of(tuning, state), .reference = {}};
+    PrepareRequest request;
+    request.workloads = workloads_of(tuning, state);
     reference.buffers =
         std::make_shared<const Preparation>(Preparation{.payload = pack(request),
                                                         .again = {},

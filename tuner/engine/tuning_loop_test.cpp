@@ -1,5 +1,6 @@
 #include "tuner/engine/tuning_loop.h"
 
+#include "tuner/backend/fake/script.h"
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
 #include "tuner/core/kernel_binding.h"
@@ -1411,6 +1412,17 @@ TEST(TuningLoop, MeasuresBeforeOneCompilerHasCompiledAll) {
   };
   run.run();
   EXPECT_LT(compiled, 400);
+}
+
+TEST(TuningLoop, FillsBuffersOnceAndWhileTheReferenceIsCompiled) {
+  const FakeFolder folder;
+  FakeSpace fake;
+  fake.add("naive", "fault wait_filled in compile");
+  FakeRun run(fake);
+  run.workers.compile_timeout_s = 20;
+  EXPECT_EQ(run.run().evaluated, kConfigurations);
+  // Two sets of data.
+  EXPECT_EQ(smemtune::fake::files_in_folder("filled-"), 2);
 }
 
 TEST(TuningLoop, WritesAResultDownTogetherWithTheNextAttempt) {

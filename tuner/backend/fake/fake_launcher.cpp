@@ -59,7 +59,10 @@ Outcome<std::int64_t> FakeLauncher::prepare(WorkloadId id, const Workload& workl
                    std::to_string(bytes) + " bytes of buffers, the device has " +
                        std::to_string(fake_device().memory_bytes));
   }
-  if (!workload.arguments.empty()) workloads_[id] = workload;
+  if (!workload.arguments.empty()) {
+    workloads_[id] = workload;
+    note_filled();
+  }
   return bytes;
 }
 

@@ -91,20 +91,35 @@ void wait_until(const std::function<bool()>& holds) {
   while (!holds()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+/// Waits until that many files whose names begin with `prefix` are in that folder.
+void wait_for_files(const std::string& prefix, std::size_t count) {
+  wait_until([&] { return files_in_folder(prefix) >= count; });
+}
+
 /// Waits until `count` processes have come here.
 void meet(std::size_t count) {
   const std::string prefix = "met-";
   create(prefix + std::to_string(getpid()));
-  wait_until([&] {
-    std::size_t met = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(file_in_folder(""))) {
-      if (entry.path().filename().string().starts_with(prefix)) ++met;
-    }
-    return met >= count;
-  });
+  wait_for_files(prefix, count);
 }
 
+constexpr const char* kFilled = "filled-";
+
 }  // namespace
+
+std::size_t files_in_folder(const std::string& prefix) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(file_in_folder(""))) {
+    if (entry.path().filename().string().starts_with(prefix)) ++count;
+  }
+  return count;
+}
+
+void note_filled() {
+  if (file_in_folder(kFilled).empty()) return;
+  while (!create(kFilled + std::to_string(files_in_folder(kFilled)))) {
+  }
+}
 
 Script parse_script(std::string_view text) {
   static const std::map<std::string, std::string Script::*> texts = {
@@ -195,6 +210,7 @@ void commit(const std::string& kind, int reply_descriptor) {
   }
   if (kind == "pause") std::this_thread::sleep_for(std::chrono::milliseconds(20));
   if (kind == "wait") wait_until(has_happened);
+  if (kind == "wait_filled") wait_for_files(kFilled, 1);
   if (kind == "meet2") meet(2);
   if (kind == "meet3") meet(3);
   if (kind == "broken") throw UnavailableError("the fake device fell off the bus");

@@ -75,12 +75,19 @@ std::optional<std::string> fault_at(const Script& script, std::string_view place
 
 /// Commits the fault if `kind` is one of a process: `crash` (abort), `hang`, `exit`, `killed` (by
 /// SIGKILL), `flood` (prints 8 MB and goes on), `pause` (takes 20 ms and goes on), `wait` (goes on
-/// when the file `happened` is in the folder that SMEMTUNE_FAKE_FOLDER names), `meet2` and `meet3`
-/// (goes on when that many processes have come here), `broken` (throws UnavailableError),
+/// when the file `happened` is in the folder that SMEMTUNE_FAKE_FOLDER names), `wait_filled` (goes on
+/// when note_filled() was called), `meet2` and `meet3` (goes on when that many processes have come
+/// here), `broken` (throws UnavailableError),
 /// `shortage` (throws MachineError), `memory` (throws bad_alloc), `garbage` (writes bytes that are
 /// no message to `reply_descriptor` and hangs), `torn` (writes the beginning of a message there and
 /// ends). `crash_once`, `killed_once` and `shortage_once` happen once, and processes meet, per
 /// folder that SMEMTUNE_FAKE_FOLDER names.
 void commit(const std::string& kind, int reply_descriptor);
+
+/// Adds a file `filled-NUMBER` to the folder that SMEMTUNE_FAKE_FOLDER names, if it is set.
+void note_filled();
+
+/// Returns the number of files in that folder whose names begin with `prefix`.
+std::size_t files_in_folder(const std::string& prefix);
 
 }  // namespace smemtune::fake
