@@ -82,7 +82,8 @@ class Drafter {
     if (!chosen_.guessed.empty()) json["default_is_a_guess"] = true;
   }
 
-  /// Returns the conditions on parameters that the kernel asserts, or the host before it launches.
+  /// Returns the conditions on parameters that the kernel asserts, or the host before it launches,
+  /// and those under which loops over parameters come out even.
   Json constraints_of(const Json& block) {
     Json constraints = Json::array();
     const auto add = [&](const std::optional<std::string>& ours) {
@@ -92,6 +93,14 @@ class Drafter {
       if (says) constraints.push_back(*ours);
     };
     for (const std::string& text : of_.kernel.asserts) add(in_parameters(text));
+    for (const std::string& text : of_.kernel.divisions) {
+      const std::optional<std::string> ours = in_parameters(text);
+      const bool is_of_parameters =
+          ours && std::ranges::all_of(identifiers(*ours), [&](std::string_view name) {
+            return chosen_.values.contains(std::string(name));
+          });
+      if (is_of_parameters && holds_by_default(*ours)) add(ours);
+    }
     if (of_.site == nullptr) return constraints;
     for (const std::string& text : of_.site->asserted) {
       add(in_our_names(of_, text, block, chosen_));

@@ -235,6 +235,26 @@ void run(float* p, int n) { k<64, 128><<<(n + 127) / 128, 128>>>(p, n); }
   EXPECT_EQ(kernel["constraints"].dump(), R"(["THREADS % (BM / 4) == 0"])");
 }
 
+TEST(DraftSpace, KeepsStepsAndUnrollFactorsThatDivide) {
+  const Json kernel = Drafted(R"cu(
+template <int TILE, int ROWS, int UNROLL, int PART> __global__ void k(float* p, const float* q, int n) {
+  __shared__ float s[TILE][TILE + 1];
+  for (int j = 0; j < TILE; j += ROWS) s[threadIdx.y + j][threadIdx.x] = q[j * n];
+  float sum = 0;
+  #pragma unroll UNROLL
+  for (int j = 0; j < TILE; ++j) sum += s[threadIdx.x][j];
+  for (int j = threadIdx.x; j < TILE; j += PART) sum += s[j][0];
+  for (int j = 0; j < n; j += PART) sum += q[j];
+  p[blockIdx.x * TILE + threadIdx.x] = sum;
+}
+void run(float* p, float* q, int n) { k<32, 8, 4, 3><<<n / 32, dim3(32, 8)>>>(p, q, n); }
+)cu")
+                          .json()["kernels"][0];
+  EXPECT_EQ(kernel["constraints"][0], "TILE % ROWS == 0");
+  EXPECT_EQ(kernel["constraints"][1], "TILE % UNROLL == 0");
+  EXPECT_THAT(kernel["constraints"].dump(), testing::Not(HasSubstr("PART")));
+}
+
 TEST(DraftSpace, TakesTheValuesThatIfTellsApart) {
   Drafted draft(
       "#ifndef sh_power\n#define sh_power 0\n#endif\n"
