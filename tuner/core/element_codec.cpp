@@ -158,12 +158,12 @@ constexpr std::uint64_t kWorthAThread = 1 << 16;  // Elements: about a milliseco
 template <typename Number, typename T>
 void convert_to(std::span<std::uint8_t> bytes, std::uint64_t begin,
                 const Elements<Number>& elements, const auto& convert) {
-  constexpr std::uint64_t kBlock = 512;
+  constexpr std::uint64_t kAtOnce = 512;
   on_all_cores(bytes.size() / sizeof(T), kWorthAThread, [&](std::uint64_t from, std::uint64_t end) {
-    std::array<Number, kBlock> values = {};
-    std::array<T, kBlock> converted = {};
-    for (std::uint64_t i = from; i < end; i += kBlock) {
-      const std::size_t size = std::min(kBlock, end - i);
+    std::array<Number, kAtOnce> values = {};
+    std::array<T, kAtOnce> converted = {};
+    for (std::uint64_t i = from; i < end; i += kAtOnce) {
+      const std::size_t size = std::min(kAtOnce, end - i);
       elements(begin + i, std::span(values).first(size));
       for (std::size_t k = 0; k < size; ++k) converted[k] = convert(values[k]);
       std::memcpy(bytes.data() + i * sizeof(T), converted.data(), size * sizeof(T));
