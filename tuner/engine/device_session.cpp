@@ -65,8 +65,8 @@ void DeviceSession::prepare() {
 }
 
 void DeviceSession::fill(const Preparation& buffers) {
-  if (filling_ || filled_generation_ == generation() || !pool_.device_is_idle(unit_)) return;
-  filled_generation_ = generation();
+  if (was_asked_to_fill_ || !pool_.device_is_idle(unit_)) return;
+  was_asked_to_fill_ = true;
   filling_ = ask(buffers, buffers.payload);
 }
 

@@ -66,7 +66,7 @@ class DeviceSession {
   bool gone() const { return !pool_.has_unit(unit_); }
 
   /// Has the device fill the buffers of what set_preparation() will be called with, if it is idle
-  /// and its worker was not asked before.
+  /// and was not asked before.
   void fill(const Preparation& buffers);
 
   /// REQUIRES: called once, before the first request.
@@ -158,11 +158,11 @@ class DeviceSession {
   std::optional<Ticket> preparing_;
   std::optional<Ticket> filling_;
   bool wanted_ = false;
+  bool was_asked_to_fill_ = false;
   double asked_at_s_ = 0;  ///< When the device could begin its current request.
   double busy_s_ = 0;
   double fill_s_ = 0;  ///< How long fill() took.
   double prepare_s_ = 0;
-  std::uint64_t filled_generation_ = 0;    ///< 0 when fill() was never asked for.
   std::uint64_t prepared_generation_ = 0;  ///< 0 when never prepared.
   int failed_preparations_ = 0;            ///< Consecutive failures.
 };

@@ -139,6 +139,18 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"hang in time", Status::timeout, "hang"}),
     fault_name);
 
+TEST(Faults, WhileBuffersAreFilledEarlyCostAWorkerOnly) {
+  const FakeFolder folder;
+  std::ofstream(folder.path() / "abort_when_filled");
+  FakeSpace fake;
+  fake.add("naive", "fault pause in compile");
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  EXPECT_EQ(summary.evaluated, kConfigurations);
+  EXPECT_EQ(summary.worker_deaths, 1u);
+  EXPECT_NE(summary.problems.front().best(), nullptr);
+}
+
 class Shortages : public testing::TestWithParam<const char*> {};
 
 TEST_P(Shortages, EndTheRunAndNothingIsStoredOfThem) {

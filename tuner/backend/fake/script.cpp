@@ -117,6 +117,7 @@ std::size_t files_in_folder(const std::string& prefix) {
 
 void note_filled() {
   if (file_in_folder(kFilled).empty()) return;
+  if (std::filesystem::remove(file_in_folder("abort_when_filled"))) std::abort();
   while (!create(kFilled + std::to_string(files_in_folder(kFilled)))) {
   }
 }

@@ -84,7 +84,8 @@ std::optional<std::string> fault_at(const Script& script, std::string_view place
 /// folder that SMEMTUNE_FAKE_FOLDER names.
 void commit(const std::string& kind, int reply_descriptor);
 
-/// Adds a file `filled-NUMBER` to the folder that SMEMTUNE_FAKE_FOLDER names, if it is set.
+/// Adds a file `filled-NUMBER` to the folder that SMEMTUNE_FAKE_FOLDER names, if it is set. If there
+/// is a file `abort_when_filled`, removes that and aborts instead.
 void note_filled();
 
 /// Returns the number of files in that folder whose names begin with `prefix`.
