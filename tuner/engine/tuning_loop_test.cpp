@@ -852,9 +852,9 @@ TEST(TuningLoop, SaysThatTheTimeWasUpBeforeTheEnergyOfFinalistsWasRead) {
   run.request.options.energy = true;
   run.request.options.budget = {.max_evaluations = 4, .max_seconds = 2};
   run.request.options.grace_s = 0.5;
-  const auto begun = std::chrono::steady_clock::now();
-  const auto wait_until = [&begun](int ms) {
-    std::this_thread::sleep_until(begun + std::chrono::milliseconds(ms));
+  run.request.begun = std::chrono::steady_clock::now();
+  const auto wait_until = [&run](int ms) {
+    std::this_thread::sleep_until(*run.request.begun + std::chrono::milliseconds(ms));
   };
   run.observer.progress = [&](const Progress& progress) {
     if (progress.phase == "finals") wait_until(2100);
