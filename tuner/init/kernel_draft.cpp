@@ -14,6 +14,13 @@
 namespace smemtune {
 namespace {
 
+/// Adds a constraint to a list that does not have it yet.
+void add_once(const Json& constraint, Json& constraints) {
+  if (std::ranges::find(constraints, constraint) == constraints.end()) {
+    constraints.push_back(constraint);
+  }
+}
+
 /// Drafts one kernel of a space.
 class Drafter {
  public:
@@ -90,7 +97,7 @@ class Drafter {
       const bool says = ours && std::ranges::any_of(identifiers(*ours), [&](std::string_view name) {
                           return chosen_.values.contains(std::string(name));
                         });
-      if (says) constraints.push_back(*ours);
+      if (says) add_once(*ours, constraints);
     };
     for (const std::string& text : of_.kernel.asserts) add(in_parameters(text));
     for (const std::string& text : of_.kernel.divisions) {
@@ -122,10 +129,7 @@ class Drafter {
     const bool has_parameter = std::ranges::any_of(
         words, [&](std::string_view word) { return chosen_.values.contains(std::string(word)); });
     const std::string constraint = std::string(tokens[0].text) + " % " + by + " == 0";
-    const bool is_new = std::ranges::find(constraints, Json(constraint)) == constraints.end();
-    if (is_one && is_new && has_parameter && holds_by_default(constraint)) {
-      constraints.push_back(constraint);
-    }
+    if (is_one && has_parameter && holds_by_default(constraint)) add_once(constraint, constraints);
   }
 
   /// Returns true if a condition holds for the default on every problem of the draft.
@@ -291,9 +295,7 @@ KernelDraft draft_sequence(const FlatSource& source, const KernelFile& file,
       launch["arguments"].push_back(SpaceNames::argument_name(name));
     }
     for (const Json& constraint : drafter.constraints_of(launch["block"])) {
-      if (std::ranges::find(constraints, constraint) == constraints.end()) {
-        constraints.push_back(constraint);
-      }
+      add_once(constraint, constraints);
     }
     drafter.add_dynamic_shared(launch);
     draft.launches.push_back(drafter.launch_text(launch["block"], launch["grid"]));

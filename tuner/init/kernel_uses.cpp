@@ -1,9 +1,11 @@
 #include "tuner/init/kernel_uses.h"
 
+#include "tuner/init/host_loops.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/kernel_statements.h"
 #include "tuner/init/macro_expansion.h"
 #include "tuner/init/syntax.h"
+#include "tuner/source/directive.h"
 
 #include <algorithm>
 #include <array>
@@ -550,37 +552,28 @@ std::vector<std::string> asserts_in(const ParsedSource& source, const Syntax& bo
 }
 
 /// Returns the factor of `#pragma unroll FACTOR` in front of a loop; empty if there is none.
-std::string unroll_factor(const CppTokens& tokens, const Syntax& loop) {
-  if (loop.range.first == 0) return "";
-  const CppToken& before = tokens[loop.range.first - 1];
-  if (before.kind != CppToken::Kind::directive) return "";
-  const CppTokens words = cpp_tokens(before.text.substr(before.text.find('#') + 1));
-  if (words.size() < 3 || !words[0].is("pragma") || !words[1].is("unroll")) return "";
-  return joined(words, {2, words.size()});
+std::string unroll_factor(const CppTokens& tokens, std::size_t loop) {
+  if (loop == 0 || tokens[loop - 1].kind != CppToken::Kind::directive) return "";
+  const Directive directive = directive_of(tokens[loop - 1]);
+  const CppTokens words = cpp_tokens(directive.rest);
+  if (directive.name != "pragma" || words.size() < 2 || !words[0].is("unroll")) return "";
+  return joined(words, {1, words.size()});
 }
 
 /// Returns `BOUND % STEP == 0` for loops that count from 0 to BOUND in steps of STEP, or are unrolled
 /// that many times.
 std::vector<std::string> divisions_in(const ParsedSource& source, const Syntax& body) {
-  const CppTokens& tokens = source.tokens();
   std::vector<std::string> found;
-  for_each(body, [&](const Syntax& loop) {
-    if (loop.kind != Kind::loop || loop.text != "for") return;
-    const auto [counter, first] = counted_from(loop);
-    const Syntax& condition = loop.parts[Syntax::kCondition];
-    if (first == nullptr || !first->is(Kind::literal, "0")) return;
-    if (!condition.is(Kind::binary, "<") || !condition.parts[0].is_name(counter)) return;
-    const Syntax& step = loop.parts[Syntax::kStep];
-    std::string by = unroll_factor(tokens, loop);
-    if (step.is(Kind::assignment, "+=")) {
-      const std::string unrolled = by.empty() ? "" : " * " + in_parentheses(by);
-      by = in_parentheses(joined(tokens, step.parts[1].whole)) + unrolled;
-    } else if (!step.is(Kind::unary, "++")) {
-      return;
-    }
-    if (by.empty()) return;
-    const std::string bound = joined(tokens, condition.parts[1].whole);
-    found.push_back(in_parentheses(bound) + " % " + in_parentheses(by) + " == 0");
+  for_each(body, [&](const Syntax& syntax) {
+    if (!syntax.is(Kind::loop, "for")) return;
+    const HostLoop loop = read_host_loop(source, syntax);
+    const bool counts_up = loop.first == "0" && loop.compares == "<" && loop.operation == '+';
+    if (loop.counter.empty() || !counts_up) return;
+    const std::string factor = unroll_factor(source.tokens(), loop.place);
+    if (loop.step == "1" && factor.empty()) return;
+    std::string by = loop.step == "1" ? factor : in_parentheses(loop.step);
+    if (loop.step != "1" && !factor.empty()) by += " * " + in_parentheses(factor);
+    found.push_back(in_parentheses(loop.bound) + " % " + in_parentheses(by) + " == 0");
   });
   return found;
 }
