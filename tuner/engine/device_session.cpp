@@ -105,7 +105,7 @@ void DeviceSession::handle(const WorkerEvent& event) {
   if (event.kind == WorkerEvent::Kind::compiled) return;
   const double taken_s = now_s() - asked_at_s_;
   if (filling_ == event.ticket) {
-    // What has failed fails again when the device is prepared, and is reported then.
+    // A failure comes again when the device is prepared, and is reported then.
     filling_.reset();
     fill_s_ = taken_s;
     busy_s_ += taken_s;

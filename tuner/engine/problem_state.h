@@ -90,7 +90,7 @@ struct CompilingReference {
   /// The reference in double precision, if tolerances are derived from it, and its numbers.
   std::unique_ptr<ReferenceInDouble> in_double = nullptr;
   std::vector<std::uint64_t> double_numbers = {};
-  /// What has the devices fill the problem's buffers meanwhile.
+  /// The request that has the devices fill the problem's buffers meanwhile.
   std::shared_ptr<const Preparation> buffers = nullptr;
 };
 

@@ -1421,7 +1421,7 @@ TEST(TuningLoop, FillsBuffersOnceAndWhileTheReferenceIsCompiled) {
   FakeRun run(fake);
   run.workers.compile_timeout_s = 20;
   EXPECT_EQ(run.run().evaluated, kConfigurations);
-  // Two sets of data.
+  // A problem has two sets of data.
   EXPECT_EQ(smemtune::fake::files_in_folder("filled-"), 2);
 }
 
