@@ -348,6 +348,17 @@ TEST_F(CommandLine, ChecksArgumentsAgainstTheSignature) {
   const Ended fewer = check_with([](nlohmann::json& json) { json["arguments"].erase(2); });
   EXPECT_EQ(fewer.status, 2);
   EXPECT_THAT(fewer.err, HasSubstr("but the space passes 2: in, out"));
+  // One launch and the swap behind it leave the answer in the buffer that was the scratch.
+  for (const char* times : {"i < 1", "i < 2", "i < 3"}) {
+    const Ended repeated = check_with([&](nlohmann::json& json) {
+      json["arguments"][0]["role"] = "inout";
+      json["arguments"][1]["role"] = "scratch";
+      json["kernels"][0]["repeat"] = times;
+      json["kernels"][0]["swap"] = nlohmann::json::parse(R"([["in", "out"]])");
+      json["verify"].erase("definition");
+    });
+    EXPECT_EQ(repeated.status, 0) << times << repeated.err;
+  }
   if (right.out.find("for the CPU device only") != std::string::npos) GTEST_SKIP() << right.out;
   const Ended shared =
       check_with([](nlohmann::json& json) { json["kernels"][0]["static_shared_bytes"] = 64; });

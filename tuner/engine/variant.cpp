@@ -37,7 +37,8 @@ void add_once(std::vector<std::string>& words, const std::string& word) {
   if (std::ranges::find(words, word) == words.end()) words.push_back(word);
 }
 
-PassedArgument passed(const Argument& argument) {
+/// `holds_result`: whether a result is in this buffer after the last launch.
+PassedArgument passed(const Argument& argument, bool holds_result) {
   using Kind = PassedArgument::Kind;
   PassedArgument one = {.name = argument.name, .type = argument.type};
   if (argument.is_texture()) {
@@ -46,7 +47,7 @@ PassedArgument passed(const Argument& argument) {
     one.kind = Kind::tensor_map;
   } else if (argument.is_buffer()) {
     one.kind = Kind::buffer;
-    one.is_result = argument.is_result();
+    one.is_result = holds_result;
   } else if (argument.raw_bytes > 0) {
     one.kind = Kind::structure;
     one.bytes = argument.raw_bytes;
@@ -59,14 +60,20 @@ PassedArgument passed(const Argument& argument) {
 /// Lists every different launch, including those with buffers swapped between repetitions.
 Signature signature_of(const KernelInstance& instance) {
   Signature signature;
+  const std::vector<Turn> turns = turns_of(instance.launches);
+  std::set<std::string> holders;  // Of the results, when all swaps have been made.
+  for (const Argument& argument : instance.arguments) {
+    if (argument.is_result()) holders.insert(holder_of(argument.name, turns));
+  }
   std::set<std::pair<std::string, std::vector<std::string>>> known;
   const auto add = [&](const std::string& entry, const std::vector<std::string>& names) {
     if (!known.emplace(entry, names).second) return;
     PassedArguments launch = {.name_expression = entry, .arguments = {}};
     for (const std::string& name : names) {
       const auto argument = std::ranges::find(instance.arguments, name, &Argument::name);
-      launch.arguments.push_back(argument == instance.arguments.end() ? PassedArgument{.name = name}
-                                                                      : passed(*argument));
+      launch.arguments.push_back(argument == instance.arguments.end()
+                                     ? PassedArgument{.name = name}
+                                     : passed(*argument, holders.contains(name)));
     }
     signature.push_back(std::move(launch));
   };
