@@ -193,21 +193,8 @@ class Definition::Evaluation {
   }
 
   DefinedElements some(const DefinitionEffort& effort, std::uint64_t seed) {
-    constexpr std::size_t kProbed = 16;
-    constexpr std::uint64_t kMostSampled = std::uint64_t{1} << 20;
-    allow(effort.one_element);
-    DefinedElements found;
-    for (const std::int64_t element : spread_sample(output_shape_, kProbed, seed)) {
-      try {
-        const Element one = affordable_element(element);
-        add(element, one, found);
-      } catch (const TooManyOperations&) {
-        if (found.at.empty()) throw;
-        break;
-      }
-      allow(effort.whole);
-      if (spent_ >= effort.sample) break;
-    }
+    constexpr std::uint64_t kMostSampled = std::uint64_t{1} << 18;
+    DefinedElements found = probe(effort, seed);
     found.operations = spent_;
     if (found.at.empty()) return found;
     if (found.at.size() == elements() && std::ranges::is_sorted(found.at)) {
@@ -293,6 +280,27 @@ class Definition::Evaluation {
     }
     threads_ = std::max(threads_, threads);
     if (error) std::rethrow_exception(error);
+  }
+
+  /// Evaluates a few elements, which show what one costs: the first, and others for which the
+  /// sample's operations should suffice. Throws TooManyOperations if the first costs too many.
+  DefinedElements probe(const DefinitionEffort& effort, std::uint64_t seed) {
+    constexpr std::size_t kProbed = 16;
+    DefinedElements found;
+    const std::vector<std::int64_t> all = spread_sample(output_shape_, kProbed, seed);
+    if (all.empty()) return found;
+    allow(effort.one_element);
+    add(all.front(), affordable_element(all.front()), found);
+    allow(effort.whole);
+    if (spent_ >= effort.sample) return found;
+    const std::uint64_t further =
+        std::min<std::uint64_t>(all.size() - 1, effort.sample / std::max<std::uint64_t>(spent_, 1));
+    const bool is_short = static_cast<double>(further * spent_) < kShort;
+    const unsigned threads = std::exchange(threads_, is_short ? 1 : threads_);
+    add_batch(std::span(all).subspan(1, further), found);
+    threads_ = threads;
+    allow(effort.whole);
+    return found;
   }
 
   /// Evaluates all elements; nullopt if that needs more operations.
