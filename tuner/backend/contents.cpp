@@ -250,6 +250,25 @@ bool begins_with_contents(const Argument& argument) {
          argument.init.kind != Init::Kind::none;
 }
 
+bool is_drawn(const Argument& argument) {
+  return argument.init.kind != Init::Kind::file && argument.init.kind != Init::Kind::definition;
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as definitions read each other.
+bool depends_on_seed(const Argument& argument) {
+  switch (argument.init.kind) {
+    case Init::Kind::uniform:
+    case Init::Kind::normal:
+    case Init::Kind::full_range:
+    case Init::Kind::permutation:
+      return true;
+    case Init::Kind::definition:
+      return std::ranges::any_of(argument.reads, depends_on_seed);
+    default:
+      return false;
+  }
+}
+
 std::vector<std::uint8_t> struct_bytes(const Argument& argument, const MemberBytes& of_member) {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(argument.raw_bytes));
   for (const StructMember& member : argument.members) {

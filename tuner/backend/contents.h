@@ -51,6 +51,13 @@ std::vector<std::uint8_t> initial_contents(const Argument& argument, std::uint64
 /// contents of other arguments.
 bool begins_with_contents(const Argument& argument);
 
+/// Returns true if the argument's contents are found element by element, when they are read; false
+/// if Contents has to read a file or to evaluate a definition first.
+bool is_drawn(const Argument& argument);
+
+/// Returns true if another seed gives the argument other contents.
+bool depends_on_seed(const Argument& argument);
+
 /// Returns the byte that fills an output before a checked run: as a floating-point type NaN, as an
 /// integer a value that wrong results seldom have, unlike 0, -1 and the ends of a range.
 constexpr std::uint8_t poison_byte(ScalarType type) {

@@ -256,6 +256,21 @@ TEST_F(NpyFiles, AreReadInEveryVersion) {
   }
 }
 
+TEST(Contents, AreKnownToDependOnTheSeed) {
+  Argument random;
+  random.init.kind = Init::Kind::uniform;
+  Argument defined;
+  defined.init.kind = Init::Kind::definition;
+  EXPECT_TRUE(depends_on_seed(random));
+  EXPECT_FALSE(depends_on_seed(defined));
+  defined.reads = {random};
+  EXPECT_TRUE(depends_on_seed(defined));
+  defined.reads.front().init.kind = Init::Kind::iota;
+  EXPECT_FALSE(depends_on_seed(defined));
+  EXPECT_TRUE(is_drawn(random));
+  EXPECT_FALSE(is_drawn(defined));
+}
+
 TEST_F(NpyFiles, MayHoldASecondSetOfData) {
   const char* const two = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2, 3), }";
   const std::string elements = floats({0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15});

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -217,10 +218,11 @@ class Launcher {
   /// that keeps none.
   virtual std::vector<KeptOutput> kept(WorkloadId /*workload*/) { return {}; }
 
-  /// Returns the bytes of `count` elements of a kept output, from element `first` on.
+  /// Returns the bytes of these elements of a kept output, one after the other; of all if `at` is
+  /// empty.
   virtual std::vector<std::uint8_t> kept_elements(WorkloadId /*workload*/,
                                                   const std::string& /*output*/,
-                                                  std::int64_t /*first*/, std::int64_t /*count*/) {
+                                                  std::span<const std::int64_t> /*at*/) {
     return {};
   }
 

@@ -695,11 +695,12 @@ class Definition::Evaluation {
   static Number element_of(const HostArray& array, std::size_t place) {
     if constexpr (std::is_same_v<Number, Whole>) {
       if (!array.bits.empty()) return whole_of(array.bits[place], array.type);
-      if (!array.bytes.empty())
-        return whole_of(bits_at(array.bytes, array.type, place), array.type);
+      if (array.has_bytes())
+        return whole_of(bits_at(array.bytes_with(place, place), array.type, place), array.type);
     }
-    if (!array.bytes.empty()) {
-      return static_cast<Number>(smemtune::element_at(array.bytes, array.type, place));
+    if (array.has_bytes()) {
+      return static_cast<Number>(
+          smemtune::element_at(array.bytes_with(place, place), array.type, place));
     }
     return static_cast<Number>(array.elements[place]);
   }
@@ -867,8 +868,10 @@ class Definition::Evaluation {
     const auto way = static_cast<std::ptrdiff_t>(*last) - static_cast<std::ptrdiff_t>(*first);
     const std::ptrdiff_t stride = turns == 0 ? 0 : way / turns;
     if constexpr (std::is_same_v<Number, double>) {
-      if (!array.bytes.empty()) {
-        read_elements(array.bytes, array.type, *first, stride, values);
+      // Late bytes between those of a column would be made for nothing.
+      if (array.has_bytes() && (!array.late || std::abs(stride) <= 1)) {
+        const auto [lowest, highest] = std::minmax(*first, *last);
+        read_elements(array.bytes_with(lowest, highest), array.type, *first, stride, values);
         return true;
       }
     }
@@ -903,9 +906,10 @@ const std::string& Definition::output() const { return program_->output; }
 const std::vector<std::string>& Definition::arrays() const { return program_->arrays; }
 
 HostArray HostArray::in_numbers() const {
-  if (bytes.empty()) return *this;
-  HostArray numbers = {.shape = shape, .elements = to_doubles(bytes, type), .type = type};
-  if (is_wide_integer(type)) numbers.bits = to_bits(bytes, type);
+  if (!has_bytes() || size() == 0) return *this;
+  const std::span<const std::uint8_t> all = bytes_with(0, size() - 1);
+  HostArray numbers = {.shape = shape, .elements = to_doubles(all, type), .type = type};
+  if (is_wide_integer(type)) numbers.bits = to_bits(all, type);
   return numbers;
 }
 

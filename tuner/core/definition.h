@@ -1,11 +1,13 @@
 #pragma once
 
 #include "tuner/core/expression.h"
+#include "tuner/core/late_bytes.h"
 #include "tuner/core/value.h"
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,15 +18,24 @@ namespace smemtune {
 /// element [i][j] is at i * shape[1] + j.
 struct HostArray {
   std::vector<std::int64_t> shape;
-  std::vector<double> elements;           ///< Empty if there are `bytes`.
+  std::vector<double> elements;           ///< Empty if there are `bytes` or `late` ones.
   ScalarType type = ScalarType::float64;  ///< Type of the elements on the device.
   /// Bits of each element where doubles may not hold its value: for 64-bit integers, and for
   /// integers that a definition computes exactly. Otherwise empty.
   std::vector<std::uint64_t> bits = {};
-  std::vector<std::uint8_t> bytes = {};  ///< The elements as a device has them.
+  std::vector<std::uint8_t> bytes = {};        ///< The elements as a device has them.
+  std::shared_ptr<const LateBytes> late = {};  ///< Bytes likewise, made when they are read.
 
   std::size_t size() const {
+    if (late) return late->size() / size_of(type);
     return bytes.empty() ? elements.size() : bytes.size() / size_of(type);
+  }
+
+  bool has_bytes() const { return late || !bytes.empty(); }
+
+  /// Returns all bytes, of which those of the elements from `first` to `last` can be read.
+  std::span<const std::uint8_t> bytes_with(std::size_t first, std::size_t last) const {
+    return late ? late->with(first * size_of(type), (last + 1) * size_of(type)) : bytes;
   }
 
   /// Returns the array with `elements`, and with `bits` if it is of 64-bit integers, instead of

@@ -5,10 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -375,6 +378,19 @@ TEST(DefinedElements, AreTheSameInRowsAsOneByOne) {
     const HostArray rows = evaluate("C[m, n] = " + value, arrays);
     const HostArray single = evaluate("C[m, n] = m < 0 ? 0 : " + value, arrays);
     EXPECT_EQ(rows.elements, single.elements) << value;
+    Arrays late = arrays;
+    for (const char* name : {"A", "B"}) {
+      HostArray& array = late.at(name);
+      const auto bytes = array.has_bytes() ? array.bytes : encode(array.elements, array.type);
+      array.late = std::make_shared<const LateBytes>(
+          bytes.size(), [bytes](std::size_t begin, std::span<std::uint8_t> part) {
+            std::ranges::copy(std::span(bytes).subspan(begin, part.size()), part.begin());
+          });
+      array.bytes.clear();
+      array.elements.clear();
+    }
+    EXPECT_EQ(rows.elements, evaluate("C[m, n] = " + value, late).elements) << value;
+    EXPECT_EQ(rows.elements, evaluate("C[m, n] = m < 0 ? 0 : " + value, late).elements) << value;
   }
   EXPECT_THAT(message_of("C[m, n] = A[m, n + (m / 4)]", arrays),
               HasSubstr("A[4, 70] lies outside, the shape is [5, 70]"));

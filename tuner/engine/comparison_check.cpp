@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <set>
 #include <span>
 #include <utility>
@@ -140,7 +141,9 @@ class MutatedOutput {
   }
 
   Bytes elements(std::int64_t first, std::int64_t count) {
-    return launcher_.kept_elements(reference_.workload, argument_.name, first, count);
+    std::vector<std::int64_t> at(static_cast<std::size_t>(count));
+    std::iota(at.begin(), at.end(), first);
+    return launcher_.kept_elements(reference_.workload, argument_.name, at);
   }
 
   double number(const Bytes& element) const { return to_doubles(element, argument_.type).front(); }
@@ -164,7 +167,7 @@ std::string first_element(Launcher& launcher, const NumberedWorkload& workload,
                           const std::string& output) {
   const Argument& argument =
       *std::ranges::find(workload.workload.arguments, output, &Argument::name);
-  const Bytes bytes = launcher.kept_elements(workload.id, output, 0, 1);
+  const Bytes bytes = launcher.kept_elements(workload.id, output, std::vector<std::int64_t>{0});
   const std::string exact = is_floating(argument.type)
                                 ? std::string()
                                 : exact_text(to_bits(bytes, argument.type).front(), argument.type);

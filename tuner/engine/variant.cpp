@@ -1,5 +1,6 @@
 #include "tuner/engine/variant.h"
 
+#include "tuner/backend/contents.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/limits.h"
@@ -410,6 +411,7 @@ namespace {
 
 /// Makes random elements differ in magnitude and sign from those of the first set of data.
 void spread(Argument& argument) {
+  if (argument.init.kind == Init::Kind::definition && !depends_on_seed(argument)) return;
   argument.init.is_spread = true;
   std::ranges::for_each(argument.reads, spread);
 }

@@ -71,16 +71,40 @@ std::uint64_t bits_of_double(double value, ScalarType type) {
   return to_bits(encode(value, type), type).front();
 }
 
-/// Returns a host array of `argument` with the elements that were downloaded, which it takes.
-HostArray take_array(const Argument& argument, std::map<std::string, EncodedArray>& from) {
-  HostArray array = {.shape = argument.shape, .elements = {}, .type = argument.type};
-  const auto found = from.find(argument.name);
-  if (found != from.end()) array.bytes = std::move(found->second.bytes);
-  if (array.size() != static_cast<std::size_t>(argument.elements())) {
+/// Returns a host array of `argument` with these bytes of `elements` elements, which it takes.
+HostArray array_of(const Argument& argument, std::vector<std::uint8_t> bytes,
+                   std::int64_t elements) {
+  HostArray array = {
+      .shape = argument.shape, .elements = {}, .type = argument.type, .bytes = std::move(bytes)};
+  if (array.size() != static_cast<std::size_t>(elements)) {
     throw UnavailableError("the device returned " + std::to_string(array.size()) + " elements of " +
-                           argument.name + ", which has " + std::to_string(argument.elements()));
+                           argument.name + ", not " + std::to_string(elements));
   }
   return array;
+}
+
+HostArray take_array(const Argument& argument, std::map<std::string, EncodedArray>& from) {
+  return array_of(argument, std::move(from[argument.name].bytes), argument.elements());
+}
+
+/// Returns these elements of an output as the reference left it; all if `at` is empty.
+HostArray kept_array(Launcher& launcher, const Check& reference, const Argument& argument,
+                     std::span<const std::int64_t> at = {}) {
+  return array_of(argument, launcher.kept_elements(reference.workload, argument.name, at),
+                  at.empty() ? argument.elements() : std::ssize(at));
+}
+
+/// Returns the contents with which an argument begins, on the host. These are drawn as they are
+/// read.
+HostArray late_contents(const Argument& argument, std::uint64_t seed) {
+  const auto contents = std::make_shared<const Contents>(argument, seed);
+  return {.shape = argument.shape,
+          .elements = {},
+          .type = argument.type,
+          .late = std::make_shared<const LateBytes>(
+              contents->bytes(), [contents](std::size_t begin, std::span<std::uint8_t> part) {
+                contents->read(begin, part);
+              })};
 }
 
 double number_at(const HostArray& array, std::size_t i) {
@@ -108,22 +132,15 @@ bool is_rounded(const HostArray& expected, std::size_t i, double allowed) {
          std::abs(expected.elements[i]) > kTwoTo53;
 }
 
-/// The elements of an output that are compared with expected ones.
+/// Elements of an output beside expected ones.
 struct Compared {
   const HostArray& expected;
   const HostArray& actual;
-  std::span<const std::int64_t> numbers;  ///< Indices of the expected elements; empty: 0, 1, 2, ...
-
-  std::size_t number(std::size_t i) const {
-    return numbers.empty() ? i : static_cast<std::size_t>(numbers[i]);
-  }
 
   /// Returns the difference from the expected value; exact for integers with known bits.
   double error(std::size_t i) const {
-    if (expected.bits.empty()) {
-      return std::abs(number_at(actual, number(i)) - expected.elements[i]);
-    }
-    return distance(bits_at(actual, number(i)), expected.bits[i], expected.type);
+    if (expected.bits.empty()) return std::abs(number_at(actual, i) - expected.elements[i]);
+    return distance(bits_at(actual, i), expected.bits[i], expected.type);
   }
 
   /// Returns the first expected element for which is_wrong(i) holds; their number if there is none.
@@ -171,7 +188,7 @@ HostArray sorted(const HostArray& array) {
   return result;
 }
 
-/// `numbers`: as in Compared.
+/// `numbers`: indices of the elements in the output; empty: 0, 1, 2, ...
 std::optional<Failure> compare(const Argument& argument, const HostArray& expected,
                                const HostArray& actual, const Check& reference,
                                const std::string& definition,
@@ -196,24 +213,22 @@ std::optional<Failure> compare(const Argument& argument, const HostArray& expect
                        ", but `" + definition + "` gives " + told_apart(want.number, have.number) +
                        " on " + reference.label);
   }
-  const Compared compared = {.expected = expected, .actual = actual, .numbers = numbers};
+  const Compared compared = {.expected = expected, .actual = actual};
   const std::size_t wrong = compared.find_first([&](std::size_t i) {
     const double wanted = expected.elements[i];
-    if (agrees_beyond_numbers(number_at(actual, compared.number(i)), wanted, argument.nan_agrees)) {
-      return false;
-    }
+    if (agrees_beyond_numbers(number_at(actual, i), wanted, argument.nan_agrees)) return false;
     const double allowed = allowed_error(used, argument.type, wanted);
     // Written so that NaN fails.
     return !(compared.error(i) <= allowed) || is_rounded(expected, i, allowed);
   });
   if (wrong == expected.elements.size()) return std::nullopt;
   const double wanted = expected.elements[wrong];
-  const std::size_t number = compared.number(wrong);
+  const auto number = numbers.empty() ? static_cast<std::int64_t>(wrong) : numbers[wrong];
   const bool rounded = is_rounded(expected, wrong, allowed_error(used, argument.type, wanted));
   return failure({Status::correctness, "definition"},
                  argument.name + "[" + std::to_string(number) + "] is " +
-                     element_text(actual, number, wanted) + ", but `" + definition + "` gives " +
-                     element_text(expected, wrong, number_at(actual, number)) + " on " +
+                     element_text(actual, wrong, wanted) + ", but `" + definition + "` gives " +
+                     element_text(expected, wrong, number_at(actual, wrong)) + " on " +
                      reference.label +
                      (rounded ? ", in double precision, which does not hold such integers: "
                                 "write it without sqrt, exp, log and fractions, and quotients as "
@@ -326,12 +341,11 @@ Outcome<std::map<std::string, std::vector<double>>> run_reference(Launcher& laun
 
 namespace {
 
-/// Definitions and the data that they are evaluated with: a run of the reference.
+/// Definitions and the data that they are evaluated with.
 struct DefinitionRun {
   std::vector<Definition> definitions;
   std::map<std::string, HostArray> before;
   std::map<std::string, double> scalars;
-  std::map<std::string, HostArray> after;  ///< Outputs.
 };
 
 /// Compiles the definitions, without running the reference.
@@ -394,27 +408,26 @@ std::uint64_t host_bytes(const DefinitionRun& run, const NumberedWorkload& workl
   return bytes;
 }
 
-/// Runs the reference.
+/// Runs the reference, which keeps its outputs.
 std::optional<Failure> run_for(DefinitionRun& run, Launcher& launcher, const Check& reference,
                                const NumberedWorkload& workload) {
   RunRequest request = reference_run(reference);
   const NeededArguments needed = needed_arguments(run, workload);
   for (const Argument* one : needed.read) {
-    if (begins_with_contents(*one)) request.download_before.push_back(one->name);
+    if (begins_with_contents(*one) && !is_drawn(*one)) request.download_before.push_back(one->name);
   }
-  for (const Argument* one : needed.defined) request.download.push_back(one->name);
   Outcome<RunReport> report = launcher.run(reference.handle, request);
   if (!report) return on(reference.label, report.failure());
   if (report->mismatch) return failure_of_reference(*report->mismatch, reference.label);
   for (const Argument* one : needed.defined) {
     run.before[one->name] = {.shape = one->shape, .elements = {}, .type = one->type};
-    run.after[one->name] = take_array(*one, report->after);
   }
   for (const Argument* one : needed.read) {
     // A buffer that begins as poison has no contents that a definition could mean: it means what
     // the buffer's own definition gives.
-    run.before[one->name] =
-        begins_with_contents(*one) ? take_array(*one, report->before) : run.after.at(one->name);
+    run.before[one->name] = !begins_with_contents(*one) ? kept_array(launcher, reference, *one)
+                            : is_drawn(*one) ? late_contents(*one, workload.workload.seed)
+                                             : take_array(*one, report->before);
   }
   return std::nullopt;
 }
@@ -451,10 +464,10 @@ DefinedElements evaluate(const DefinitionRun& run, const Definition& definition,
 }
 
 /// Adds the comparison to `comparisons`, or the reason why it could not be made.
-std::optional<Failure> check_definition(const DefinitionRun& run, std::size_t number,
-                                        const std::string& text, const Check& reference,
-                                        const NumberedWorkload& workload, DefinitionBudget& budget,
-                                        Comparisons& comparisons) {
+std::optional<Failure> check_definition(Launcher& launcher, const DefinitionRun& run,
+                                        std::size_t number, const std::string& text,
+                                        const Check& reference, const NumberedWorkload& workload,
+                                        DefinitionBudget& budget, Comparisons& comparisons) {
   const Definition& definition = run.definitions[number];
   const Argument& argument = argument_of(workload, definition.output());
   DefinedElements expected;
@@ -474,8 +487,8 @@ std::optional<Failure> check_definition(const DefinitionRun& run, std::size_t nu
                             .elements = std::move(expected.values),
                             .type = argument.type,
                             .bits = std::move(expected.bits)};
-  const HostArray& all = run.after.at(argument.name);
-  return compare(argument, wanted, all, reference, text, expected.at);
+  const HostArray actual = kept_array(launcher, reference, argument, expected.at);
+  return compare(argument, wanted, actual, reference, text, expected.at);
 }
 
 }  // namespace
@@ -488,10 +501,11 @@ Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Che
   std::vector<Defined> outputs;
   for (std::size_t i = 0; i < definitions.size(); ++i) {
     const std::string& output = run.definitions[i].output();
-    outputs.push_back({.output = output,
-                       .definition = definitions[i].text,
-                       .expected = run.definitions[i].evaluate(run.before, run.scalars),
-                       .actual = run.after.at(output).in_numbers()});
+    outputs.push_back(
+        {.output = output,
+         .definition = definitions[i].text,
+         .expected = run.definitions[i].evaluate(run.before, run.scalars),
+         .actual = kept_array(launcher, reference, argument_of(workload, output)).in_numbers()});
   }
   return outputs;
 }
@@ -515,8 +529,8 @@ Outcome<Comparisons> check_definitions(Launcher& launcher, const Check& referenc
   if (auto failure = run_for(run, launcher, reference, workload)) return *failure;
   comparisons.has_run = true;
   for (std::size_t i = 0; i < definitions.size(); ++i) {
-    if (auto failure = check_definition(run, i, definitions[i].text, reference, workload, budget,
-                                        comparisons)) {
+    if (auto failure = check_definition(launcher, run, i, definitions[i].text, reference, workload,
+                                        budget, comparisons)) {
       return *failure;
     }
   }

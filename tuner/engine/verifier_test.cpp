@@ -339,11 +339,11 @@ class KeepingLauncher final : public Launcher {
              .changed = changed,
              .is_constant = is_constant}};
   }
-  std::vector<std::uint8_t> kept_elements(WorkloadId, const std::string&, std::int64_t first,
-                                          std::int64_t count) override {
-    return encode(std::span(elements_).subspan(static_cast<std::size_t>(first),
-                                               static_cast<std::size_t>(count)),
-                  output_.type);
+  std::vector<std::uint8_t> kept_elements(WorkloadId, const std::string&,
+                                          std::span<const std::int64_t> at) override {
+    std::vector<double> some;
+    for (const std::int64_t i : at) some.push_back(elements_[static_cast<std::size_t>(i)]);
+    return encode(some, output_.type);
   }
   Outcome<RunReport> compare(KernelHandle, const RunRequest& request,
                              const std::vector<Edit>& edits) override {

@@ -456,12 +456,16 @@ std::vector<KeptOutput> Buffers::kept() const {
   return outputs;
 }
 
-std::vector<std::uint8_t> Buffers::kept_elements(const std::string& output, std::int64_t first,
-                                                 std::int64_t count) const {
+std::vector<std::uint8_t> Buffers::kept_elements(const std::string& output,
+                                                 std::span<const std::int64_t> at) const {
   const Buffer& buffer = *find(output);
-  const auto size = static_cast<std::int64_t>(buffer.element_bytes());
-  const auto begin = buffer.reference.begin() + first * size;
-  return {begin, begin + count * size};
+  if (at.empty()) return buffer.reference;
+  const std::size_t size = buffer.element_bytes();
+  std::vector<std::uint8_t> bytes(at.size() * size);
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    std::memcpy(&bytes[i * size], &buffer.reference[static_cast<std::size_t>(at[i]) * size], size);
+  }
+  return bytes;
 }
 
 void Buffers::write_kept(const std::vector<Edit>& edits) {

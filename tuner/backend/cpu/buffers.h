@@ -82,8 +82,8 @@ class Buffers {
 
   /// Returns the outputs as keep_reference() left them.
   std::vector<KeptOutput> kept() const;
-  std::vector<std::uint8_t> kept_elements(const std::string& output, std::int64_t first,
-                                          std::int64_t count) const;
+  std::vector<std::uint8_t> kept_elements(const std::string& output,
+                                          std::span<const std::int64_t> at) const;
 
   /// Writes the kept outputs, with these edits, as if a kernel had written them.
   void write_kept(const std::vector<Edit>& edits);

@@ -249,8 +249,8 @@ std::vector<KeptOutput> CpuLauncher::kept(WorkloadId workload) {
 }
 
 std::vector<std::uint8_t> CpuLauncher::kept_elements(WorkloadId workload, const std::string& output,
-                                                     std::int64_t first, std::int64_t count) {
-  return buffers_of(workload).kept_elements(output, first, count);
+                                                     std::span<const std::int64_t> at) {
+  return buffers_of(workload).kept_elements(output, at);
 }
 
 Outcome<RunReport> CpuLauncher::compare(KernelHandle handle, const RunRequest& request,

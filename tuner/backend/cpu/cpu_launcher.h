@@ -55,7 +55,7 @@ class CpuLauncher final : public Launcher {
   Outcome<bool> draw_data(KernelHandle reference, WorkloadId id) override;
   std::vector<KeptOutput> kept(WorkloadId workload) override;
   std::vector<std::uint8_t> kept_elements(WorkloadId workload, const std::string& output,
-                                          std::int64_t first, std::int64_t count) override;
+                                          std::span<const std::int64_t> at) override;
   Outcome<RunReport> compare(KernelHandle handle, const RunRequest& request,
                              const std::vector<Edit>& edits) override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;

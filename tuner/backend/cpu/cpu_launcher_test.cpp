@@ -806,7 +806,8 @@ __global__ void some(float* io, float* all) {
       {.name = "io", .elements = 32, .changed = 8, .is_constant = false, .largest = 31},
       {.name = "all", .elements = 32, .changed = 32, .is_constant = true, .largest = 5}};
   EXPECT_EQ(kept, launcher.kept(0));
-  EXPECT_EQ((std::vector<std::uint8_t>{0, 0, 0xA0, 0x40}), launcher.kept_elements(0, "all", 31, 1));
+  EXPECT_EQ((std::vector<std::uint8_t>{0, 0, 0xA0, 0x40}),
+            launcher.kept_elements(0, "all", std::vector<std::int64_t>{31}));
   const RunRequest request;
   EXPECT_EQ(std::nullopt, launcher.compare(0, request, {})->mismatch);
   const auto edited = launcher.compare(0, request, {{"io", 3, {0, 0, 0, 0}}});

@@ -22,6 +22,7 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -1207,6 +1208,55 @@ TEST_F(CudaGpu, ATimedLaunchThatIsWrongIsToldWithWhatWasExpected) {
     EXPECT_GE(report.mismatch->expected, 10) << cuda_name(type);
     EXPECT_LE(report.mismatch->expected, 100) << cuda_name(type);
   }
+}
+
+TEST_F(CudaGpu, ReturnsSomeElementsOfAKeptOutput) {
+  for (const ScalarType type :
+       {ScalarType::int8, ScalarType::float16, ScalarType::float32, ScalarType::float64}) {
+    const std::int64_t n = 100'003;
+    const std::vector<Argument> arguments = {buffer("in", Role::input, n, type),
+                                             buffer("out", Role::output, n, type)};
+    prepare(arguments);
+    const std::string source = "#include <cuda_fp16.h>\nusing T = " + std::string(cuda_name(type)) +
+                               ";\n__global__ void same(const T* in, T* out) {\n"
+                               "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                               "  if (i < 100003) out[i] = in[i];\n}\n";
+    run(load(source, {shape("same", 98, 1024, {"in", "out"})}, arguments), true);
+    const std::vector<std::uint8_t> all = launcher_->kept_elements(0, "out", {});
+    EXPECT_EQ(all, initial_contents(arguments[0], 1));
+    const std::vector<std::int64_t> at = {n - 1, 0, 31, 32, 31, 70'001};
+    std::vector<std::uint8_t> expected;
+    for (const std::int64_t i : at) {
+      const auto begin = all.begin() + i * static_cast<std::int64_t>(size_of(type));
+      expected.insert(expected.end(), begin, begin + static_cast<std::int64_t>(size_of(type)));
+    }
+    EXPECT_EQ(launcher_->kept_elements(0, "out", at), expected) << cuda_name(type);
+  }
+}
+
+TEST_F(CudaGpu, CopiesContentsThatNoSeedChanges) {
+  std::vector<Argument> arguments = {buffer("in", Role::input, 4099, ScalarType::int32),
+                                     buffer("random", Role::input, 4099, ScalarType::int32),
+                                     buffer("out", Role::output, 4099, ScalarType::int32)};
+  arguments[0].init.kind = Init::Kind::definition;
+  arguments[0].init.definition = "in[i] = i * i % 4099";
+  for (int id = 0; id < 2; ++id) {
+    const std::uint64_t seed = id == 0 ? 1 : 2;
+    ASSERT_TRUE(launcher_->prepare(id, {.arguments = arguments, .seed = seed}));
+    const KernelHandle handle =
+        load("__global__ void none(const int* in, const int* random, int* out) { out[0] = 0; }",
+             {shape("none", 1, 1, {"in", "random", "out"})}, arguments);
+    const auto report = launcher_->run(handle, {.workload = id,
+                                                .as_reference = true,
+                                                .tolerance = {},
+                                                .download = {},
+                                                .download_before = {"in", "random"}});
+    ASSERT_TRUE(report) << report.failure().detail;
+    for (const Argument& argument : std::span(arguments).first(2)) {
+      EXPECT_EQ(report->before.at(argument.name).bytes, initial_contents(argument, seed));
+    }
+  }
+  ASSERT_TRUE(launcher_->prepare(1, {}));
 }
 
 TEST_F(CudaGpu, RejectsUnknownHandlesAndWorkloads) {

@@ -164,8 +164,8 @@ Outcome<std::int64_t> CudaLauncher::prepare(WorkloadId id, const Workload& workl
                      "the problem's buffers with their copies need " + std::to_string(needed) +
                          " bytes of device memory, " + std::to_string(free_bytes) + " are free");
     }
-    workloads_[id] = std::make_unique<PreparedWorkload>(workload, ++workloads_so_far_, *uploader_,
-                                                        stream_.get());
+    workloads_[id] = std::make_unique<PreparedWorkload>(workload, ++workloads_so_far_, workloads_,
+                                                        *uploader_, stream_.get());
     return needed;
   });
 }
@@ -237,11 +237,18 @@ std::vector<KeptOutput> CudaLauncher::kept(WorkloadId id) {
 }
 
 std::vector<std::uint8_t> CudaLauncher::kept_elements(WorkloadId id, const std::string& output,
-                                                      std::int64_t first, std::int64_t count) {
+                                                      std::span<const std::int64_t> at) {
+  const CUstream stream = stream_.get();
   const DeviceBuffer& buffer = workload(id).buffers.at(output);
+  if (at.empty()) return download(buffer.expected(), buffer.argument().bytes(), stream);
   const auto size = static_cast<std::int64_t>(size_of(buffer.argument().type));
-  return download(buffer.expected() + static_cast<CUdeviceptr>(first * size), count * size,
-                  stream_.get());
+  const std::int64_t bytes = size * std::ssize(at);
+  const DeviceMemory indices = allocate(at.size_bytes());
+  const DeviceMemory elements = allocate(static_cast<std::size_t>(bytes));
+  copy(indices.get(), at.data(), at.size_bytes(), cudaMemcpyHostToDevice, stream);
+  device_kernels_->gather(stream, as_address(elements.get()), buffer.expected(),
+                          as_address(indices.get()), std::ssize(at), static_cast<int>(size));
+  return download(as_address(elements.get()), bytes, stream);
 }
 
 Outcome<RunReport> CudaLauncher::compare(KernelHandle handle, const RunRequest& request,

@@ -43,7 +43,7 @@ class CudaLauncher final : public Launcher {
   Outcome<bool> draw_data(KernelHandle reference, WorkloadId id) override;
   std::vector<KeptOutput> kept(WorkloadId id) override;
   std::vector<std::uint8_t> kept_elements(WorkloadId id, const std::string& output,
-                                          std::int64_t first, std::int64_t count) override;
+                                          std::span<const std::int64_t> at) override;
   Outcome<RunReport> compare(KernelHandle handle, const RunRequest& request,
                              const std::vector<Edit>& edits) override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
@@ -67,7 +67,7 @@ class CudaLauncher final : public Launcher {
   std::unique_ptr<Refiller> refiller_;
   Findings findings_;
   std::unique_ptr<KernelTimer> timer_;
-  std::map<WorkloadId, std::unique_ptr<PreparedWorkload>> workloads_;
+  PreparedWorkload::Map workloads_;
   std::map<KernelHandle, std::unique_ptr<CudaKernel>> kernels_;
   ScratchPool scratch_;
   std::uint64_t workloads_so_far_ = 0;

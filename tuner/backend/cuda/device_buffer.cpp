@@ -59,12 +59,17 @@ void Uploader::upload(const Contents& contents, void* to, CUstream stream) {
 }
 
 DeviceBuffer::DeviceBuffer(const Argument& argument, std::uint64_t seed, bool can_redraw,
-                           std::uint32_t salt, Uploader& uploader, CUstream stream)
+                           std::uint32_t salt, const DeviceBuffer* like, Uploader& uploader,
+                           CUstream stream)
     : argument_(argument), can_redraw_(can_redraw), salt_(salt) {
   copies_.emplace_back(argument_.bytes());
   if (begins_with_contents(argument_) && argument_.bytes() > 0) {
     pristine_ = allocate(at_least_one(argument_.bytes()));
-    uploader.upload(Contents(argument_, seed), pristine_.get(), stream);
+    if (like == nullptr) {
+      uploader.upload(Contents(argument_, seed), pristine_.get(), stream);
+    } else {
+      copy_on_device(pristine_.get(), like->pristine_.get(), argument_.bytes(), stream);
+    }
   }
   if (is_result()) expected_ = allocate(at_least_one(argument_.bytes()));
   restore(0, stream);

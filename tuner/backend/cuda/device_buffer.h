@@ -53,9 +53,10 @@ class Uploader {
 class DeviceBuffer {
  public:
   /// Allocates the buffer. Every run begins with its contents, or with poison if it does not begin
-  /// with contents. `can_redraw`: timed launches may get other contents (fresh_data.h).
+  /// with contents. `can_redraw`: timed launches may get other contents (fresh_data.h). `like`: null,
+  /// or a buffer that begins with the same contents.
   DeviceBuffer(const Argument& argument, std::uint64_t seed, bool can_redraw, std::uint32_t salt,
-               Uploader& uploader, CUstream stream);
+               const DeviceBuffer* like, Uploader& uploader, CUstream stream);
 
   /// Returns the bytes that such a buffer takes on the device.
   static std::int64_t device_bytes(const Argument& argument, bool has_contents);

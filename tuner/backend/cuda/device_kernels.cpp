@@ -12,8 +12,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kMostRows = 65535;
 
-constexpr std::array kEntries = {"refill", "apply_mask", "check_bytes", "compare",
-                                 "block",  "stamp",      "spin"};
+constexpr std::array kEntries = {"refill",  "apply_mask", "gather_elements", "check_bytes",
+                                 "compare", "block",      "stamp",           "spin"};
 
 // The kernels refer to the types by number.
 static_assert(static_cast<int>(ScalarType::int8) == 0 &&
@@ -346,6 +346,21 @@ extern "C" __global__ void check_bytes(const ByteCheck* jobs, i64 before, ByteDi
   }
 }
 
+template <typename T>
+__device__ void copy_element(void* to, const void* from, i64 to_index, i64 from_index) {
+  static_cast<T*>(to)[to_index] = static_cast<const T*>(from)[from_index];
+}
+
+extern "C" __global__ void gather_elements(void* to, const void* from, const i64* at, i64 count, int size) {
+  const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
+  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+    if (size == 1) copy_element<u8>(to, from, i, at[i]);
+    if (size == 2) copy_element<unsigned short>(to, from, i, at[i]);
+    if (size == 4) copy_element<u32>(to, from, i, at[i]);
+    if (size == 8) copy_element<u64>(to, from, i, at[i]);
+  }
+}
+
 __device__ u64 timer() {
   u64 nanoseconds;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
@@ -463,6 +478,11 @@ void DeviceKernels::refill(CUstream stream, CUdeviceptr refills, int count,
 void DeviceKernels::apply_mask(CUstream stream, CUdeviceptr to, CUdeviceptr from,
                                std::int64_t bytes, std::uint64_t mask) const {
   launch("apply_mask", {8 * sm_count_, 1}, kThreads, stream, to, from, (bytes + 7) / 8, mask);
+}
+
+void DeviceKernels::gather(CUstream stream, CUdeviceptr to, CUdeviceptr from, CUdeviceptr at,
+                           std::int64_t count, int element_bytes) const {
+  launch("gather_elements", {sm_count_, 1}, kThreads, stream, to, from, at, count, element_bytes);
 }
 
 void DeviceKernels::check_bytes(CUstream stream, CUdeviceptr checks, int count,

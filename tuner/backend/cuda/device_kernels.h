@@ -97,6 +97,10 @@ class DeviceKernels {
   void apply_mask(CUstream stream, CUdeviceptr to, CUdeviceptr from, std::int64_t bytes,
                   std::uint64_t mask) const;
 
+  /// Sets element i of `to` to element at[i] of `from`, for i below `count`; `at`: 64-bit integers.
+  void gather(CUstream stream, CUdeviceptr to, CUdeviceptr from, CUdeviceptr at, std::int64_t count,
+              int element_bytes) const;
+
   /// Makes the `count` ByteChecks at `checks`, each with a ByteDifference at `found`.
   void check_bytes(CUstream stream, CUdeviceptr checks, int count, std::int64_t largest_bytes,
                    CUdeviceptr found) const;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,9 +34,12 @@ struct PreparedWorkload {
     std::vector<std::uint8_t> contents;
   };
 
-  /// `number` is 1 or more, and differs from those of all other workloads.
-  PreparedWorkload(const Workload& workload, std::uint64_t number, Uploader& uploader,
-                   CUstream stream);
+  using Map = std::map<WorkloadId, std::unique_ptr<PreparedWorkload>>;
+
+  /// `number` is 1 or more, and differs from those of the `others`. Contents that one of these has
+  /// are copied from it.
+  PreparedWorkload(const Workload& workload, std::uint64_t number, const Map& others,
+                   Uploader& uploader, CUstream stream);
 
   std::uint64_t number;
   std::map<std::string, DeviceBuffer> buffers;

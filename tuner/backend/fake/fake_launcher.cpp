@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 namespace smemtune::fake {
 
@@ -172,8 +173,25 @@ Outcome<RunReport> FakeLauncher::run(KernelHandle handle, const RunRequest& requ
     // A run that becomes the reference is compared with nothing.
     if (!request.as_reference || *fault != "mismatch") report.mismatch = wrong_result(fault);
   }
+  if (request.as_reference) references_[request.workload] = kernel;
   compute(kernel, data, request, report);
   return report;
+}
+
+std::vector<std::uint8_t> FakeLauncher::kept_elements(WorkloadId id, const std::string& output,
+                                                      std::span<const std::int64_t> at) {
+  RunReport report;
+  compute(references_.at(id), workload(id), {.workload = id, .tolerance = {}, .download = {output}},
+          report);
+  const EncodedArray& all = report.after.at(output);
+  std::vector<std::uint8_t> bytes = all.bytes;
+  if (at.empty()) return bytes;
+  const std::size_t size = size_of(all.type);
+  bytes.resize(at.size() * size);
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    std::memcpy(&bytes[i * size], &all.bytes[static_cast<std::size_t>(at[i]) * size], size);
+  }
+  return bytes;
 }
 
 Outcome<FactsReport> FakeLauncher::count(KernelHandle handle, WorkloadId id) {

@@ -38,6 +38,8 @@ class FakeLauncher final : public Launcher {
   Outcome<LookReport> look(KernelHandle handle, WorkloadId id, double seconds) override;
   Outcome<FactsReport> count(KernelHandle handle, WorkloadId id) override;
   Outcome<FactsReport> energy(KernelHandle handle, WorkloadId id, double seconds) override;
+  std::vector<std::uint8_t> kept_elements(WorkloadId id, const std::string& output,
+                                          std::span<const std::int64_t> at) override;
   Outcome<bool> draw_data(KernelHandle reference, WorkloadId id) override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
 
@@ -68,6 +70,7 @@ class FakeLauncher final : public Launcher {
   int unit_;
   std::map<WorkloadId, Workload> workloads_;
   std::map<KernelHandle, Loaded> loaded_;
+  std::map<WorkloadId, Loaded> references_;  ///< Kernels whose outputs are kept.
   KernelHandle last_handle_ = 0;
   std::map<std::string, std::int64_t> runs_;
   std::map<std::string, std::int64_t> times_;
