@@ -695,14 +695,19 @@ class Definition::Evaluation {
   static Number element_of(const HostArray& array, std::size_t place) {
     if constexpr (std::is_same_v<Number, Whole>) {
       if (!array.bits.empty()) return whole_of(array.bits[place], array.type);
-      if (array.has_bytes())
-        return whole_of(bits_at(array.bytes_with(place, place), array.type, place), array.type);
     }
-    if (array.has_bytes()) {
-      return static_cast<Number>(
-          smemtune::element_at(array.bytes_with(place, place), array.type, place));
-    }
-    return static_cast<Number>(array.elements[place]);
+    if (!array.has_bytes()) return static_cast<Number>(array.elements[place]);
+    if (!array.read) return number_of<Number>(array.bytes, array.type, place);
+    std::array<std::uint8_t, sizeof(std::uint64_t)> drawn = {};
+    const std::size_t size = size_of(array.type);
+    array.read(place * size, std::span(drawn).first(size));
+    return number_of<Number>(drawn, array.type, 0);
+  }
+
+  template <typename Number>
+  static Number number_of(std::span<const std::uint8_t> bytes, ScalarType type, std::size_t place) {
+    if constexpr (std::is_same_v<Number, Whole>) return whole_of(bits_at(bytes, type, place), type);
+    return static_cast<Number>(smemtune::element_at(bytes, type, place));
   }
 
   [[noreturn]] void fail_outside(const Node& node, const HostArray& array) const {
@@ -868,10 +873,15 @@ class Definition::Evaluation {
     const auto way = static_cast<std::ptrdiff_t>(*last) - static_cast<std::ptrdiff_t>(*first);
     const std::ptrdiff_t stride = turns == 0 ? 0 : way / turns;
     if constexpr (std::is_same_v<Number, double>) {
-      // Late bytes between those of a column would be made for nothing.
-      if (array.has_bytes() && (!array.late || std::abs(stride) <= 1)) {
-        const auto [lowest, highest] = std::minmax(*first, *last);
-        read_elements(array.bytes_with(lowest, highest), array.type, *first, stride, values);
+      if (!array.bytes.empty()) {
+        read_elements(array.bytes, array.type, *first, stride, values);
+        return true;
+      }
+      if (array.read && stride == 1) {
+        std::array<std::uint8_t, sizeof(std::uint64_t)* kColumn> drawn = {};
+        const std::size_t size = size_of(array.type);
+        array.read(*first * size, std::span(drawn).first(values.size() * size));
+        read_elements(drawn, array.type, 0, 1, values);
         return true;
       }
     }
@@ -905,9 +915,21 @@ const std::string& Definition::output() const { return program_->output; }
 
 const std::vector<std::string>& Definition::arrays() const { return program_->arrays; }
 
+std::size_t HostArray::size() const {
+  if (!read) return bytes.empty() ? elements.size() : bytes.size() / size_of(type);
+  std::size_t count = 1;
+  for (const std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
+  return count;
+}
+
 HostArray HostArray::in_numbers() const {
-  if (!has_bytes() || size() == 0) return *this;
-  const std::span<const std::uint8_t> all = bytes_with(0, size() - 1);
+  if (!has_bytes()) return *this;
+  std::vector<std::uint8_t> drawn;
+  if (read) {
+    drawn.resize(size() * size_of(type));
+    read(0, drawn);
+  }
+  const std::vector<std::uint8_t>& all = read ? drawn : bytes;
   HostArray numbers = {.shape = shape, .elements = to_doubles(all, type), .type = type};
   if (is_wide_integer(type)) numbers.bits = to_bits(all, type);
   return numbers;

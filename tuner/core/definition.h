@@ -1,10 +1,10 @@
 #pragma once
 
 #include "tuner/core/expression.h"
-#include "tuner/core/late_bytes.h"
 #include "tuner/core/value.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -18,25 +18,17 @@ namespace smemtune {
 /// element [i][j] is at i * shape[1] + j.
 struct HostArray {
   std::vector<std::int64_t> shape;
-  std::vector<double> elements;           ///< Empty if there are `bytes` or `late` ones.
+  std::vector<double> elements;           ///< Empty if there are `bytes` or is `read`.
   ScalarType type = ScalarType::float64;  ///< Type of the elements on the device.
   /// Bits of each element where doubles may not hold its value: for 64-bit integers, and for
   /// integers that a definition computes exactly. Otherwise empty.
   std::vector<std::uint64_t> bits = {};
-  std::vector<std::uint8_t> bytes = {};        ///< The elements as a device has them.
-  std::shared_ptr<const LateBytes> late = {};  ///< Bytes likewise, made when they are read.
+  std::vector<std::uint8_t> bytes = {};  ///< The elements as a device has them.
+  /// Sets `part` to the bytes from `begin` on, instead of `bytes`; several threads may call it.
+  std::function<void(std::size_t begin, std::span<std::uint8_t> part)> read = {};
 
-  std::size_t size() const {
-    if (late) return late->size() / size_of(type);
-    return bytes.empty() ? elements.size() : bytes.size() / size_of(type);
-  }
-
-  bool has_bytes() const { return late || !bytes.empty(); }
-
-  /// Returns all bytes, of which those of the elements from `first` to `last` can be read.
-  std::span<const std::uint8_t> bytes_with(std::size_t first, std::size_t last) const {
-    return late ? late->with(first * size_of(type), (last + 1) * size_of(type)) : bytes;
-  }
+  std::size_t size() const;
+  bool has_bytes() const { return read || !bytes.empty(); }
 
   /// Returns the array with `elements`, and with `bits` if it is of 64-bit integers, instead of
   /// `bytes`.

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -378,19 +377,19 @@ TEST(DefinedElements, AreTheSameInRowsAsOneByOne) {
     const HostArray rows = evaluate("C[m, n] = " + value, arrays);
     const HostArray single = evaluate("C[m, n] = m < 0 ? 0 : " + value, arrays);
     EXPECT_EQ(rows.elements, single.elements) << value;
-    Arrays late = arrays;
+    Arrays drawn = arrays;
     for (const char* name : {"A", "B"}) {
-      HostArray& array = late.at(name);
+      HostArray& array = drawn.at(name);
       const auto bytes = array.has_bytes() ? array.bytes : encode(array.elements, array.type);
-      array.late = std::make_shared<const LateBytes>(
-          bytes.size(), [bytes](std::size_t begin, std::span<std::uint8_t> part) {
-            std::ranges::copy(std::span(bytes).subspan(begin, part.size()), part.begin());
-          });
+      array.read = [bytes](std::size_t begin, std::span<std::uint8_t> part) {
+        std::ranges::copy(std::span(bytes).subspan(begin, part.size()), part.begin());
+      };
       array.bytes.clear();
       array.elements.clear();
     }
-    EXPECT_EQ(rows.elements, evaluate("C[m, n] = " + value, late).elements) << value;
-    EXPECT_EQ(rows.elements, evaluate("C[m, n] = m < 0 ? 0 : " + value, late).elements) << value;
+    EXPECT_EQ(rows.elements, evaluate("C[m, n] = " + value, drawn).elements) << value;
+    EXPECT_EQ(rows.elements, evaluate("C[m, n] = m < 0 ? 0 : " + value, drawn).elements) << value;
+    EXPECT_EQ(drawn.at("A").in_numbers().elements, a.in_numbers().elements);
   }
   EXPECT_THAT(message_of("C[m, n] = A[m, n + (m / 4)]", arrays),
               HasSubstr("A[4, 70] lies outside, the shape is [5, 70]"));

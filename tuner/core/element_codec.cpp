@@ -154,20 +154,31 @@ T from_double(double value) {
 
 constexpr std::uint64_t kWorthAThread = 1 << 16;  // Elements: about a millisecond.
 
-/// Fills `bytes` with the elements from `begin` on, each converted by `convert`.
+/// Fills `bytes` with the elements from `begin` on, each converted by `convert`, AT_ONCE at a time.
+template <std::uint64_t AT_ONCE, typename Number, typename T>
+void convert_part(std::span<std::uint8_t> bytes, std::uint64_t begin,
+                  const Elements<Number>& elements, const auto& convert) {
+  std::array<Number, AT_ONCE> values = {};
+  std::array<T, AT_ONCE> converted = {};
+  const std::uint64_t count = bytes.size() / sizeof(T);
+  for (std::uint64_t i = 0; i < count; i += AT_ONCE) {
+    const std::size_t size = std::min(AT_ONCE, count - i);
+    elements(begin + i, std::span(values).first(size));
+    for (std::size_t k = 0; k < size; ++k) converted[k] = convert(values[k]);
+    std::memcpy(bytes.data() + i * sizeof(T), converted.data(), size * sizeof(T));
+  }
+}
+
 template <typename Number, typename T>
 void convert_to(std::span<std::uint8_t> bytes, std::uint64_t begin,
                 const Elements<Number>& elements, const auto& convert) {
-  constexpr std::uint64_t kAtOnce = 512;
-  on_all_cores(bytes.size() / sizeof(T), kWorthAThread, [&](std::uint64_t from, std::uint64_t end) {
-    std::array<Number, kAtOnce> values = {};
-    std::array<T, kAtOnce> converted = {};
-    for (std::uint64_t i = from; i < end; i += kAtOnce) {
-      const std::size_t size = std::min(kAtOnce, end - i);
-      elements(begin + i, std::span(values).first(size));
-      for (std::size_t k = 0; k < size; ++k) converted[k] = convert(values[k]);
-      std::memcpy(bytes.data() + i * sizeof(T), converted.data(), size * sizeof(T));
-    }
+  constexpr std::uint64_t kFew = 4;
+  constexpr std::uint64_t kMany = 512;
+  const std::uint64_t count = bytes.size() / sizeof(T);
+  if (count <= kFew) return convert_part<kFew, Number, T>(bytes, begin, elements, convert);
+  on_all_cores(count, kWorthAThread, [&](std::uint64_t from, std::uint64_t end) {
+    convert_part<kMany, Number, T>(bytes.subspan(from * sizeof(T), (end - from) * sizeof(T)),
+                                   begin + from, elements, convert);
   });
 }
 

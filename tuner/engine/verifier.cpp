@@ -94,17 +94,15 @@ HostArray kept_array(Launcher& launcher, const Check& reference, const Argument&
                   at.empty() ? argument.elements() : std::ssize(at));
 }
 
-/// Returns the contents with which an argument begins, on the host. These are drawn as they are
-/// read.
-HostArray late_contents(const Argument& argument, std::uint64_t seed) {
+/// Returns the contents with which an argument begins, drawn as they are read.
+HostArray drawn_contents(const Argument& argument, std::uint64_t seed) {
   const auto contents = std::make_shared<const Contents>(argument, seed);
   return {.shape = argument.shape,
           .elements = {},
           .type = argument.type,
-          .late = std::make_shared<const LateBytes>(
-              contents->bytes(), [contents](std::size_t begin, std::span<std::uint8_t> part) {
-                contents->read(begin, part);
-              })};
+          .read = [contents](std::size_t begin, std::span<std::uint8_t> part) {
+            contents->read(begin, part);
+          }};
 }
 
 double number_at(const HostArray& array, std::size_t i) {
@@ -426,7 +424,7 @@ std::optional<Failure> run_for(DefinitionRun& run, Launcher& launcher, const Che
     // A buffer that begins as poison has no contents that a definition could mean: it means what
     // the buffer's own definition gives.
     run.before[one->name] = !begins_with_contents(*one) ? kept_array(launcher, reference, *one)
-                            : is_drawn(*one) ? late_contents(*one, workload.workload.seed)
+                            : is_drawn(*one) ? drawn_contents(*one, workload.workload.seed)
                                              : take_array(*one, report->before);
   }
   return std::nullopt;
