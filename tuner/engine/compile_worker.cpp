@@ -9,7 +9,6 @@
 #include <new>
 #include <span>
 #include <system_error>
-#include <unistd.h>
 
 namespace smemtune {
 
@@ -40,9 +39,6 @@ CompiledTogether compile(Compiler& compiler, std::span<const CompileRequest> req
 }  // namespace
 
 int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int in, int out) {
-  constexpr int kNice = 5;
-  // Compiling shall not hold up those who measure. A refusal changes nothing else.
-  [[maybe_unused]] const int priority = nice(kNice);
   return worker_main("compile worker", in, out, [&make](WorkerChannel& channel) {
     const std::unique_ptr<Compiler> compiler = make();
     channel.send(MessageType::hello,

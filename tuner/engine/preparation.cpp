@@ -174,10 +174,10 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
     state.preparation = begin_reference(tuning, state);
   }
   if (!tuning.observer.may_use_devices()) return false;
-  if (tuning.signatures != nullptr && !tuning.signatures->is_done()) return false;
   auto& reference = std::get<CompilingReference>(state.preparation);
   const auto ready = [&](std::uint64_t number) { return tuning.queue.ready(number); };
-  if (!std::ranges::all_of(reference.numbers, ready) ||
+  if ((tuning.signatures != nullptr && !tuning.signatures->is_done()) ||
+      !std::ranges::all_of(reference.numbers, ready) ||
       !std::ranges::all_of(reference.double_numbers, ready)) {
     fill_buffers(tuning, state, reference);
     return false;
