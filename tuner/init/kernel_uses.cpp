@@ -1,5 +1,6 @@
 #include "tuner/init/kernel_uses.h"
 
+#include "tuner/config/space_words.h"
 #include "tuner/init/host_loops.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/kernel_statements.h"
@@ -578,6 +579,118 @@ std::vector<std::string> divisions_in(const ParsedSource& source, const Syntax& 
   return found;
 }
 
+/// Finds which constants of a kernel are the extents of its block and of the tile that a block works
+/// on, by how it numbers elements.
+class ThreadExtents {
+ public:
+  ThreadExtents(const ParsedSource& source, const Syntax& body) : tokens_(source.tokens()) {
+    for_each(body, [&](const Syntax& syntax) {
+      if (syntax.kind != Kind::variable || syntax.parts.empty()) return;
+      for (const char* of : {"threadIdx", "blockIdx"}) {
+        if (const auto axis = axis_of(syntax.parts.front(), of)) names_[of][syntax.text] = *axis;
+      }
+    });
+    for_each(body, [&](const Syntax& syntax) {
+      if (!syntax.is(Kind::loop, "for")) return;
+      const HostLoop loop = read_host_loop(source, syntax);
+      if (loop.operation == '+' && is_identifier(loop.step)) steps_[loop.counter].insert(loop.step);
+      for_each(syntax.parts[Syntax::kBeginning], [&](const Syntax& part) {
+        if (const auto axis = axis_of(part, "threadIdx")) begins_loop_[*axis] = true;
+      });
+    });
+    for_each(body, [&](const Syntax& syntax) {
+      if (syntax.is(Kind::binary, "+")) read_sum(syntax);
+      const auto tile = syntax.is(Kind::binary, "*") ? tile_of(syntax) : std::nullopt;
+      if (tile) tiles_[tile->second].insert(tile->first);
+    });
+  }
+
+  /// Returns for each dimension the step of the loops whose counter is added to a thread's number,
+  /// or TILE of `blockIdx.x * TILE + threadIdx.x`; empty if there are none or several, or if threads
+  /// begin loops at their numbers.
+  std::array<std::string, 3> names() const {
+    std::array<std::string, 3> names;
+    for (std::size_t axis = 0; axis < names.size(); ++axis) {
+      const Names& found = by_step_[axis].empty() ? by_block_[axis] : by_step_[axis];
+      if (!begins_loop_[axis]) names[axis] = only(found);
+    }
+    return names;
+  }
+
+  /// Returns for each dimension of the grid what blockIdx is multiplied by; empty if that is nothing
+  /// that has a name, or several.
+  std::array<std::string, 3> tiles() const {
+    return {only(tiles_[0]), only(tiles_[1]), only(tiles_[2])};
+  }
+
+ private:
+  /// Returns 0 for `of`.x or a variable with its value, 1 for y, 2 for z.
+  std::optional<std::size_t> axis_of(const Syntax& syntax, const std::string& of) const {
+    constexpr std::string_view kAxes = "xyz";
+    const bool is_member = syntax.kind == Kind::member && syntax.text.size() == 1 &&
+                           syntax.parts.size() == 1 && syntax.parts.front().is_name(of);
+    if (is_member && kAxes.find(syntax.text) != kAxes.npos) return kAxes.find(syntax.text);
+    const auto names = names_.find(of);
+    if (syntax.kind != Kind::name || names == names_.end()) return std::nullopt;
+    const auto known = names->second.find(syntax.text);
+    return known == names->second.end() ? std::nullopt : std::optional(known->second);
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the source nests sums.
+  static void add_addends(const Syntax& sum, std::vector<const Syntax*>& addends) {
+    for (const Syntax& part : sum.parts) {
+      if (part.is(Kind::binary, "+")) {
+        add_addends(part, addends);
+      } else {
+        addends.push_back(&part);
+      }
+    }
+  }
+
+  void read_sum(const Syntax& sum) {
+    std::vector<const Syntax*> addends;
+    add_addends(sum, addends);
+    for (const Syntax* thread : addends) {
+      const std::optional<std::size_t> axis = axis_of(*thread, "threadIdx");
+      if (!axis) continue;
+      for (const Syntax* other : addends) {
+        const auto steps = steps_.find(other->text);
+        if (other->kind == Kind::name && steps != steps_.end()) {
+          by_step_[*axis].insert(steps->second.begin(), steps->second.end());
+        }
+        if (!other->is(Kind::binary, "*")) continue;
+        if (const auto tile = tile_of(*other)) by_block_[*axis].insert(tile->first);
+      }
+    }
+  }
+
+  /// Returns the name in `name * blockIdx.x`, which may be a macro's, and the dimension.
+  std::optional<std::pair<std::string, std::size_t>> tile_of(const Syntax& product) const {
+    const auto tile_beside = [&](const Syntax& block, const Syntax& factor) {
+      std::optional<std::pair<std::string, std::size_t>> tile;
+      const std::string written = joined(tokens_, factor.range);
+      const auto axis = axis_of(block, "blockIdx");
+      if (axis && is_identifier(written)) tile.emplace(written, *axis);
+      return tile;
+    };
+    const Syntax& left = product.parts.front();
+    const Syntax& right = product.parts.back();
+    const auto tile = tile_beside(left, right);
+    return tile ? tile : tile_beside(right, left);
+  }
+
+  static std::string only(const Names& names) { return names.size() == 1 ? *names.begin() : ""; }
+
+  const CppTokens& tokens_;
+  /// Variables that are a thread's or a block's number, with its dimension.
+  std::map<std::string, std::map<std::string, std::size_t>> names_;
+  std::map<std::string, Names> steps_;  ///< Steps of loops, by counter.
+  std::array<Names, 3> by_step_;
+  std::array<Names, 3> by_block_;
+  std::array<Names, 3> tiles_;
+  std::array<bool, 3> begins_loop_ = {};
+};
+
 }  // namespace
 
 void add_kernel_uses(KernelFile& file) {
@@ -606,6 +719,9 @@ void add_kernel_uses(KernelFile& file) {
     }
     kernel.asserts = asserts_in(source, function->body);
     kernel.divisions = divisions_in(source, function->body);
+    const ThreadExtents extents(source, function->body);
+    kernel.thread_extents = extents.names();
+    kernel.tiles = extents.tiles();
     kernel.store = single_store(source, function->body, kernel);
   }
 }

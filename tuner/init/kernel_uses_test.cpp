@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <random>
 #include <set>
@@ -175,6 +176,34 @@ TEST(KernelUses, KnowsWhatNothingDefines) {
   for (const MissingName& name : file.missing) missing.insert(name.name);
   EXPECT_THAT(missing, ElementsAre("DEPTH", "FAST", "ROWS", "TILE", "UNROLL", "VECTOR", "blocks",
                                    "read_only"));
+}
+
+TEST(KernelUses, FindsConstantsThatNumberTheThreadsOfABlock) {
+  const auto extents = [](const std::string& body) {
+    return kernel_in(
+               "#ifndef TILE\n#define TILE 32\n#define ROWS 8\n#endif\n"
+               "__global__ void k(float* p, float* q) { " +
+               body + " }")
+        .thread_extents;
+  };
+  using Names = std::array<std::string, 3>;
+  const std::string both =
+      "int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;";
+  EXPECT_EQ(extents(both), (Names{"TILE", "TILE", ""}));
+  EXPECT_EQ(extents(both + "for (int j = 0; j < TILE; j += ROWS) p[threadIdx.y + j] = q[x];"),
+            (Names{"TILE", "ROWS", ""}));
+  EXPECT_EQ(extents("int tx = threadIdx.x, bx = blockIdx.x; p[tx + TILE * bx] = 1;"),
+            (Names{"TILE", "", ""}));
+  EXPECT_EQ(extents("int x = blockIdx.x * TILE + threadIdx.x;"
+                    "for (int i = threadIdx.x; i < TILE; i += 32) p[x + i] = q[i];"),
+            Names());
+  EXPECT_EQ(extents("p[blockIdx.x * TILE + threadIdx.x] = q[blockIdx.x * ROWS + threadIdx.x];"),
+            Names());
+  EXPECT_EQ(extents("p[blockIdx.x * blockDim.x + threadIdx.x] = 1;"), Names());
+  const KernelFunction kernel = kernel_in(
+      "#define TILE 32\n#define ROWS 8\n__global__ void k(float* p) {\n"
+      "  int by = blockIdx.y; p[TILE * by + ROWS * blockIdx.x + TILE * blockIdx.x] = 1; }");
+  EXPECT_EQ(kernel.tiles, (Names{"", "TILE", ""}));
 }
 
 TEST(KernelUses, SaysWhichTypesAreMissing) {

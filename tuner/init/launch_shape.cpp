@@ -176,9 +176,15 @@ class LaunchShapeDraft {
     return static_cast<int>(i) >= of_.kernel.block_dimensions && is_flat && !counts_otherwise;
   }
 
-  /// Returns the parameter that is the block's extent, by its name and its default, or as the host
-  /// has its number in both places; empty if there are none or several.
+  /// Returns the parameter that is the block's extent, by how the kernel numbers elements, by its
+  /// name and its default, or as the host has its number in both places; empty if there are none or several.
   std::string parameter_of_extent(std::size_t i, std::int64_t number) {
+    const std::string& numbers = of_.kernel.thread_extents[std::min<std::size_t>(i, 2)];
+    const Json its_default = chosen_.defaults.value(numbers, Json());
+    if (its_default.is_number_integer() && its_default == number) {
+      vary_extent(numbers, i, number);
+      return numbers;
+    }
     std::vector<std::string> named;
     for (const auto& [name, value] : chosen_.defaults.items()) {
       const bool is_same = value.is_number_integer() && value.get<std::int64_t>() == number;
@@ -418,8 +424,9 @@ class LaunchShapeDraft {
     return ours;
   }
 
-  /// Returns what a number in the grid may be made of, with the number, the likeliest first: the
-  /// block's extent, by itself or with another parameter, then other parameters.
+  /// Returns what a number in the grid may be made of, with the number, the likeliest first: what
+  /// the kernel multiplies blockIdx by, the block's extent, by itself or with another parameter, then
+  /// other parameters.
   std::vector<std::pair<std::string, std::int64_t>> products_of_parameters(
       std::size_t i, const Json& block) const {
     std::vector<std::pair<std::string, std::int64_t>> products;
@@ -427,6 +434,8 @@ class LaunchShapeDraft {
       const Json value = chosen_.defaults.value(name, Json());
       return value.is_number_integer() ? value.get<std::int64_t>() : 0;
     };
+    const std::string& tile = of_.kernel.tiles[std::min<std::size_t>(i, 2)];
+    if (number_of_name(tile) > 1) products.emplace_back(tile, number_of_name(tile));
     std::vector<std::string> extents;  // The dimension's own first.
     if (i < block.size()) extents.push_back(extent_text(block[i]));
     for (const Json& extent : block) extents.push_back(extent_text(extent));

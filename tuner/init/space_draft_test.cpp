@@ -255,6 +255,30 @@ void run(float* p, float* q, int n) { k<32, 8, 4, 3><<<n / 32, dim3(32, 8)>>>(p,
             R"(["TILE % ROWS == 0","TILE % UNROLL == 0","N % TILE == 0"])");
 }
 
+TEST(DraftSpace, LetsABlockOfNumbersFollowWhatNumbersItsThreads) {
+  const auto shape = [](const std::string& numbers) {
+    const Json kernel =
+        Drafted(
+            "#define TILE 32\n#define ROWS 8\n"
+            "__global__ void k(float* out, const float* in, int n) {\n"
+            "  __shared__ float tile[TILE][TILE + 1];\n"
+            "  int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;\n"
+            "  for (int j = 0; j < TILE; j += ROWS)\n"
+            "    tile[threadIdx.y + j][threadIdx.x] = in[(y + j) * n + x];\n"
+            "  __syncthreads();\n"
+            "  for (int j = 0; j < TILE; j += ROWS)\n"
+            "    out[(y + j) * n + x] = tile[threadIdx.y + j][threadIdx.x];\n}\n"
+            "int main() {\n  const int n = 4096;\n  float *in, *out;\n"
+            "  cudaMalloc(&in, n * n * 4);\n  cudaMalloc(&out, n * n * 4);\n"
+            "  k<<<dim3(n / 32, n / 32), " +
+            numbers + ">>>(out, in, n);\n}\n")
+            .json()["kernels"][0];
+    return kernel["block"].dump() + kernel["grid"].dump();
+  };
+  EXPECT_EQ(shape("dim3(32, 8)"), R"(["TILE","ROWS"]["N / TILE","N / TILE"])");
+  EXPECT_EQ(shape("dim3(64, 8)"), R"([64,"ROWS"]["N / TILE","N / TILE"])");
+}
+
 TEST(DraftSpace, TakesTheValuesThatIfTellsApart) {
   Drafted draft(
       "#ifndef sh_power\n#define sh_power 0\n#endif\n"

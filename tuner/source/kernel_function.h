@@ -86,10 +86,13 @@ struct KernelFunction {
   std::array<bool, 3> strides_by_block = {};
   /// The name that an index made from blockIdx is compared with, by dimension; may be empty.
   std::array<std::string, 3> extents = {};
-  std::vector<std::string> asserts = {};      ///< Conditions of static_assert(), filled in by init.
-  std::vector<std::string> divisions = {};    ///< Conditions under which steps and unroll factors
-                                              ///< divide what loops count to; likewise.
-  std::optional<SingleStore> store = {};      ///< Likewise, if the body has no other.
+  std::vector<std::string> asserts = {};    ///< Conditions of static_assert(), filled in by init.
+  std::vector<std::string> divisions = {};  ///< Conditions under which steps and unroll factors
+                                            ///< divide what loops count to; likewise.
+  /// Constants that the block's extents seem to be, by how the kernel numbers elements; likewise.
+  std::array<std::string, 3> thread_extents = {};
+  std::array<std::string, 3> tiles = {};  ///< Constants by which blockIdx is multiplied; likewise.
+  std::optional<SingleStore> store = {};  ///< Likewise, if the body has no other.
   std::vector<std::size_t> other_lines = {};  ///< Lines of its other versions, in branches of #if.
 };
 
