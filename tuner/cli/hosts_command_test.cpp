@@ -55,7 +55,8 @@ class HostsCommand : public testing::Test {
     const std::string folder = "'" + folder_.string() + "'";
     return "PATH=" + folder + ":$PATH SMEMTUNE_DB=" + folder +
            "/db.sqlite SMEMTUNE_CACHE=" + folder + "/cache XDG_RUNTIME_DIR=" + folder +
-           " SMEMTUNE_SHIPPED=off SMEMTUNE_HOST_SILENCE=120 exec '" SMEMTUNE_EXECUTABLE "' " + words;
+           " SMEMTUNE_SHIPPED=off SMEMTUNE_HOST_SILENCE=120 exec '" SMEMTUNE_EXECUTABLE "' " +
+           words;
   }
 
   Ended run(const std::string& words) const { return in_shell(command(words)); }

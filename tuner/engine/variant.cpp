@@ -62,7 +62,7 @@ PassedArgument passed(const Argument& argument, bool holds_result) {
 Signature signature_of(const KernelInstance& instance) {
   Signature signature;
   const std::vector<Turn> turns = turns_of(instance.launches);
-  std::set<std::string> holders;  // Of the results, when all swaps have been made.
+  std::set<std::string> holders;  // Buffers that hold results when all swaps have been made.
   for (const Argument& argument : instance.arguments) {
     if (argument.is_result()) holders.insert(holder_of(argument.name, turns));
   }
