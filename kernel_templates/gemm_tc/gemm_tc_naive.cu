@@ -13,8 +13,6 @@
 //   | A |  | C         |
 //   +---+  +-----------+
 //
-//   Where both are walked along rows, 16 bytes are read at a time if k allows it.
-//
 //   A: m x k and C: m x n, row-major; B: k x n, row-major, or where TRANSPOSED stored as n x k;
 //   A and B T elements, C OUT elements, fp32 sums, int32 of integers; where OUT is int the sums are
 //   stored as they are
@@ -34,34 +32,15 @@
 
 namespace gemm_tc_detail {
 
-/// As many elements as one access reads.
-template <typename T>
-struct alignas(16) Piece {
-  static constexpr int COUNT = 16 / static_cast<int>(sizeof(T));
-  T element[COUNT];
-};
-
 /// The sum of element (row, column) of C.
 template <typename T, int TRANSPOSED>
 __device__ __forceinline__ auto sum_at(const T* a, const T* b, int row, int column, int n, int k) {
-  typename SumOf<T>::Type sum = 0;
-  const T* const a_row = a + static_cast<long long>(row) * k;
-  if (TRANSPOSED != 0 && k % Piece<T>::COUNT == 0) {
-    const T* const b_row = b + static_cast<long long>(column) * k;
-    for (int i = 0; i < k; i += Piece<T>::COUNT) {
-      const auto of_a = *reinterpret_cast<const Piece<T>*>(a_row + i);
-      const auto of_b = *reinterpret_cast<const Piece<T>*>(b_row + i);
-#pragma unroll
-      for (int j = 0; j < Piece<T>::COUNT; ++j) {
-        sum += element(of_a.element, j) * element(of_b.element, j);
-      }
-    }
-    return sum;
-  }
   const long long b_begin = TRANSPOSED != 0 ? static_cast<long long>(column) * k : column;
   const int b_step = TRANSPOSED != 0 ? 1 : n;
+  typename SumOf<T>::Type sum = 0;
   for (int i = 0; i < k; ++i) {
-    sum += element(a_row, i) * element(b, b_begin + static_cast<long long>(i) * b_step);
+    sum += element(a, static_cast<long long>(row) * k + i) *
+           element(b, b_begin + static_cast<long long>(i) * b_step);
   }
   return sum;
 }
