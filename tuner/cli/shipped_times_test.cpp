@@ -1,13 +1,16 @@
-// Compares the times that come with smemtune with the maximum performance of their GPUs.
+// Compares the results that come with smemtune with their kernels and the maximum performance of
+// their GPUs.
 
 #include "db/layered_store.h"
 #include "tuner/config/space_file.h"
+#include "tuner/core/kernel_hash.h"
 #include "tuner/core/least_time.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 
 namespace smemtune {
@@ -45,6 +48,23 @@ TEST(ShippedTimes, AreAllPossible) {
     }
   }
   EXPECT_GT(judged, 100U);
+}
+
+// Editing a kernel, or the reference that its results were compared with, makes them stale.
+TEST(ShippedResults, AreOfTheKernelsAsTheyAreNow) {
+  std::map<std::string, LoadedSpace> spaces;
+  std::set<std::string> stale;
+  for (const db::StoredResult& stored : shipped_results()) {
+    const auto [found, is_new] = spaces.try_emplace(stored.space);
+    LoadedSpace& loaded = found->second;
+    if (is_new) loaded = load_space(kSource / "configs" / (stored.space + ".json"), kSource);
+    const KernelTemplate* const kernel = loaded.space.kernel(stored.result.kernel);
+    ASSERT_NE(nullptr, kernel) << stored.space << "/" << stored.result.kernel;
+    const std::string hash = kernel_hash(loaded.space, *kernel, loaded.sources.at(kernel->name),
+                                         loaded.sources.at(loaded.space.verify.reference));
+    if (hash != stored.kernel_hash) stale.insert(stored.space + "/" + kernel->name);
+  }
+  EXPECT_EQ(stale, std::set<std::string>());
 }
 
 }  // namespace
