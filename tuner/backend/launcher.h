@@ -219,7 +219,7 @@ class Launcher {
   virtual std::vector<KeptOutput> kept(WorkloadId /*workload*/) { return {}; }
 
   /// Returns the bytes of these elements of a kept output, one after the other; of all if `at` is
-  /// empty.
+  /// empty; none of an output that is not kept.
   virtual std::vector<std::uint8_t> kept_elements(WorkloadId /*workload*/,
                                                   const std::string& /*output*/,
                                                   std::span<const std::int64_t> /*at*/) {

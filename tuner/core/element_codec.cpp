@@ -255,6 +255,16 @@ std::vector<std::uint8_t> encode_bits(std::uint64_t count, ScalarType type,
   return bytes;
 }
 
+std::vector<std::uint8_t> elements_at(const std::vector<std::uint8_t>& bytes, std::size_t size,
+                                      std::span<const std::int64_t> at) {
+  if (at.empty()) return bytes;
+  std::vector<std::uint8_t> elements(at.size() * size);
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    std::memcpy(&elements[i * size], &bytes[static_cast<std::size_t>(at[i]) * size], size);
+  }
+  return elements;
+}
+
 std::vector<std::uint64_t> to_bits(std::span<const std::uint8_t> bytes, ScalarType type) {
   std::vector<std::uint64_t> bits(bytes.size() / size_of(type));
   for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = bits_at(bytes, type, i);

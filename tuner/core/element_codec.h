@@ -38,6 +38,10 @@ double element_at(std::span<const std::uint8_t> bytes, ScalarType type, std::siz
 /// Returns the bits of element `i`.
 std::uint64_t bits_at(std::span<const std::uint8_t> bytes, ScalarType type, std::size_t i);
 
+/// Returns the elements `at`, of `size` bytes each, one after the other; all if `at` is empty.
+std::vector<std::uint8_t> elements_at(const std::vector<std::uint8_t>& bytes, std::size_t size,
+                                      std::span<const std::int64_t> at);
+
 /// Encodes one value as an element of `type`: floating-point types round to nearest even, integer
 /// types to the nearest integer that they have.
 std::vector<std::uint8_t> encode(double value, ScalarType type);

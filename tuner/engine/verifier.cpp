@@ -88,10 +88,16 @@ HostArray take_array(const Argument& argument, std::map<std::string, EncodedArra
 }
 
 /// Returns these elements of an output as the reference left it; all if `at` is empty.
-HostArray kept_array(Launcher& launcher, const Check& reference, const Argument& argument,
-                     std::span<const std::int64_t> at = {}) {
-  return array_of(argument, launcher.kept_elements(reference.workload, argument.name, at),
-                  at.empty() ? argument.elements() : std::ssize(at));
+Outcome<HostArray> kept_array(Launcher& launcher, const Check& reference, const Argument& argument,
+                              std::span<const std::int64_t> at = {}) {
+  const std::int64_t count = at.empty() ? argument.elements() : std::ssize(at);
+  std::vector<std::uint8_t> bytes = launcher.kept_elements(reference.workload, argument.name, at);
+  if (bytes.empty() && count > 0) {
+    return failure(
+        {Status::correctness, "unwritten"},
+        "the kernel that answers on " + reference.label + " does not write " + argument.name);
+  }
+  return array_of(argument, std::move(bytes), count);
 }
 
 /// Returns the contents with which an argument begins, drawn as they are read.
@@ -393,12 +399,15 @@ NeededArguments needed_arguments(const DefinitionRun& run, const NumberedWorkloa
   return needed;
 }
 
-/// Returns the bytes that the arrays of run_for() take on the host; of those that are compared also
-/// as doubles.
+/// Returns the bytes that the arrays of run_for() take on the host at most; of those that are
+/// compared also as doubles.
 std::uint64_t host_bytes(const DefinitionRun& run, const NumberedWorkload& workload) {
   const NeededArguments needed = needed_arguments(run, workload);
   std::uint64_t bytes = 0;
-  for (const Argument* one : needed.read) bytes += static_cast<std::uint64_t>(one->bytes());
+  for (const Argument* one : needed.read) {
+    const bool is_held = !begins_with_contents(*one) || !is_drawn(*one);
+    if (is_held) bytes += static_cast<std::uint64_t>(one->bytes());
+  }
   for (const Argument* one : needed.defined) {
     bytes += static_cast<std::uint64_t>(one->bytes()) +
              sizeof(double) * static_cast<std::uint64_t>(one->elements());
@@ -423,9 +432,14 @@ std::optional<Failure> run_for(DefinitionRun& run, Launcher& launcher, const Che
   for (const Argument* one : needed.read) {
     // A buffer that begins as poison has no contents that a definition could mean: it means what
     // the buffer's own definition gives.
-    run.before[one->name] = !begins_with_contents(*one) ? kept_array(launcher, reference, *one)
-                            : is_drawn(*one) ? drawn_contents(*one, workload.workload.seed)
+    if (begins_with_contents(*one)) {
+      run.before[one->name] = is_drawn(*one) ? drawn_contents(*one, workload.workload.seed)
                                              : take_array(*one, report->before);
+      continue;
+    }
+    Outcome<HostArray> kept = kept_array(launcher, reference, *one);
+    if (!kept) return kept.failure();
+    run.before[one->name] = std::move(*kept);
   }
   return std::nullopt;
 }
@@ -485,8 +499,9 @@ std::optional<Failure> check_definition(Launcher& launcher, const DefinitionRun&
                             .elements = std::move(expected.values),
                             .type = argument.type,
                             .bits = std::move(expected.bits)};
-  const HostArray actual = kept_array(launcher, reference, argument, expected.at);
-  return compare(argument, wanted, actual, reference, text, expected.at);
+  const Outcome<HostArray> actual = kept_array(launcher, reference, argument, expected.at);
+  if (!actual) return actual.failure();
+  return compare(argument, wanted, *actual, reference, text, expected.at);
 }
 
 }  // namespace
@@ -499,11 +514,13 @@ Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Che
   std::vector<Defined> outputs;
   for (std::size_t i = 0; i < definitions.size(); ++i) {
     const std::string& output = run.definitions[i].output();
-    outputs.push_back(
-        {.output = output,
-         .definition = definitions[i].text,
-         .expected = run.definitions[i].evaluate(run.before, run.scalars),
-         .actual = kept_array(launcher, reference, argument_of(workload, output)).in_numbers()});
+    const Outcome<HostArray> actual =
+        kept_array(launcher, reference, argument_of(workload, output));
+    if (!actual) return actual.failure();
+    outputs.push_back({.output = output,
+                       .definition = definitions[i].text,
+                       .expected = run.definitions[i].evaluate(run.before, run.scalars),
+                       .actual = actual->in_numbers()});
   }
   return outputs;
 }

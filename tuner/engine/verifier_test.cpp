@@ -375,6 +375,22 @@ class KeepingLauncher final : public Launcher {
   std::vector<double> elements_;
 };
 
+TEST(CheckDefinitions, FailsWhereNoKernelHasWrittenTheOutput) {
+  NumberedWorkload workload;
+  Argument& out = workload.workload.arguments.emplace_back();
+  out.name = "out";
+  out.role = Role::output;
+  out.shape = {4};
+  KeepingLauncher launcher(out, {});
+  Check reference;
+  reference.label = "N=4";
+  DefinitionBudget budget = {.host_bytes = 4096};
+  const auto held =
+      check_definitions(launcher, reference, workload, {{"out[i] = 3", "/verify"}}, budget);
+  ASSERT_FALSE(held);
+  EXPECT_EQ(held.failure().detail, "the kernel that answers on N=4 does not write out");
+}
+
 /// Returns the mutations that go unnoticed in a result with these elements.
 std::vector<std::string> unseen(std::vector<double> elements, const Tolerance& tolerance,
                                 bool compares_sum = false) {

@@ -177,7 +177,8 @@ class LaunchShapeDraft {
   }
 
   /// Returns the parameter that is the block's extent, by how the kernel numbers elements, by its
-  /// name and its default, or as the host has its number in both places; empty if there are none or several.
+  /// name and its default, or as the host has its number in both places; empty if there are none or
+  /// several.
   std::string parameter_of_extent(std::size_t i, std::int64_t number) {
     const std::string& numbers = of_.kernel.thread_extents[std::min<std::size_t>(i, 2)];
     const Json its_default = chosen_.defaults.value(numbers, Json());

@@ -459,13 +459,8 @@ std::vector<KeptOutput> Buffers::kept() const {
 std::vector<std::uint8_t> Buffers::kept_elements(const std::string& output,
                                                  std::span<const std::int64_t> at) const {
   const Buffer& buffer = *find(output);
-  if (at.empty()) return buffer.reference;
-  const std::size_t size = buffer.element_bytes();
-  std::vector<std::uint8_t> bytes(at.size() * size);
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    std::memcpy(&bytes[i * size], &buffer.reference[static_cast<std::size_t>(at[i]) * size], size);
-  }
-  return bytes;
+  if (buffer.reference.empty()) return {};
+  return elements_at(buffer.reference, buffer.element_bytes(), at);
 }
 
 void Buffers::write_kept(const std::vector<Edit>& edits) {

@@ -239,7 +239,9 @@ std::vector<KeptOutput> CudaLauncher::kept(WorkloadId id) {
 std::vector<std::uint8_t> CudaLauncher::kept_elements(WorkloadId id, const std::string& output,
                                                       std::span<const std::int64_t> at) {
   const CUstream stream = stream_.get();
-  const DeviceBuffer& buffer = workload(id).buffers.at(output);
+  const PreparedWorkload& prepared = workload(id);
+  if (!prepared.expected.contains(output)) return {};
+  const DeviceBuffer& buffer = prepared.buffers.at(output);
   if (at.empty()) return download(buffer.expected(), buffer.argument().bytes(), stream);
   const auto size = static_cast<std::int64_t>(size_of(buffer.argument().type));
   const std::int64_t bytes = size * std::ssize(at);

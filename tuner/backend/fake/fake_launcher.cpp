@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 
 namespace smemtune::fake {
 
@@ -184,14 +183,7 @@ std::vector<std::uint8_t> FakeLauncher::kept_elements(WorkloadId id, const std::
   compute(references_.at(id), workload(id), {.workload = id, .tolerance = {}, .download = {output}},
           report);
   const EncodedArray& all = report.after.at(output);
-  std::vector<std::uint8_t> bytes = all.bytes;
-  if (at.empty()) return bytes;
-  const std::size_t size = size_of(all.type);
-  bytes.resize(at.size() * size);
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    std::memcpy(&bytes[i * size], &all.bytes[static_cast<std::size_t>(at[i]) * size], size);
-  }
-  return bytes;
+  return elements_at(all.bytes, size_of(all.type), at);
 }
 
 Outcome<FactsReport> FakeLauncher::count(KernelHandle handle, WorkloadId id) {
