@@ -80,6 +80,22 @@ double calculated(DefinitionOperation operation, double left, double right) {
   }
 }
 
+/// Returns true if both numbers have 64 bits and are not negative: dividing them takes a fraction of
+/// the time.
+bool are_short(Whole left, Whole right) {
+  return (static_cast<UnsignedWhole>(left | right) >> 64) == 0;
+}
+
+Whole quotient(Whole left, Whole right) {
+  if (!are_short(left, right)) return left / right;
+  return static_cast<std::uint64_t>(left) / static_cast<std::uint64_t>(right);
+}
+
+Whole remainder(Whole left, Whole right) {
+  if (!are_short(left, right)) return left % right;
+  return static_cast<std::uint64_t>(left) % static_cast<std::uint64_t>(right);
+}
+
 /// Computes an operation modulo 2^128. REQUIRES: `right` is not 0 for a division.
 Whole calculated(DefinitionOperation operation, Whole left, Whole right) {
   using Operation = DefinitionOperation;
@@ -99,9 +115,10 @@ Whole calculated(DefinitionOperation operation, Whole left, Whole right) {
     case Operation::multiply:
       return static_cast<Whole>(a * b);
     case Operation::divide:
-      return left / right - (left % right != 0 && (left < 0) != (right < 0) ? 1 : 0);
+      return quotient(left, right) -
+             (remainder(left, right) != 0 && (left < 0) != (right < 0) ? 1 : 0);
     case Operation::remainder:
-      return left % right;
+      return remainder(left, right);
     case Operation::minimum:
       return std::min(left, right);
     default:
@@ -163,6 +180,7 @@ class Definition::Evaluation {
     const HostArray& output = checked(arrays, program.output, program.output_dimensions);
     output_shape_ = output.shape;
     output_type_ = output.type;
+    choose(program_.root);
     if (!is_floating(output_type_)) find_whole(program_.root);
     find_columns(program_.root);
     find_row_operations();
@@ -174,12 +192,12 @@ class Definition::Evaluation {
     allow(operations);
     if (count > operations) fail_too_many(program_.root.column);
     output.elements = large_vector<double>(count);
-    if (program_.root.is_whole) output.bits.resize(count);
+    if (program_.root.is_whole) output.bits = large_vector<std::uint64_t>(count);
     const std::uint64_t blocks = (count + kBlock - 1) / kBlock;
     in_parallel(blocks, [&](Evaluation& own, std::uint64_t block) {
       const std::uint64_t end = std::min(count, kBlock * (block + 1));
       for (std::uint64_t i = kBlock * block; i < end;) {
-        if (const std::size_t several = own.find_row(i, end, output.elements); several > 0) {
+        if (const std::size_t several = own.find_row(i, end, output); several > 0) {
           i += several;
           continue;
         }
@@ -415,22 +433,36 @@ class Definition::Evaluation {
 
   /// Finds several elements from `begin` on that differ in the last index only, all before `end`.
   /// Returns how many; 0 if they have to be evaluated one after the other.
-  std::size_t find_row(std::uint64_t begin, std::uint64_t end, std::vector<double>& elements) {
+  std::size_t find_row(std::uint64_t begin, std::uint64_t end, HostArray& output) {
     if (operations_of_row_ == 0) return 0;
     set_indices(static_cast<std::int64_t>(begin));
     const std::size_t last = output_shape_.size() - 1;
     const auto in_row = static_cast<std::uint64_t>(output_shape_[last] - slots_[last]);
     const std::size_t several = std::min<std::uint64_t>({kColumn, in_row, end - begin});
-    const std::span<double> row = std::span(elements).subspan(begin, several);
-    if (!find_column(program_.root, last, slots_[last], row)) return 0;
-    return spend_if_left(several * operations_of_row_) ? several : 0;
+    const std::span<double> row = std::span(output.elements).subspan(begin, several);
+    std::array<Whole, kColumn> whole = {};
+    const bool is_inside =
+        program_.root.is_whole
+            ? find_column(program_.root, last, slots_[last], std::span(whole).first(several))
+            : find_column(program_.root, last, slots_[last], row);
+    if (!is_inside || !spend_if_left(several * operations_of_row_)) return 0;
+    for (std::size_t i = 0; program_.root.is_whole && i < several; ++i) {
+      const Element element = as_element(whole[i]);
+      row[i] = element.value;
+      output.bits[begin + i] = element.bits;
+    }
+    return several;
   }
 
   Element element_at(std::int64_t number) {
     set_indices(number);
     spend(program_.root.column);
     if (!program_.root.is_whole) return {.value = value<double>(program_.root)};
-    const std::uint64_t bits = bits_of(value<Whole>(program_.root), output_type_);
+    return as_element(value<Whole>(program_.root));
+  }
+
+  Element as_element(Whole value) const {
+    const std::uint64_t bits = bits_of(value, output_type_);
     return {.value = static_cast<double>(whole_of(bits, output_type_)), .bits = bits};
   }
 
@@ -438,6 +470,24 @@ class Definition::Evaluation {
     found.at.push_back(number);
     found.values.push_back(element.value);
     if (program_.root.is_whole) found.bits.push_back(element.bits);
+  }
+
+  /// Replaces comparisons of numbers, and conditionals whose condition is a number, by what they
+  /// give.
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
+  void choose(Node& node) {
+    for (Node& operand : node.operands) choose(operand);
+    const auto is_number = [](const Node& one) { return one.operation == Operation::number; };
+    if (is_comparison(node.operation) && std::ranges::all_of(node.operands, is_number)) {
+      node.whole = compare(node) ? 1 : 0;
+      node.number = static_cast<double>(node.whole);
+      node.is_whole = true;
+      node.operation = Operation::number;
+      node.operands.clear();
+    } else if (node.operation == Operation::conditional && is_number(node.operands.front())) {
+      Node chosen = std::move(node.operands[is_true(node.operands.front()) ? 1 : 2]);
+      node = std::move(chosen);
+    }
   }
 
   /// Finds which parts of an integer output's definition are whole numbers.
@@ -499,7 +549,7 @@ class Definition::Evaluation {
 
   /// Finds out whether elements that differ in the last index only can be evaluated together.
   void find_row_operations() {
-    if (program_.root.is_whole || output_shape_.empty()) return;
+    if (output_shape_.empty()) return;
     const std::optional<std::uint64_t> body = operations_of_column(program_.root);
     if (!body) return;
     operations_of_row_ = 1 + *body;
@@ -517,14 +567,18 @@ class Definition::Evaluation {
     }
   }
 
+  static bool is_positive_number(const Node& node) {
+    return node.operation == Operation::number && node.is_whole && node.whole > 0;
+  }
+
   /// Returns the operations that value() spends on a node without loops and choices; nullopt for
   /// others, and for what may fail for a reason other than an index.
   // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
   static std::optional<std::uint64_t> operations_of_column(const Node& node) {
     const Operation operation = node.operation;
     const bool is_leaf = operation <= Operation::element;
-    const bool may_divide_by_0 =
-        node.is_whole && (operation == Operation::divide || operation == Operation::remainder);
+    const bool divides = operation == Operation::divide || operation == Operation::remainder;
+    const bool may_divide_by_0 = node.is_whole && divides && !is_positive_number(node.operands[1]);
     if (!node.gathered.empty() || operation == Operation::logical_not || is_comparison(operation) ||
         operation >= Operation::logical_and || may_divide_by_0) {
       return std::nullopt;
@@ -820,10 +874,12 @@ class Definition::Evaluation {
       default:
         break;
     }
-    std::array<Number, kColumn> others = {};
-    const std::span<Number> right = std::span(others).first(values.size());
     if (!find_column(node.operands[0], slot, begin, values)) return false;
-    if (node.operands.size() > 1 && !find_column(node.operands[1], slot, begin, right)) {
+    std::array<Number, kColumn> others;  // NOLINT(*-member-init): those that are read are set.
+    const std::span<Number> right = std::span(others).first(values.size());
+    if (node.operands.size() == 1) {
+      std::ranges::fill(right, Number{0});
+    } else if (!find_column(node.operands[1], slot, begin, right)) {
       return false;
     }
     const auto calculate = [&](auto operation) {

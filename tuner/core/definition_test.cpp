@@ -460,6 +460,35 @@ TEST(Definition, GivesIntegersExactlyAndWrapsAround) {
               ElementsAre((1ull << 53) + 1, 1, 7, 1ull << 63));
 }
 
+TEST(Definition, GivesIntegersInRowsAsOneByOne) {
+  HostArray in = {.shape = {150}, .elements = {}, .type = ScalarType::int64};
+  for (std::uint64_t i = 0; i < 150; ++i) {
+    in.bits.push_back(i % 3 == 0 ? ~i : i << (i % 60));
+    in.elements.push_back(static_cast<double>(static_cast<std::int64_t>(in.bits.back())));
+  }
+  for (const ScalarType type : {ScalarType::int64, ScalarType::uint8}) {
+    const HostArray out = {.shape = {150}, .elements = {}, .type = type};
+    for (const std::string value :
+         {"in[i] % 7", "in[i] // 5 - i", "in[i] * in[149 - i] % 2147483647", "abs(in[i]) % 3",
+          "max(in[i], -4) // 3", "N == 4 ? in[i] % 10 : in[i] / 0"}) {
+      const HostArray rows = evaluate("out[i] = " + value, {{"in", in}, {"out", out}});
+      const HostArray single =
+          evaluate("out[i] = i < 0 ? 0 : " + value, {{"in", in}, {"out", out}});
+      EXPECT_EQ(rows.bits, single.bits) << value;
+      EXPECT_EQ(rows.elements, single.elements) << value;
+      EXPECT_EQ(150, rows.bits.size()) << value;
+    }
+  }
+}
+
+TEST(Definition, LeavesOutWhatAConstantRulesOut) {
+  const Arrays arrays = {{"out", vector_of({0, 0})}, {"in", vector_of({2, 3})}};
+  EXPECT_THAT(evaluate("out[i] = K == 3 ? in[i] : in[i + 2]", arrays).elements, ElementsAre(2, 3));
+  EXPECT_THAT(
+      evaluate("out[i] = K < 3 ? in[i + 2] : T == float ? 2 * in[i] : in[9]", arrays).elements,
+      ElementsAre(4, 6));
+}
+
 TEST(Definition, GivesNarrowIntegersModuloTheirRange) {
   const HostArray in = {.shape = {4}, .elements = {250, 1, 2, 3}, .type = ScalarType::uint8};
   const HostArray out = {.shape = {4}, .elements = {}, .type = ScalarType::uint8};
