@@ -208,6 +208,12 @@ class Launcher {
                                      const std::vector<LaunchShape>& launches,
                                      const std::vector<Argument>& arguments) = 0;
 
+  /// Returns the bytes with which an argument of the workload begins.
+  virtual std::vector<std::uint8_t> contents(WorkloadId /*workload*/,
+                                             const std::string& /*argument*/) {
+    return {};
+  }
+
   virtual Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) = 0;
 
   /// Draws data for timed launches and keeps the reference's answers for them, where kernels cannot

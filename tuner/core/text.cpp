@@ -172,6 +172,13 @@ std::string significant(double value, int digits) {
   return text.data();
 }
 
+std::string told_apart(double number, double other) {
+  constexpr int kFloat = 9;
+  constexpr int kDouble = 17;
+  std::string text = significant(number, kFloat);
+  return text == significant(other, kFloat) ? significant(number, kDouble) : text;
+}
+
 std::string format_count(std::uint64_t count) {
   std::string text = std::to_string(count);
   for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");

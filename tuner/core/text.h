@@ -61,6 +61,10 @@ std::string decimal(double value, int digits);
 /// Formats a number with at most `digits` digits, without trailing zeros: `0.25`, `1.5e+07`.
 std::string significant(double value, int digits);
 
+/// Returns `number` with the digits that tell it apart from `other`: 9, which are enough for any
+/// float, or the 17 of a double.
+std::string told_apart(double number, double other);
+
 /// Formats a count with separators: `1,234,567`.
 std::string format_count(std::uint64_t count);
 

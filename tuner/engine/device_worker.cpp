@@ -4,6 +4,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/usable_cores.h"
 #include "tuner/engine/comparison_check.h"
+#include "tuner/engine/definition_checks.h"
 #include "tuner/engine/early_loss.h"
 #include "tuner/engine/fitted_tolerances.h"
 #include "tuner/engine/messages.h"
@@ -38,10 +39,6 @@ constexpr double kFirstData_ms = 250;
 constexpr double kSearchShare = 0.01;
 constexpr double kFinalsShare = 0.05;
 constexpr double kMostDraw_ms = 1000;
-
-// Operations that an output of further data of a problem is worth when it is compared with its
-// definition.
-constexpr std::uint64_t kFurtherData = 2'500'000;
 
 using Clock = std::chrono::steady_clock;
 
@@ -90,11 +87,11 @@ class DeviceWorker {
     });
     derived_.clear();
     fitted_.clear();
-    has_run_.clear();
     largest_values_.clear();
     draws_ = false;
     PrepareReply reply;
     reply.failure = fill_buffers(request.workloads);
+    if (!reply.failure) evaluate_definitions(request);
     if (!reply.failure && !request.reference.parts.empty()) {
       reply.failure = prepare_reference(request, reply);
     }
@@ -203,32 +200,30 @@ class DeviceWorker {
       exact = std::move(derived->exact);
     }
     channel_.tell_phase("reference");
+    const Check& tuned = checks->front();
     for (Check& check : *checks) {
       if (auto failure = fit_tolerances(check, reply.notes)) return failure;
       set_tolerances(check);
     }
-    if (!request.definitions.empty() && !request.again) {
-      if (auto failure = hold_against_definitions(*checks, request, reply)) return failure;
-    }
-    const Check& tuned = checks->front();
-    if (!request.expected.empty() && !request.again) {
-      // The second set of data of the tuned problem has answers in files with two sets.
-      for (const Check& check : *checks) {
-        if (workloads_.at(check.workload).problem != workloads_.at(tuned.workload).problem)
-          continue;
-        if (auto failure = hold_against_files(check, request.expected, reply)) return failure;
-      }
-    }
-    channel_.tell_phase("reference");
     for (const Check& check : *checks) {
-      const bool has_run = has_run_.contains(check.workload);
-      if (auto failure = establish_reference(launcher_, check, exact[check.workload], has_run)) {
-        return failure;
+      // What is exact takes the place of what the reference writes.
+      const auto& instead = exact[check.workload];
+      if (!instead.empty()) {
+        if (auto failure = keep_outputs(launcher_, check)) return failure;
+        if (auto failure = hold(check, tuned, request, reply)) return failure;
       }
+      channel_.tell_phase("reference");
+      if (auto failure = establish_reference(launcher_, check, instead)) return failure;
     }
     if (auto failure = look_at_comparisons(*checks, reply)) return failure;
     classes_.begin(tuned, workloads_.at(tuned.workload));
     if (auto failure = draw_first_data(tuned)) return failure;
+    for (const Check& check : *checks) {
+      if (!exact[check.workload].empty()) continue;
+      if (auto failure = hold(check, tuned, request, reply)) return failure;
+    }
+    definitions_.reset();
+    leave_out_unchanged(reply);
     return request.with_transfers ? time_transfers(tuned, reply) : std::nullopt;
   }
 
@@ -282,14 +277,18 @@ class DeviceWorker {
       reply.notes.insert(reply.notes.end(), notes->begin(), notes->end());
     }
     std::ranges::move(notes_on(reply.outputs), std::back_inserter(reply.notes));
-    // Where the reference changed nothing, a comparison could find no difference.
+    return std::nullopt;
+  }
+
+  /// Leaves out comparisons of outputs that the reference did not change: they could find no
+  /// difference.
+  static void leave_out_unchanged(PrepareReply& reply) {
     for (const ReferenceOutput& output : reply.outputs) {
       if (output.changed > 0) continue;
       std::erase_if(reply.compared, [&output](const ComparedOutput& one) {
         return one.output == output.output && key(one.problem) == output.problem;
       });
     }
-    return std::nullopt;
   }
 
   std::optional<Failure> time_transfers(const Check& tuned, PrepareReply& reply) {
@@ -575,35 +574,34 @@ class DeviceWorker {
     }
   }
 
-  /// Compares the first data of each problem, the tuned one's first, with the definitions, then
-  /// some elements of further data.
-  std::optional<Failure> hold_against_definitions(const std::vector<Check>& checks,
-                                                  const PrepareRequest& request,
-                                                  PrepareReply& reply) {
-    channel_.tell_phase("definition");
-    std::vector<const Check*> further;
-    std::vector<Problem> begun;
-    DefinitionBudget budget = {.host_bytes = usable_memory_bytes() / 2};
-    for (const Check& check : checks) {
-      const Problem& problem = workloads_.at(check.workload).problem;
-      if (std::ranges::find(begun, problem) != begun.end()) {
-        further.push_back(&check);
-        continue;
-      }
-      begun.push_back(problem);
-      if (auto failure = hold_against_definitions(check, request, budget, reply)) return failure;
+  /// Begins to evaluate the definitions, unless that has begun.
+  void evaluate_definitions(const PrepareRequest& request) {
+    if (request.definitions.empty() || request.again) {
+      definitions_.reset();
+    } else if (!definitions_ || !definitions_->are_of(request.workloads, request.definitions)) {
+      definitions_.reset();
+      definitions_ = std::make_unique<DefinitionChecks>(
+          launcher_, request.workloads, request.definitions,
+          DefinitionBudget{.host_bytes = usable_memory_bytes() / 2});
     }
-    for (const Check* check : further) {
-      DefinitionBudget little = {
-          .operations = kFurtherData, .sample = kFurtherData, .host_bytes = budget.host_bytes};
-      PrepareReply unsaid;  // Notes were reported for the first data.
-      if (auto failure = hold_against_definitions(*check, request, little, unsaid)) return failure;
+  }
+
+  /// Compares what the reference has kept with whatever else vouches for it.
+  std::optional<Failure> hold(const Check& check, const Check& tuned, const PrepareRequest& request,
+                              PrepareReply& reply) {
+    if (definitions_) {
+      channel_.tell_phase("definition");
+      if (auto failure = hold_against_definitions(check, request, reply)) return failure;
     }
-    return std::nullopt;
+    // The second set of data of the tuned problem has answers in files with two sets.
+    const bool has_files =
+        !request.expected.empty() && !request.again &&
+        workloads_.at(check.workload).problem == workloads_.at(tuned.workload).problem;
+    return has_files ? hold_against_files(check, request.expected, reply) : std::nullopt;
   }
 
   std::optional<Failure> hold_against_definitions(const Check& check, const PrepareRequest& request,
-                                                  DefinitionBudget& budget, PrepareReply& reply) {
+                                                  PrepareReply& reply) {
     const auto note_guess = [&](const std::string& why) {
       note_once(reply,
                 "the definition that init derived from the kernel is not what the kernel "
@@ -611,10 +609,8 @@ class DeviceWorker {
                     why);
     };
     try {
-      const Outcome<Comparisons> held = check_definitions(
-          launcher_, check, workloads_.at(check.workload), request.definitions, budget);
+      const Outcome<Comparisons> held = definitions_->compare(check);
       if (held) {
-        if (held->has_run) has_run_.insert(check.workload);
         for (const std::string& note : held->notes) note_once(reply, note);
         // Agreement means nothing for a definition that was read from the kernel itself.
         if (!request.definition_is_a_guess) add(held->compared, reply);
@@ -649,7 +645,6 @@ class DeviceWorker {
       const Outcome<Comparisons> held =
           check_expected(launcher_, check, workloads_.at(check.workload), expected);
       if (!held) return held.failure();
-      if (held->has_run) has_run_.insert(check.workload);
       add(held->compared, reply);
     } catch (const InputError& error) {
       reply.notes.push_back("the reference was not checked against its expected outputs on " +
@@ -667,7 +662,8 @@ class DeviceWorker {
   /// Tolerances by problem and output.
   std::map<std::string, std::map<std::string, Tolerance>> fitted_;
   std::vector<LoadedKernel> reference_handles_;
-  std::set<WorkloadId> has_run_;  ///< Workloads of which the reference's outputs are kept already.
+  std::unique_ptr<DefinitionChecks>
+      definitions_;  ///< Null if there is nothing to hold against them.
   std::map<std::int32_t, Check> kept_;
   std::map<std::int32_t, Fastest> fastest_;  ///< Keyed by EvaluateRequest::rivals.
   Check reference_;

@@ -119,11 +119,13 @@ std::vector<NumberedWorkload> workloads_of(const Tuning& tuning, const ProblemSt
   return make_workloads(state.set, kernels, tuning.request.options.seed);
 }
 
-/// Has the devices fill the problem's buffers, while the reference is being compiled.
+/// Has the devices fill the problem's buffers and evaluate the definitions, while the reference is
+/// being compiled.
 void fill_buffers(const Tuning& tuning, ProblemState& state, CompilingReference& reference) {
   if (reference.buffers == nullptr) {
     PrepareRequest request;
     request.workloads = workloads_of(tuning, state);
+    request.definitions = tuning.request.space->verify.definitions;
     reference.buffers =
         std::make_shared<const Preparation>(Preparation{.payload = pack(request),
                                                         .again = {},

@@ -4,6 +4,7 @@
 #include "tuner/core/definition.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/text.h"
+#include "tuner/engine/definition_checks.h"
 #include "tuner/source/in_double.h"
 
 #include <algorithm>

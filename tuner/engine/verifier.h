@@ -50,59 +50,18 @@ struct Verification {
 /// Runs every check until one fails. A mismatch is a Failure of status `correctness`.
 Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks);
 
+/// Runs the reference on its workload, which keeps its outputs.
+std::optional<Failure> keep_outputs(Launcher& launcher, const Check& reference);
+
 /// Runs the reference twice and, if the runs agree, keeps its outputs (or those in `exact`) for
-/// comparing later runs on the workload. `has_run`: its run before this one was on the workload's
-/// data, with outputs that are still kept, and is the first of the two.
+/// comparing later runs on the workload.
 std::optional<Failure> establish_reference(
     Launcher& launcher, const Check& reference,
-    const std::map<std::string, std::vector<double>>& exact = {}, bool has_run = false);
+    const std::map<std::string, std::vector<double>>& exact = {});
 
 /// Runs the reference and returns the downloads of `request` after the launches.
 Outcome<std::map<std::string, std::vector<double>>> run_reference(Launcher& launcher,
                                                                   const Check& reference,
                                                                   const RunRequest& request);
-
-/// An output by its definition, and as computed by the reference.
-struct Defined {
-  std::string output;
-  std::string definition;
-  HostArray expected;
-  HostArray actual;
-};
-
-/// Runs the reference on a workload and evaluates the definitions on the host in double precision.
-/// Throws ExpressionError when a definition cannot be evaluated there, and TooManyOperations when
-/// that would take too long.
-Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Check& reference,
-                                                   const NumberedWorkload& workload,
-                                                   const std::vector<ExpressionText>& definitions);
-
-/// The remaining budget for comparing a problem set's outputs with definitions.
-struct DefinitionBudget {
-  std::uint64_t operations = 100'000'000;  ///< For whole outputs; each gets a sample besides.
-  std::uint64_t sample = DefinitionEffort().sample;  ///< For a sample of each output.
-  std::uint64_t host_bytes = 0;  ///< For the arrays of one workload on the host.
-};
-
-/// Comparisons that were made, and a sentence for each that could not be.
-struct Comparisons {
-  std::vector<ComparedOutput> compared;
-  std::vector<std::string> notes;
-  bool has_run = false;  ///< True if the reference ran for them, so that its outputs are kept.
-};
-
-/// Compares the reference's outputs on a workload with the definitions: all elements of an output
-/// when the budget allows that, else a random sample of them. Throws ExpressionError when a
-/// definition cannot be evaluated.
-Outcome<Comparisons> check_definitions(Launcher& launcher, const Check& reference,
-                                       const NumberedWorkload& workload,
-                                       const std::vector<ExpressionText>& definitions,
-                                       DefinitionBudget& budget);
-
-/// Runs the reference on a workload and compares its outputs with .npy files, by output. Throws
-/// InputError for a file that cannot be read or has another shape or type.
-Outcome<Comparisons> check_expected(Launcher& launcher, const Check& reference,
-                                    const NumberedWorkload& workload,
-                                    const std::map<std::string, DataFile>& expected);
 
 }  // namespace smemtune

@@ -6,6 +6,7 @@
 #include "tuner/core/element_codec.h"
 #include "tuner/core/expression.h"
 #include "tuner/engine/comparison_check.h"
+#include "tuner/engine/definition_checks.h"
 #include "tuner/engine/fitted_tolerances.h"
 #include "tuner/engine/sampler.h"
 
@@ -71,9 +72,20 @@ class OnFakeDevice : public testing::Test {
 
   Check check(KernelHandle handle) const { return checks(handle).front(); }
 
+  /// Runs a kernel that doubles `in` on workload 0 and compares its output with a definition.
+  Outcome<Comparisons> checked(const std::string& definition) {
+    Check reference = check(load("computes out[i] = in[i] * 2"));
+    reference.tolerance = tolerance_;
+    if (auto failure = keep_outputs(launcher_, reference)) return *failure;
+    return DefinitionChecks(launcher_, {workload(0)}, {{definition, "/verify"}}, budget_)
+        .compare(reference);
+  }
+
   fake::FakeLauncher launcher_;
   std::vector<Argument> arguments_ = {argument("in", {4}, Role::input),
                                       argument("out", {4}, Role::output)};
+  Tolerance tolerance_;
+  DefinitionBudget budget_ = {.host_bytes = 4096};
 };
 
 using Verifier = OnFakeDevice;
@@ -126,22 +138,6 @@ TEST_F(Verifier, TakesAReferenceOnlyWhenItRepeatsItself) {
   EXPECT_THAT(failure->detail, HasSubstr("do not agree"));
 }
 
-TEST_F(Verifier, TakesARunThatWasComparedForTheFirstOfTheTwo) {
-  const Check reference =
-      check(load("computes out[i] = in[i] * 2\nfault mismatch in run when RUNS == 2"));
-  DefinitionBudget budget = {.host_bytes = 1'000'000};
-  const auto compared = check_definitions(launcher_, reference, workload(0),
-                                          {{"out[i] = in[i] * 2", "/verify"}}, budget);
-  ASSERT_TRUE(compared);
-  EXPECT_TRUE(compared->has_run);
-  EXPECT_FALSE(establish_reference(launcher_, reference, {}, compared->has_run)) << "run 1";
-  EXPECT_TRUE(establish_reference(launcher_, reference, {}, compared->has_run)) << "run 2";
-  budget.host_bytes = 1;
-  EXPECT_FALSE(check_definitions(launcher_, reference, workload(0),
-                                 {{"out[i] = in[i] * 2", "/verify"}}, budget)
-                   ->has_run);
-}
-
 TEST_F(Verifier, TakesNoToleranceByWhichZerosWouldPass) {
   const auto fitted = [&](const std::string& definition, const Tolerance& given) {
     Check check = checks(load("computes out[i] = " + definition))[0];
@@ -159,11 +155,7 @@ TEST_F(Verifier, TakesNoToleranceByWhichZerosWouldPass) {
 }
 
 TEST_F(Verifier, HoldsTheReferenceAgainstItsDefinition) {
-  const Check check = checks(load("computes out[i] = in[i] * 2"))[0];
-  DefinitionBudget budget = {.host_bytes = 4096};
-  const auto held = [&](const std::string& definition) {
-    return check_definitions(launcher_, check, workload(0), {{definition, "/verify"}}, budget);
-  };
+  const auto held = [&](const std::string& definition) { return checked(definition); };
   const auto right = held("out[i] = in[i] + in[i]");
   ASSERT_TRUE(right);
   EXPECT_THAT(right->compared, ElementsAre(ComparedOutput{.problem = workload(0).problem,
@@ -171,7 +163,6 @@ TEST_F(Verifier, HoldsTheReferenceAgainstItsDefinition) {
                                                           .with = ComparedWith::definition,
                                                           .compared = 4,
                                                           .elements_total = 4}));
-  EXPECT_LT(budget.operations, DefinitionBudget().operations);
   EXPECT_TRUE(held("out[i] = in[i] * (N - 2)"));
   const auto wrong = held("out[i] = in[i] * 3");
   ASSERT_FALSE(wrong);
@@ -181,22 +172,36 @@ TEST_F(Verifier, HoldsTheReferenceAgainstItsDefinition) {
   EXPECT_THROW(held("out[i] = nothing[i]"), ExpressionError);
 }
 
+TEST_F(Verifier, HoldsWhatReadsAnOutputAgainstItsDefinitionAfterTheRun) {
+  arguments_[1].init = {};
+  EXPECT_TRUE(checked("out[i] = i < 1 ? 0 : out[i - 1] + 2"));
+  const auto wrong = checked("out[i] = i < 1 ? 0 : out[i - 1] + 1");
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.failure().detail, HasSubstr("out[1] is 2, but "));
+}
+
+TEST_F(Verifier, TellsDefinitionChecksOfOtherWorkloadsApart) {
+  const std::vector<ExpressionText> definitions = {{"out[i] = 3", "/verify"}};
+  const DefinitionChecks checks(launcher_, {workload(0), workload(1)}, definitions, budget_);
+  EXPECT_TRUE(checks.are_of({workload(0), workload(1)}, definitions));
+  EXPECT_FALSE(checks.are_of({workload(0)}, definitions));
+  EXPECT_FALSE(checks.are_of({workload(0), workload(1)}, {{"out[i] = 4", "/verify"}}));
+  NumberedWorkload other = workload(1);
+  other.workload.seed = 9;
+  EXPECT_FALSE(checks.are_of({workload(0), other}, definitions));
+}
+
 TEST_F(Verifier, ShowsAsManyDigitsAsTellTwoNumbersApart) {
-  Check check = checks(load("computes out[i] = in[i] * 2"))[0];
-  check.tolerance = {.absolute = 0, .relative = 0};
-  DefinitionBudget budget = {.host_bytes = 4096};
-  const auto wrong = check_definitions(launcher_, check, workload(0),
-                                       {{"out[i] = in[i] * 2.000000000002", "/verify"}}, budget);
+  tolerance_ = {.absolute = 0, .relative = 0};
+  const auto wrong = checked("out[i] = in[i] * 2.000000000002");
   ASSERT_FALSE(wrong);
   EXPECT_THAT(wrong.failure().detail, HasSubstr("out[1] is 2, but "));
   EXPECT_THAT(wrong.failure().detail, HasSubstr(" gives 2.0000000000020002 on "));
 }
 
 TEST_F(Verifier, SaysWhatTheHostHasNoMemoryToHoldAgainstADefinition) {
-  const Check check = checks(load("computes out[i] = in[i] * 2"))[0];
-  DefinitionBudget budget = {.host_bytes = 31};
-  const auto held =
-      check_definitions(launcher_, check, workload(0), {{"out[i] = 3", "/verify"}}, budget);
+  budget_.host_bytes = 31;
+  const auto held = checked("out[i] = 3");
   ASSERT_TRUE(held);
   EXPECT_THAT(held->compared, IsEmpty());
   EXPECT_THAT(held->notes, ElementsAre(HasSubstr("*** out is not compared with its definition")));
@@ -204,29 +209,19 @@ TEST_F(Verifier, SaysWhatTheHostHasNoMemoryToHoldAgainstADefinition) {
 
 TEST_F(Verifier, HoldsASumAgainstADefinitionWhollyOrNotAtAll) {
   arguments_[1].compares_sum = true;
-  const Check check = checks(load("computes out[i] = in[i] * 2"))[0];
-  DefinitionBudget budget = {.operations = 0, .host_bytes = 4096};
-  const auto held = [&](const std::string& value) {
-    return check_definitions(launcher_, check, workload(0), {{"out[i] = " + value, "/verify"}},
-                             budget);
-  };
-  EXPECT_THAT(held("3")->compared, SizeIs(1)) << "the sum is 12";
-  EXPECT_FALSE(held("4"));
-  const auto dear = held("3 + 0 * sum(k < 10000000, k)");
+  budget_.operations = 0;
+  EXPECT_THAT(checked("out[i] = 3")->compared, SizeIs(1)) << "the sum is 12";
+  EXPECT_FALSE(checked("out[i] = 4"));
+  const auto dear = checked("out[i] = 3 + 0 * sum(k < 10000000, k)");
   ASSERT_TRUE(dear);
   EXPECT_THAT(dear->compared, IsEmpty());
   EXPECT_THAT(dear->notes, ElementsAre(HasSubstr("its sum needs all elements")));
 }
 
 TEST_F(Verifier, SamplesMoreOutputsThanTheBudgetHolds) {
-  const Check check = checks(load("computes out[i] = in[i] * 2"))[0];
-  DefinitionBudget budget = {.operations = 0, .host_bytes = 4096};
-  const auto held = [&](const std::string& value) {
-    return check_definitions(launcher_, check, workload(0), {{"out[i] = " + value, "/verify"}},
-                             budget);
-  };
-  EXPECT_EQ(held("in[i] * 2 + 0 * sum(k < 10000000, k)")->compared.at(0).compared, 3u);
-  EXPECT_THAT(held("in[i] + sum(k < 30000000, k)")->notes, SizeIs(1)) << "not even one";
+  budget_.operations = 0;
+  EXPECT_EQ(checked("out[i] = in[i] * 2 + 0 * sum(k < 10000000, k)")->compared.at(0).compared, 3u);
+  EXPECT_THAT(checked("out[i] = in[i] + sum(k < 30000000, k)")->notes, SizeIs(1)) << "not even one";
 }
 
 TEST_F(Sampler, StopsAtASampleThatIsTooSlow) {
@@ -375,7 +370,7 @@ class KeepingLauncher final : public Launcher {
   std::vector<double> elements_;
 };
 
-TEST(CheckDefinitions, FailsWhereNoKernelHasWrittenTheOutput) {
+TEST(DefinitionChecks, FailWhereNoKernelHasWrittenTheOutput) {
   NumberedWorkload workload;
   Argument& out = workload.workload.arguments.emplace_back();
   out.name = "out";
@@ -384,9 +379,8 @@ TEST(CheckDefinitions, FailsWhereNoKernelHasWrittenTheOutput) {
   KeepingLauncher launcher(out, {});
   Check reference;
   reference.label = "N=4";
-  DefinitionBudget budget = {.host_bytes = 4096};
-  const auto held =
-      check_definitions(launcher, reference, workload, {{"out[i] = 3", "/verify"}}, budget);
+  DefinitionChecks checks(launcher, {workload}, {{"out[i] = 3", "/verify"}}, {.host_bytes = 4096});
+  const auto held = checks.compare(reference);
   ASSERT_FALSE(held);
   EXPECT_EQ(held.failure().detail, "the kernel that answers on N=4 does not write out");
 }

@@ -37,7 +37,7 @@ class Buffers {
 
   const Argument* argument(const std::string& name) const;
 
-  /// Returns the initial contents of a buffer in constant memory.
+  /// Returns the initial contents of a buffer; none if it begins as poison.
   const std::vector<std::uint8_t>& initial(const std::string& name) const;
 
   /// Gives scratch of this name the argument's size, which parameters may change. Returns false if

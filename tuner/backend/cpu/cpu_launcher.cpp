@@ -208,6 +208,10 @@ std::optional<Failure> CpuLauncher::check_launch(const Kernel& kernel, const Lau
   return std::nullopt;
 }
 
+std::vector<std::uint8_t> CpuLauncher::contents(WorkloadId workload, const std::string& argument) {
+  return buffers_of(workload).initial(argument);
+}
+
 Outcome<RunReport> CpuLauncher::run(KernelHandle handle, const RunRequest& request) {
   const Kernel& kernel = kernel_of(handle);
   Buffers& buffers = *prepared(request.workload, kernel).buffers;

@@ -205,6 +205,15 @@ CudaKernel& CudaLauncher::kernel(KernelHandle handle) {
   return *found->second;
 }
 
+std::vector<std::uint8_t> CudaLauncher::contents(WorkloadId id, const std::string& argument) {
+  const PreparedWorkload& prepared = workload(id);
+  const auto constant = prepared.constants.find(argument);
+  if (constant != prepared.constants.end()) return constant->second.contents;
+  const DeviceBuffer& buffer = prepared.buffers.at(argument);
+  if (!buffer.has_contents()) return {};
+  return download(buffer.pristine(), buffer.argument().bytes(), stream_.get());
+}
+
 Outcome<RunReport> CudaLauncher::run(KernelHandle handle, const RunRequest& request) {
   return with_faults_as_data([&]() -> Outcome<RunReport> {
     const CUstream stream = stream_.get();

@@ -159,6 +159,11 @@ std::optional<Mismatch> FakeLauncher::wrong_result(const std::optional<std::stri
                   .count = 1};
 }
 
+std::vector<std::uint8_t> FakeLauncher::contents(WorkloadId id, const std::string& argument) {
+  const Workload& data = workload(id);
+  return initial_contents(*std::ranges::find(data.arguments, argument, &Argument::name), data.seed);
+}
+
 Outcome<RunReport> FakeLauncher::run(KernelHandle handle, const RunRequest& request) {
   const Loaded& kernel = loaded_kernel(handle);
   const Workload& data = workload(request.workload);

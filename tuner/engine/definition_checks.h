@@ -1,0 +1,86 @@
+#pragma once
+
+#include "tuner/backend/launcher.h"
+#include "tuner/core/compared_output.h"
+#include "tuner/core/definition.h"
+#include "tuner/core/outcome.h"
+#include "tuner/engine/messages.h"
+#include "tuner/engine/verifier.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+// Holds what the reference writes against definitions and against files.
+
+namespace smemtune {
+
+/// Limits on what is spent on comparing the outputs of all problems with definitions.
+struct DefinitionBudget {
+  std::uint64_t operations = 100'000'000;  ///< For whole outputs; each gets a sample besides.
+  std::uint64_t sample = DefinitionEffort().sample;  ///< For a sample of each output.
+  std::uint64_t host_bytes = 0;                      ///< For arrays on the host.
+};
+
+/// Comparisons that were made, and a sentence for each that could not be.
+struct Comparisons {
+  std::vector<ComparedOutput> compared;
+  std::vector<std::string> notes;
+};
+
+/// Evaluates definitions in a thread of its own, while kernels are compiled and run: all elements of
+/// an output when the budget allows that, else a random sample of them. The first data of each
+/// problem come first, in the order of the workloads; little is spent on further data of a problem.
+/// Definitions that read what the reference writes are evaluated when they are compared.
+class DefinitionChecks {
+ public:
+  /// REQUIRES: the launcher has prepared the workloads.
+  DefinitionChecks(Launcher& launcher, const std::vector<NumberedWorkload>& workloads,
+                   std::vector<ExpressionText> definitions, const DefinitionBudget& budget);
+  DefinitionChecks(const DefinitionChecks&) = delete;
+  DefinitionChecks& operator=(const DefinitionChecks&) = delete;
+  ~DefinitionChecks();
+
+  bool are_of(const std::vector<NumberedWorkload>& workloads,
+              const std::vector<ExpressionText>& definitions) const;
+
+  /// Waits for the thread, and compares what is kept of a reference's run on its workload. Throws
+  /// ExpressionError when a definition cannot be evaluated. Can be called once for each workload.
+  Outcome<Comparisons> compare(const Check& reference);
+
+ private:
+  struct Job;
+  void begin(Job& job);
+
+  Launcher& launcher_;
+  std::vector<ExpressionText> definitions_;
+  DefinitionBudget budget_;
+  std::uint64_t held_bytes_ = 0;  ///< Bytes of the arrays that the jobs hold.
+  std::vector<Job> jobs_;
+  std::jthread thread_;  ///< Ends before what it works on.
+};
+
+/// An output by its definition, and as computed by the reference.
+struct Defined {
+  std::string output;
+  std::string definition;
+  HostArray expected;
+  HostArray actual;
+};
+
+/// Runs the reference on a workload and evaluates the definitions on the host in double precision.
+/// Throws ExpressionError when a definition cannot be evaluated there, and TooManyOperations when
+/// that would take too long.
+Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Check& reference,
+                                                   const NumberedWorkload& workload,
+                                                   const std::vector<ExpressionText>& definitions);
+
+/// Compares what is kept of the reference's run on a workload with .npy files, by output. Throws
+/// InputError for a file that cannot be read or has another shape or type.
+Outcome<Comparisons> check_expected(Launcher& launcher, const Check& reference,
+                                    const NumberedWorkload& workload,
+                                    const std::map<std::string, DataFile>& expected);
+
+}  // namespace smemtune
