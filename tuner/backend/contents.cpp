@@ -1,5 +1,6 @@
 #include "tuner/backend/contents.h"
 
+#include "tuner/backend/element_rule.h"
 #include "tuner/backend/npy_file.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/element_codec.h"
@@ -8,109 +9,18 @@
 #include "tuner/core/large_vector.h"
 #include "tuner/core/search_space.h"
 #include "tuner/core/usable_cores.h"
-#include "tuner/core/whole.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <numbers>
 #include <span>
 #include <string>
 
 namespace smemtune {
 namespace {
 
-/// Returns a number in [0, 1).
-double unit_random(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
-
-/// Returns Box and Muller's transform of the stream's numbers 2 i and 2 i + 1.
-double normal_random(std::uint64_t stream, std::uint64_t i) {
-  const double radius_from = 1 - unit_random(random_bits(stream, 2 * i));  // Never 0.
-  const double angle = 2 * std::numbers::pi * unit_random(random_bits(stream, 2 * i + 1));
-  return std::sqrt(-2 * std::log(radius_from)) * std::cos(angle);
-}
-
-/// Random elements of a range with a center, at distances of every order of magnitude from it.
-class Spread {
- public:
-  Spread(const Init& init, std::uint64_t stream) : stream_(stream) {
-    const bool is_normal = init.kind == Init::Kind::normal;
-    low_ = init.kind == Init::Kind::full_range ? -1 : is_normal ? init.a - 3 * init.b : init.a;
-    high_ = init.kind == Init::Kind::full_range ? 1 : is_normal ? init.a + 3 * init.b : init.b;
-    center_ = is_normal ? init.a : std::clamp(0.0, low_, high_);
-    const bool is_low_end = center_ == low_;
-    const bool is_high_end = center_ == high_;
-    lengths_ = {is_high_end ? low_ - center_ : high_ - center_,
-                is_low_end ? high_ - center_ : low_ - center_};
-  }
-
-  /// Returns an element between the ends, about as often in each of ten octaves of distances.
-  double real(std::uint64_t i) const {
-    const std::uint64_t choice = random_bits(stream_, 2 * i);
-    const double length = lengths_[choice & 1];
-    const std::size_t octave = (choice >> 1) % kOctaveScale.size();
-    const double mantissa = 1 + unit_random(random_bits(stream_, 2 * i + 1));
-    return center_ + length * (mantissa * kOctaveScale[octave]);
-  }
-
-  /// Makes the ends the integers nearest to them, as far as the type has them.
-  void use_integers_of(const Init& init, ScalarType type) {
-    if (init.kind == Init::Kind::full_range) {
-      lowest_ = lowest_of(type);
-      highest_ = highest_of(type);
-    } else {
-      lowest_ = whole_of(to_bits(encode(low_, type), type).front(), type);
-      highest_ = whole_of(to_bits(encode(high_, type), type).front(), type);
-    }
-    middle_ = whole_of(to_bits(encode(center_, type), type).front(), type);
-  }
-
-  Whole integer(std::uint64_t i) const {
-    const std::uint64_t choice = random_bits(stream_, 2 * i);
-    const bool down = middle_ > lowest_ && (middle_ == highest_ || (choice & 1) != 0);
-    const auto length = static_cast<std::uint64_t>(down ? middle_ - lowest_ : highest_ - middle_);
-    const auto octaves = static_cast<std::uint64_t>(std::bit_width(length));
-    const std::uint64_t octave = (choice >> 3) % (octaves + 1);
-    if (octave == 0) return middle_;
-    const bool is_end = octave == octaves && (choice & 6) == 0;
-    const std::uint64_t first = std::uint64_t{1} << (octave - 1);
-    const std::uint64_t last = std::min(first - 1 + first, length);
-    const std::uint64_t offset =
-        is_end ? length : first + random_bits(stream_, 2 * i + 1) % (last - first + 1);
-    return down ? middle_ - static_cast<Whole>(offset) : middle_ + static_cast<Whole>(offset);
-  }
-
- private:
-  static constexpr std::array<double, 10> kOctaveScale = {0x1p-1, 0x1p-2, 0x1p-3, 0x1p-4, 0x1p-5,
-                                                          0x1p-6, 0x1p-7, 0x1p-8, 0x1p-9, 0x1p-10};
-
-  std::uint64_t stream_;
-  double low_;
-  double high_;
-  double center_;
-  std::array<double, 2> lengths_ = {};  ///< Lengths to both ends, or to the one off the center.
-  Whole lowest_ = 0;
-  Whole highest_ = 0;
-  Whole middle_ = 0;
-};
-
 Contents::Source from_numbers(const auto& element) { return each<double>(element); }
-Contents::Source from_bits(const auto& bits) { return each<std::uint64_t>(bits); }
-
-/// Returns contents of the kinds uniform, normal and full_range, spread.
-Contents::Source spread_contents(const Argument& argument, std::uint64_t stream) {
-  Spread spread(argument.init, stream);
-  if (is_floating(argument.type)) {
-    return from_numbers([spread](std::uint64_t i) { return spread.real(i); });
-  }
-  spread.use_integers_of(argument.init, argument.type);
-  return from_bits(
-      [spread, type = argument.type](std::uint64_t i) { return bits_of(spread.integer(i), type); });
-}
 
 /// Returns an argument's contents as an array of a definition.
 HostArray host_contents(const Argument& argument, std::uint64_t seed) {
@@ -173,48 +83,16 @@ Contents::Source permuted_contents(const Argument& argument, std::uint64_t strea
 }
 
 Contents::Source contents_of(const Argument& argument, std::uint64_t seed) {
-  if (argument.begins_as) return converted_contents(argument, seed);
-  const Init& init = argument.init;
-  const double a = init.a;
-  const double b = init.b;
-  // Every argument has its own stream, or two inputs would be equal.
-  const std::span<const std::uint8_t> name(
-      reinterpret_cast<const std::uint8_t*>(argument.name.data()), argument.name.size());
-  const std::uint64_t stream = random_bits(seed, crc32(name));
-  const bool is_range = init.kind == Init::Kind::uniform || init.kind == Init::Kind::normal ||
-                        init.kind == Init::Kind::full_range;
-  if (init.is_spread && is_range) return spread_contents(argument, stream);
-  switch (init.kind) {
-    case Init::Kind::file:
-      return read_npy(argument);
-    case Init::Kind::definition:
-      return defined_contents(argument, seed);
-    case Init::Kind::full_range:
-      if (!is_floating(argument.type)) {
-        return from_bits([stream](std::uint64_t i) { return random_bits(stream, i); });
-      }
-      return from_numbers(
-          [stream](std::uint64_t i) { return 2 * unit_random(random_bits(stream, i)) - 1; });
-    case Init::Kind::uniform:
-      return from_numbers([a, b, stream](std::uint64_t i) {
-        return a + (b - a) * unit_random(random_bits(stream, i));
-      });
-    case Init::Kind::normal:
-      return from_numbers(
-          [a, b, stream](std::uint64_t i) { return a + b * normal_random(stream, i); });
-    case Init::Kind::iota:
-      return from_numbers([modulus = integers_from_zero(argument.type)](std::uint64_t i) {
-        return static_cast<double>(i % modulus);
-      });
-    case Init::Kind::permutation:
-      return permuted_contents(argument, stream);
-    case Init::Kind::constant:
-      return from_numbers([a](std::uint64_t) { return a; });
-    case Init::Kind::none:
-    case Init::Kind::zero:
-      break;
+  if (const auto rule = element_rule(argument, seed)) {
+    if (rule->gives_bits()) {
+      return each<std::uint64_t>([rule = *rule](std::uint64_t i) { return rule.bits_at(i); });
+    }
+    return from_numbers([rule = *rule](std::uint64_t i) { return rule.number_at(i); });
   }
-  return from_numbers([](std::uint64_t) { return 0.0; });
+  if (argument.begins_as) return converted_contents(argument, seed);
+  if (argument.init.kind == Init::Kind::file) return read_npy(argument);
+  if (argument.init.kind == Init::Kind::definition) return defined_contents(argument, seed);
+  return permuted_contents(argument, stream_of(argument, seed));
 }
 
 }  // namespace

@@ -1234,6 +1234,35 @@ TEST_F(CudaGpu, ReturnsSomeElementsOfAKeptOutput) {
   }
 }
 
+TEST_F(CudaGpu, DrawsWhatTheHostDraws) {
+  using Kind = Init::Kind;
+  std::vector<Argument> arguments;
+  for (int type = 0; type <= static_cast<int>(ScalarType::float64); ++type) {
+    for (const bool is_spread : {false, true}) {
+      for (const Kind kind : {Kind::zero, Kind::constant, Kind::iota, Kind::uniform,
+                              Kind::full_range, Kind::normal}) {
+        for (const auto& [a, b] : {std::pair(0.0, 1.0), std::pair(-8.5, 300.25),
+                                   std::pair(-1e-9, 1e9), std::pair(-70000.0, -3.0)}) {
+          Argument& one =
+              arguments.emplace_back(buffer("x" + std::to_string(arguments.size()), Role::input,
+                                            4099, static_cast<ScalarType>(type)));
+          one.init.kind = kind;
+          one.init.a = a;
+          one.init.b = b;
+          one.init.is_spread = is_spread;
+        }
+      }
+    }
+  }
+  ASSERT_TRUE(launcher_->prepare(0, {.arguments = arguments, .seed = 3}));
+  for (const Argument& one : arguments) {
+    ASSERT_EQ(launcher_->contents(0, one.name), initial_contents(one, 3))
+        << cuda_name(one.type) << ", kind " << static_cast<int>(one.init.kind) << " of "
+        << one.init.a << " and " << one.init.b << ", spread " << one.init.is_spread;
+  }
+  ASSERT_TRUE(launcher_->prepare(0, {}));
+}
+
 TEST_F(CudaGpu, CopiesContentsThatNoSeedChanges) {
   std::vector<Argument> arguments = {buffer("in", Role::input, 4099, ScalarType::int32),
                                      buffer("random", Role::input, 4099, ScalarType::int32),

@@ -138,9 +138,9 @@ CudaLauncher::CudaLauncher(int index, std::shared_ptr<Compiler> compiler) {
   check(cudaFree(nullptr), "cudaFree");  // Makes the primary context current on every toolkit.
   driver_ = fetch_driver();
   stream_ = make_stream();
-  uploader_ = std::make_unique<Uploader>();
   device_kernels_ =
       std::make_unique<const DeviceKernels>(driver_, std::move(compiled), device_.sm_count);
+  writer_ = std::make_unique<ContentsWriter>(*device_kernels_);
   refiller_ = std::make_unique<Refiller>(*device_kernels_, stream_.get());
   timer_ = std::make_unique<KernelTimer>(driver_, *device_kernels_, *refiller_, findings_,
                                          stream_.get(), device_);
@@ -165,7 +165,7 @@ Outcome<std::int64_t> CudaLauncher::prepare(WorkloadId id, const Workload& workl
                          " bytes of device memory, " + std::to_string(free_bytes) + " are free");
     }
     workloads_[id] = std::make_unique<PreparedWorkload>(workload, ++workloads_so_far_, workloads_,
-                                                        *uploader_, stream_.get());
+                                                        *writer_, stream_.get());
     return needed;
   });
 }

@@ -63,8 +63,8 @@ class CudaLauncher final : public Launcher {
   Device device_;
   Driver driver_;
   Stream stream_;
-  std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<const DeviceKernels> device_kernels_;
+  std::unique_ptr<ContentsWriter> writer_;
   std::unique_ptr<Refiller> refiller_;
   Findings findings_;
   std::unique_ptr<KernelTimer> timer_;

@@ -40,11 +40,19 @@ std::int64_t GuardedMemory::bytes_after(std::int64_t bytes) const {
   return total_bytes(capacity_) - kGuardBytes - bytes;
 }
 
-Uploader::Uploader() {
-  for (Part& part : parts_) part = {.bytes = make_pinned(kPartBytes), .copied = make_event()};
+void ContentsWriter::write(const Argument& argument, std::uint64_t seed, void* to,
+                           CUstream stream) {
+  if (const auto rule = element_rule(argument, seed)) {
+    kernels_.draw(stream, as_address(to), argument.elements(), argument.type, *rule);
+  } else {
+    upload(Contents(argument, seed), to, stream);
+  }
 }
 
-void Uploader::upload(const Contents& contents, void* to, CUstream stream) {
+void ContentsWriter::upload(const Contents& contents, void* to, CUstream stream) {
+  if (parts_[0].bytes == nullptr) {
+    for (Part& part : parts_) part = {.bytes = make_pinned(kPartBytes), .copied = make_event()};
+  }
   for (std::size_t begin = 0; begin < contents.bytes(); begin += kPartBytes) {
     std::swap(parts_[0], parts_[1]);
     const Part& part = parts_[0];
@@ -59,14 +67,14 @@ void Uploader::upload(const Contents& contents, void* to, CUstream stream) {
 }
 
 DeviceBuffer::DeviceBuffer(const Argument& argument, std::uint64_t seed, bool can_redraw,
-                           std::uint32_t salt, const DeviceBuffer* like, Uploader& uploader,
+                           std::uint32_t salt, const DeviceBuffer* like, ContentsWriter& writer,
                            CUstream stream)
     : argument_(argument), can_redraw_(can_redraw), salt_(salt) {
   copies_.emplace_back(argument_.bytes());
   if (begins_with_contents(argument_) && argument_.bytes() > 0) {
     pristine_ = allocate(at_least_one(argument_.bytes()));
     if (like == nullptr) {
-      uploader.upload(Contents(argument_, seed), pristine_.get(), stream);
+      writer.write(argument_, seed, pristine_.get(), stream);
     } else {
       copy_on_device(pristine_.get(), like->pristine_.get(), argument_.bytes(), stream);
     }

@@ -33,15 +33,19 @@ class GuardedMemory {
   DeviceMemory memory_;
 };
 
-/// Uploads contents through page-locked memory: a part is drawn while the one before it is copied.
-class Uploader {
+/// Writes contents to device memory. The device draws those that have a rule; others come through
+/// page-locked memory, where a part is drawn while the one before it is copied.
+class ContentsWriter {
  public:
-  Uploader();
+  explicit ContentsWriter(const DeviceKernels& kernels) : kernels_(kernels) {}
 
-  /// Copies the contents to device memory on the stream, without waiting for the last part.
-  void upload(const Contents& contents, void* to, CUstream stream);
+  /// Writes the contents of an argument on the stream, without waiting for the end.
+  void write(const Argument& argument, std::uint64_t seed, void* to, CUstream stream);
 
  private:
+  void upload(const Contents& contents, void* to, CUstream stream);
+
+  const DeviceKernels& kernels_;
   struct Part {
     PinnedMemory bytes;
     Event copied;
@@ -56,7 +60,7 @@ class DeviceBuffer {
   /// with contents. `can_redraw`: timed launches may get other contents (fresh_data.h). `like`: null,
   /// or a buffer that begins with the same contents.
   DeviceBuffer(const Argument& argument, std::uint64_t seed, bool can_redraw, std::uint32_t salt,
-               const DeviceBuffer* like, Uploader& uploader, CUstream stream);
+               const DeviceBuffer* like, ContentsWriter& writer, CUstream stream);
 
   /// Returns the bytes that such a buffer takes on the device.
   static std::int64_t device_bytes(const Argument& argument, bool has_contents);

@@ -12,14 +12,17 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kMostRows = 65535;
 
-constexpr std::array kEntries = {"refill",  "apply_mask", "gather_elements", "check_bytes",
-                                 "compare", "block",      "stamp",           "spin"};
+constexpr std::array kEntries = {"draw",        "refill",  "apply_mask", "gather_elements",
+                                 "check_bytes", "compare", "block",      "stamp",
+                                 "spin"};
 
 // The kernels refer to the types by number.
 static_assert(static_cast<int>(ScalarType::int8) == 0 &&
               static_cast<int>(ScalarType::uint64) == 7 &&
               static_cast<int>(ScalarType::float8_e4m3) == 8 &&
               static_cast<int>(ScalarType::float64) == 12);
+static_assert(static_cast<int>(ElementRule::Kind::spread_integer) == 5);
+static_assert(sizeof(ElementRule) == 80);
 
 // Without includes, so that it compiles in milliseconds and without a toolkit's headers.
 constexpr const char* kSource = R"(
@@ -35,6 +38,13 @@ struct ByteCheck { const u8* data; const u8* same_as; i64 bytes, bytes_after; u3
 struct Refill {
   u8* to; const u8* from; i64 bytes, bytes_after, offset; double low, high;
   u32 noise, salt; int element_bytes, poison;
+};
+// smemtune::ElementRule and its kinds.
+enum RuleKind {
+  rule_bits, rule_number, rule_normal, rule_count, rule_spread_number, rule_spread_integer
+};
+struct Rule {
+  int kind; u64 stream; double first, range, center, lengths[2]; u64 middle, down, up;
 };
 struct __align__(16) ClockStamp { u64 cycles; u64 nanoseconds; };
 
@@ -70,6 +80,131 @@ __device__ u64 unmasked(u64 bits, i64 i, int size, u64 mask) {
   const u64 word = random_bits(mask, static_cast<u64>(i) * size / 8);
   const u64 stream = word >> (static_cast<u64>(i) * size % 8 * 8);
   return bits ^ (size == 8 ? stream : stream & ((1ull << 8 * size) - 1));
+}
+
+__device__ double unit_random(u64 bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
+
+// What follows is as on the host, operation by operation: the intrinsics keep the compiler from
+// rounding a sum and a product at once.
+__device__ double logarithm(double x) {
+  const u64 bits = static_cast<u64>(__double_as_longlong(x));
+  int exponent = static_cast<int>(bits >> 52) - 1023;
+  double m = __longlong_as_double(static_cast<i64>((bits & ((1ull << 52) - 1)) | 1023ull << 52));
+  if (m > 1.41421356237309504880) {
+    m *= 0.5;
+    ++exponent;
+  }
+  const double s = __ddiv_rn(__dadd_rn(m, -1), __dadd_rn(m, 1));
+  double series = 1.0 / 21;
+#pragma unroll
+  for (int k = 19; k > 0; k -= 2) {
+    series = __dadd_rn(__dmul_rn(series, __dmul_rn(s, s)), 1.0 / k);
+  }
+  return __dadd_rn(__dmul_rn(2 * s, series), __dmul_rn(exponent, 0.693147180559945309417));
+}
+
+__device__ double cosine_of_turns(double turns) {
+  double from_axis = turns <= 0.5 ? turns : __dadd_rn(1, -turns);
+  const bool is_negative = from_axis > 0.25;
+  if (is_negative) from_axis = __dadd_rn(0.5, -from_axis);
+  const double angle = __dmul_rn(2 * 3.14159265358979323846, from_axis);
+  double series = 1;
+#pragma unroll
+  for (int k = 22; k > 0; k -= 2) {
+    const double term = __dmul_rn(__dmul_rn(series, __dmul_rn(angle, angle)), 1.0 / (k * (k - 1)));
+    series = __dadd_rn(1, -term);
+  }
+  return is_negative ? -series : series;
+}
+
+__device__ double normal(u64 stream, u64 i) {
+  const double radius_from = __dadd_rn(1, -unit_random(random_bits(stream, 2 * i)));
+  return __dmul_rn(__dsqrt_rn(-2 * logarithm(radius_from)),
+                   cosine_of_turns(unit_random(random_bits(stream, 2 * i + 1))));
+}
+
+__device__ double rule_number_at(const Rule& rule, u64 i) {
+  if (rule.kind == rule_normal) {
+    return __dadd_rn(rule.first, __dmul_rn(rule.range, normal(rule.stream, i)));
+  }
+  if (rule.kind == rule_count) return static_cast<double>(i % rule.up);
+  if (rule.kind == rule_spread_number) {
+    const u64 choice = random_bits(rule.stream, 2 * i);
+    const double mantissa = __dadd_rn(1, unit_random(random_bits(rule.stream, 2 * i + 1)));
+    const double scale = __longlong_as_double(static_cast<i64>(1022 - (choice >> 1) % 10) << 52);
+    return __dadd_rn(rule.center, __dmul_rn(rule.lengths[choice & 1], mantissa * scale));
+  }
+  if (rule.range == 0) return rule.first;
+  return __dadd_rn(rule.first, __dmul_rn(rule.range, unit_random(random_bits(rule.stream, i))));
+}
+
+__device__ u64 rule_bits_at(const Rule& rule, u64 i) {
+  const u64 choice = random_bits(rule.stream, rule.kind == rule_bits ? i : 2 * i);
+  if (rule.kind == rule_bits) return choice;
+  const bool goes_down = rule.down > 0 && (rule.up == 0 || (choice & 1) != 0);
+  const u64 length = goes_down ? rule.down : rule.up;
+  const u64 octaves = 64 - __clzll(static_cast<i64>(length));
+  const u64 octave = (choice >> 3) % (octaves + 1);
+  if (octave == 0) return rule.middle;
+  const bool is_end = octave == octaves && (choice & 6) == 0;
+  const u64 first = 1ull << (octave - 1);
+  const u64 last = first - 1 + first < length ? first - 1 + first : length;
+  const u64 offset =
+      is_end ? length : first + random_bits(rule.stream, 2 * i + 1) % (last - first + 1);
+  return goes_down ? rule.middle - offset : rule.middle + offset;
+}
+
+// Rounds to nearest even in one step.
+__device__ u64 small_float(double value, int exponent_bits, int mantissa_bits, bool has_infinity) {
+  const u64 from = static_cast<u64>(__double_as_longlong(value));
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const u64 all = (1ull << (exponent_bits + mantissa_bits)) - 1;
+  const u64 top = all >> mantissa_bits << mantissa_bits;
+  const u64 sign = from >> 63 << (exponent_bits + mantissa_bits);
+  const u64 too_large = has_infinity ? top : all - 1;
+  const int field = static_cast<int>(from >> 52 & 0x7FF);
+  u64 fraction = from & ((1ull << 52) - 1);
+  if (field == 0x7FF && fraction != 0) {
+    return sign | (has_infinity ? top | 1ull << (mantissa_bits - 1) : all);
+  }
+  if (field == 0) return sign;
+  const int exponent = field - 1023;
+  if (exponent > bias + 1) return sign | too_large;
+  fraction |= 1ull << 52;
+  const int shift = 52 - mantissa_bits + max(0, 1 - bias - exponent);
+  if (shift > 53) return sign;
+  u64 kept = fraction >> shift;
+  const u64 rest = fraction & ((1ull << shift) - 1);
+  const u64 half = 1ull << (shift - 1);
+  if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
+  const u64 rounded = (static_cast<u64>(max(0, exponent - 1 + bias)) << mantissa_bits) + kept;
+  return sign | (rounded < too_large ? rounded : too_large);
+}
+
+// The bits of the integer of the type that is nearest to `value`.
+__device__ u64 nearest_integer(double value, Type type) {
+  const bool is_signed = type % 2 == 0;
+  const int digits = 8 * size_of(type) - (is_signed ? 1 : 0);
+  const double limit = __longlong_as_double(static_cast<i64>(digits + 1023) << 52);
+  const double rounded = rint(value);
+  if (isnan(value)) return 0;
+  if (rounded >= limit - 1) return ~0ull >> (64 - digits);
+  if (is_signed && rounded <= -limit) return 1ull << digits;
+  if (!is_signed && rounded <= 0) return 0;
+  return is_signed ? static_cast<u64>(static_cast<i64>(rounded)) : static_cast<u64>(rounded);
+}
+
+__device__ u64 encoded(double value, Type type) {
+  switch (type) {
+    case float8_e4m3: return small_float(value, 4, 3, false);
+    case float16: return small_float(value, 5, 10, true);
+    case bfloat16: return small_float(value, 8, 7, true);
+    case float32:
+      return isnan(value) ? small_float(value, 8, 23, true)
+                          : __float_as_uint(__double2float_rn(value));
+    case float64: return static_cast<u64>(__double_as_longlong(value));
+    default: return nearest_integer(value, type);
+  }
 }
 
 // Returns a float whose exponent is too small by 120; all ones, but for the sign, are NaN.
@@ -243,6 +378,18 @@ __device__ void put(u8* elements, i64 i, int size, u64 bits) {
   if (size == 2) reinterpret_cast<unsigned short*>(elements)[i] = static_cast<unsigned short>(bits);
   if (size == 4) reinterpret_cast<u32*>(elements)[i] = static_cast<u32>(bits);
   if (size == 8) reinterpret_cast<u64*>(elements)[i] = bits;
+}
+
+extern "C" __global__ void draw(u8* to, i64 count, Type type, Rule rule) {
+  const int size = size_of(type);
+  const bool gives_bits = rule.kind == rule_bits || rule.kind == rule_spread_integer;
+  const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
+#pragma unroll 1
+  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+    const u64 at = static_cast<u64>(i);
+    put(to, i, size,
+        gives_bits ? rule_bits_at(rule, at) : encoded(rule_number_at(rule, at), type));
+  }
 }
 
 __device__ void redraw(const Refill& job, i64 thread, i64 stride) {
@@ -465,6 +612,11 @@ DeviceKernels::Blocks DeviceKernels::rows(int count, std::int64_t largest_bytes)
   return {static_cast<int>(std::clamp<std::int64_t>(largest_bytes / kBytesPerBlock, 1,
                                                     std::int64_t{8} * sm_count_)),
           std::min(count, kMostRows)};
+}
+
+void DeviceKernels::draw(CUstream stream, CUdeviceptr to, std::int64_t count, ScalarType type,
+                         const ElementRule& rule) const {
+  launch("draw", {8 * sm_count_, 1}, kThreads, stream, to, count, static_cast<int>(type), rule);
 }
 
 void DeviceKernels::refill(CUstream stream, CUdeviceptr refills, int count,

@@ -3,6 +3,7 @@
 #include "tuner/backend/compiler.h"
 #include "tuner/backend/cuda/driver.h"
 #include "tuner/backend/cuda/handles.h"
+#include "tuner/backend/element_rule.h"
 #include "tuner/core/value.h"
 
 #include <cstdint>
@@ -88,6 +89,10 @@ class DeviceKernels {
   /// `compiled`: the kernels, from compile_device_kernels(); the first launch waits for them, and
   /// throws what compiling them has thrown.
   DeviceKernels(const Driver& driver, std::future<CompiledKernel> compiled, int sm_count);
+
+  /// Sets `count` elements of the type from `to` on as the rule gives them.
+  void draw(CUstream stream, CUdeviceptr to, std::int64_t count, ScalarType type,
+            const ElementRule& rule) const;
 
   /// Fills `count` buffers as the Refills at `refills` describe, and writes a pattern, which
   /// depends on their salt, before and after each.

@@ -34,7 +34,7 @@ std::int64_t device_bytes(const Workload& workload) {
 }
 
 PreparedWorkload::PreparedWorkload(const Workload& workload, std::uint64_t its_number,
-                                   const Map& others, Uploader& uploader, CUstream stream)
+                                   const Map& others, ContentsWriter& writer, CUstream stream)
     : number(its_number) {
   std::uint32_t salt = static_cast<std::uint32_t>(number) * 1000u;
   for (const Argument& argument : workload.arguments) {
@@ -42,7 +42,7 @@ PreparedWorkload::PreparedWorkload(const Workload& workload, std::uint64_t its_n
       salt += 1;
       buffers.try_emplace(argument.name, argument, workload.seed,
                           can_redraw(argument, workload.arguments), salt * kSaltStep,
-                          buffer_like(argument, others), uploader, stream);
+                          buffer_like(argument, others), writer, stream);
     } else if (argument.is_buffer() && argument.in_constant_memory()) {
       constants[argument.name] = {argument, initial_contents(argument, workload.seed)};
     }

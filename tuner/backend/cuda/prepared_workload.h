@@ -39,7 +39,7 @@ struct PreparedWorkload {
   /// `number` is 1 or more, and differs from those of the `others`. Contents that one of these has
   /// are copied from it.
   PreparedWorkload(const Workload& workload, std::uint64_t number, const Map& others,
-                   Uploader& uploader, CUstream stream);
+                   ContentsWriter& writer, CUstream stream);
 
   std::uint64_t number;
   std::map<std::string, DeviceBuffer> buffers;
