@@ -96,7 +96,7 @@ __device__ double logarithm(double x) {
   }
   const double s = __ddiv_rn(__dadd_rn(m, -1), __dadd_rn(m, 1));
   double series = 1.0 / 21;
-#pragma unroll
+#pragma unroll 1
   for (int k = 19; k > 0; k -= 2) {
     series = __dadd_rn(__dmul_rn(series, __dmul_rn(s, s)), 1.0 / k);
   }
@@ -109,7 +109,7 @@ __device__ double cosine_of_turns(double turns) {
   if (is_negative) from_axis = __dadd_rn(0.5, -from_axis);
   const double angle = __dmul_rn(2 * 3.14159265358979323846, from_axis);
   double series = 1;
-#pragma unroll
+#pragma unroll 1
   for (int k = 22; k > 0; k -= 2) {
     const double term = __dmul_rn(__dmul_rn(series, __dmul_rn(angle, angle)), 1.0 / (k * (k - 1)));
     series = __dadd_rn(1, -term);
@@ -132,7 +132,9 @@ __device__ double rule_number_at(const Rule& rule, u64 i) {
     const u64 choice = random_bits(rule.stream, 2 * i);
     const double mantissa = __dadd_rn(1, unit_random(random_bits(rule.stream, 2 * i + 1)));
     const double scale = __longlong_as_double(static_cast<i64>(1022 - (choice >> 1) % 10) << 52);
-    return __dadd_rn(rule.center, __dmul_rn(rule.lengths[choice & 1], mantissa * scale));
+    // An index that is calculated would put the rule on the stack.
+    const double length = (choice & 1) != 0 ? rule.lengths[1] : rule.lengths[0];
+    return __dadd_rn(rule.center, __dmul_rn(length, mantissa * scale));
   }
   if (rule.range == 0) return rule.first;
   return __dadd_rn(rule.first, __dmul_rn(rule.range, unit_random(random_bits(rule.stream, i))));
