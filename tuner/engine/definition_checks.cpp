@@ -270,18 +270,24 @@ std::uint64_t host_bytes(const DefinitionRun& run, const NumberedWorkload& workl
   return bytes;
 }
 
-/// Adds the arrays that the definitions define, and the contents with which arguments begin that
-/// they read.
-void add_contents(DefinitionRun& run, Launcher& launcher, const NumberedWorkload& workload) {
+/// Adds the arrays that the definitions define, and the drawn contents that they read.
+void add_drawn(DefinitionRun& run, const NumberedWorkload& workload) {
   const NeededArguments needed = needed_arguments(run, workload);
   for (const Argument* one : needed.defined) {
     run.arrays[one->name] = {.shape = one->shape, .elements = {}, .type = one->type};
   }
   for (const Argument* one : needed.read) {
-    if (!begins_with_contents(*one)) continue;
+    if (!begins_with_contents(*one) || !is_drawn(*one)) continue;
+    run.arrays[one->name] = drawn_contents(*one, workload.workload.seed);
+  }
+}
+
+/// Adds the other contents with which arguments begin that the definitions read.
+void add_contents(DefinitionRun& run, Launcher& launcher, const NumberedWorkload& workload) {
+  for (const Argument* one : needed_arguments(run, workload).read) {
+    if (!begins_with_contents(*one) || is_drawn(*one)) continue;
     run.arrays[one->name] =
-        is_drawn(*one) ? drawn_contents(*one, workload.workload.seed)
-                       : array_of(*one, launcher.contents(workload.id, one->name), one->elements());
+        array_of(*one, launcher.contents(workload.id, one->name), one->elements());
   }
 }
 
@@ -296,11 +302,6 @@ std::optional<Failure> add_outputs(DefinitionRun& run, Launcher& launcher, const
     run.arrays[one->name] = std::move(*kept);
   }
   return std::nullopt;
-}
-
-bool reads_outputs(const DefinitionRun& run, const NumberedWorkload& workload) {
-  return !std::ranges::all_of(needed_arguments(run, workload).read,
-                              [](const Argument* one) { return begins_with_contents(*one); });
 }
 
 const Argument& argument_of(const NumberedWorkload& workload, const std::string& output) {
@@ -340,7 +341,7 @@ struct DefinitionChecks::Job {
   NumberedWorkload workload;
   bool is_further = false;  ///< True for data of a problem whose first data have a job before.
   DefinitionRun run = {};
-  bool waits = false;  ///< True if a definition reads what the reference writes.
+  Until until = Until::now;
   std::vector<DefinedElements> elements = {};  ///< Of each definition; none where it has a note.
   std::vector<std::string> notes = {};         ///< By definition; empty where it was evaluated.
   std::exception_ptr error = nullptr;
@@ -386,11 +387,27 @@ DefinitionChecks::DefinitionChecks(Launcher& launcher,
     begin(jobs_.back());
   }
   std::ranges::stable_partition(jobs_, [](const Job& job) { return !job.is_further; });
-  thread_ = std::jthread([this](const std::stop_token& stop) {
-    for (Job& job : jobs_) {
-      if (!job.waits && !job.is_done() && !stop.stop_requested()) job.evaluate(budget_);
+  evaluate(Until::now);
+}
+
+void DefinitionChecks::evaluate(Until until) {
+  if (std::ranges::none_of(jobs_, [until](const Job& job) { return job.until == until; })) return;
+  thread_ =
+      std::jthread([this, until, before = std::move(thread_)](const std::stop_token& stop) mutable {
+        if (before.joinable()) before.join();
+        for (Job& job : jobs_) {
+          if (job.until == until && !job.is_done() && !stop.stop_requested()) job.evaluate(budget_);
+        }
+      });
+}
+
+void DefinitionChecks::buffers_are_filled() {
+  for (Job& job : jobs_) {
+    if (job.until == Until::filled && !job.is_done()) {
+      add_contents(job.run, launcher_, job.workload);
     }
-  });
+  }
+  evaluate(Until::filled);
 }
 
 DefinitionChecks::~DefinitionChecks() = default;
@@ -404,7 +421,7 @@ bool DefinitionChecks::are_of(const std::vector<NumberedWorkload>& workloads,
          std::ranges::all_of(workloads, has_job);
 }
 
-/// Compiles the job's definitions, and takes from the launcher what they read.
+/// Compiles the job's definitions, and finds out what they read.
 void DefinitionChecks::begin(Job& job) try {
   job.run = compile_definitions(job.workload, definitions_);
   const std::uint64_t bytes = host_bytes(job.run, job.workload);
@@ -413,9 +430,15 @@ void DefinitionChecks::begin(Job& job) try {
                gigabytes(budget_.host_bytes - held_bytes_) + " that may be used");
     return;
   }
-  add_contents(job.run, launcher_, job.workload);
-  for (const auto& [name, array] : job.run.arrays) held_bytes_ += array.bytes.size();
-  job.waits = reads_outputs(job.run, job.workload);
+  add_drawn(job.run, job.workload);
+  for (const Argument* one : needed_arguments(job.run, job.workload).read) {
+    if (!begins_with_contents(*one)) {
+      job.until = Until::run;
+    } else if (!is_drawn(*one)) {
+      job.until = std::max(job.until, Until::filled);
+      held_bytes_ += static_cast<std::uint64_t>(one->bytes());
+    }
+  }
 } catch (const ExpressionError&) {
   job.error = std::current_exception();
 }
@@ -426,7 +449,8 @@ Outcome<Comparisons> DefinitionChecks::compare(const Check& reference) {
       jobs_, [&](const Job& job) { return job.workload.id == reference.workload; });
   if (found == jobs_.end()) return Comparisons{};
   Job& job = *found;
-  if (job.waits && !job.is_done()) {
+  if (job.until == Until::run && !job.is_done()) {
+    add_contents(job.run, launcher_, job.workload);
     if (auto failure = add_outputs(job.run, launcher_, reference, job.workload)) return *failure;
     job.evaluate(budget_);
   }
@@ -464,6 +488,7 @@ Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Che
                                                    const std::vector<ExpressionText>& definitions) {
   if (auto failure = keep_outputs(launcher, reference)) return *failure;
   DefinitionRun run = compile_definitions(workload, definitions);
+  add_drawn(run, workload);
   add_contents(run, launcher, workload);
   if (auto failure = add_outputs(run, launcher, reference, workload)) return *failure;
   std::vector<Defined> outputs;

@@ -36,12 +36,15 @@ struct Comparisons {
 /// Definitions that read what the reference writes are evaluated when they are compared.
 class DefinitionChecks {
  public:
-  /// REQUIRES: the launcher has prepared the workloads.
+  /// Begins with the definitions that read nothing but contents that are drawn.
   DefinitionChecks(Launcher& launcher, const std::vector<NumberedWorkload>& workloads,
                    std::vector<ExpressionText> definitions, const DefinitionBudget& budget);
   DefinitionChecks(const DefinitionChecks&) = delete;
   DefinitionChecks& operator=(const DefinitionChecks&) = delete;
   ~DefinitionChecks();
+
+  /// Goes on with those that read other contents, once the launcher has prepared the workloads.
+  void buffers_are_filled();
 
   bool are_of(const std::vector<NumberedWorkload>& workloads,
               const std::vector<ExpressionText>& definitions) const;
@@ -52,7 +55,11 @@ class DefinitionChecks {
 
  private:
   struct Job;
+  /// What the evaluation of a job has to wait for.
+  enum class Until : std::uint8_t { now, filled, run };
   void begin(Job& job);
+  /// Evaluates the jobs that have waited until this.
+  void evaluate(Until until);
 
   Launcher& launcher_;
   std::vector<ExpressionText> definitions_;

@@ -90,8 +90,9 @@ class DeviceWorker {
     largest_values_.clear();
     draws_ = false;
     PrepareReply reply;
+    evaluate_definitions(request);
     reply.failure = fill_buffers(request.workloads);
-    if (!reply.failure) evaluate_definitions(request);
+    if (!reply.failure && definitions_) definitions_->buffers_are_filled();
     if (!reply.failure && !request.reference.parts.empty()) {
       reply.failure = prepare_reference(request, reply);
     }

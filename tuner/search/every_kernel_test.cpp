@@ -73,6 +73,16 @@ TEST_F(EveryKernelTest, AsksForTheDefaultsFirst) {
   EXPECT_EQ((Candidate{2, 999}), strategy.ask());
 }
 
+TEST_F(EveryKernelTest, AsksForTheReferencesDefaultAfterTheOthers) {
+  EveryKernel strategy({{.space = &space_, .default_configuration = 7, .is_reference = true},
+                        {.space = &space_, .default_configuration = 8},
+                        {.space = &space_, .default_configuration = 9}},
+                       1, make_random);
+  EXPECT_EQ((Candidate{1, 8}), strategy.ask());
+  EXPECT_EQ((Candidate{2, 9}), strategy.ask());
+  EXPECT_EQ((Candidate{0, 7}), strategy.ask());
+}
+
 TEST_F(EveryKernelTest, GivesEveryKernelItsMinimumEvenWhenItFails) {
   EveryKernel strategy = of_three(1);
   const auto asked = search(strategy, 24, [](const Candidate& candidate) {

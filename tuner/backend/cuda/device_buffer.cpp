@@ -42,28 +42,35 @@ std::int64_t GuardedMemory::bytes_after(std::int64_t bytes) const {
 
 void ContentsWriter::write(const Argument& argument, std::uint64_t seed, void* to,
                            CUstream stream) {
-  if (const auto rule = element_rule(argument, seed)) {
-    kernels_.draw(stream, as_address(to), argument.elements(), argument.type, *rule);
-  } else {
-    upload(Contents(argument, seed), to, stream);
+  const auto rule = element_rule(argument, seed);
+  const auto can_draw = [&] { return rule && kernels_.are_compiled(); };
+  std::optional<Contents> contents;
+  const auto all = static_cast<std::size_t>(argument.bytes());
+  std::size_t begin = 0;
+  while (begin < all && !can_draw()) {
+    if (!contents) contents.emplace(argument, seed);
+    const std::size_t end = std::min(begin + kPartBytes, all);
+    upload(*contents, begin, end, to, stream);
+    begin = end;
   }
+  const auto first = static_cast<std::int64_t>(begin / size_of(argument.type));
+  if (first == argument.elements()) return;
+  kernels_.draw(stream, as_address(to), first, argument.elements(), argument.type, *rule);
 }
 
-void ContentsWriter::upload(const Contents& contents, void* to, CUstream stream) {
+void ContentsWriter::upload(const Contents& contents, std::size_t begin, std::size_t end, void* to,
+                            CUstream stream) {
   if (parts_[0].bytes == nullptr) {
     for (Part& part : parts_) part = {.bytes = make_pinned(kPartBytes), .copied = make_event()};
   }
-  for (std::size_t begin = 0; begin < contents.bytes(); begin += kPartBytes) {
-    std::swap(parts_[0], parts_[1]);
-    const Part& part = parts_[0];
-    check(cudaEventSynchronize(part.copied.get()), "cudaEventSynchronize");
-    const std::span<std::uint8_t> bytes(static_cast<std::uint8_t*>(part.bytes.get()),
-                                        std::min(kPartBytes, contents.bytes() - begin));
-    contents.read(begin, bytes);
-    copy(static_cast<std::uint8_t*>(to) + begin, bytes.data(), bytes.size(), cudaMemcpyHostToDevice,
-         stream);
-    check(cudaEventRecord(part.copied.get(), stream), "cudaEventRecord");
-  }
+  std::swap(parts_[0], parts_[1]);
+  const Part& part = parts_[0];
+  check(cudaEventSynchronize(part.copied.get()), "cudaEventSynchronize");
+  const std::span<std::uint8_t> bytes(static_cast<std::uint8_t*>(part.bytes.get()), end - begin);
+  contents.read(begin, bytes);
+  copy(static_cast<std::uint8_t*>(to) + begin, bytes.data(), bytes.size(), cudaMemcpyHostToDevice,
+       stream);
+  check(cudaEventRecord(part.copied.get(), stream), "cudaEventRecord");
 }
 
 DeviceBuffer::DeviceBuffer(const Argument& argument, std::uint64_t seed, bool can_redraw,

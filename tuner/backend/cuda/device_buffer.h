@@ -33,8 +33,9 @@ class GuardedMemory {
   DeviceMemory memory_;
 };
 
-/// Writes contents to device memory. The device draws those that have a rule; others come through
-/// page-locked memory, where a part is drawn while the one before it is copied.
+/// Writes contents to device memory. The device draws those that have a rule, once its kernels are
+/// compiled; others come through page-locked memory, where a part is drawn while the one before it
+/// is copied.
 class ContentsWriter {
  public:
   explicit ContentsWriter(const DeviceKernels& kernels) : kernels_(kernels) {}
@@ -43,7 +44,8 @@ class ContentsWriter {
   void write(const Argument& argument, std::uint64_t seed, void* to, CUstream stream);
 
  private:
-  void upload(const Contents& contents, void* to, CUstream stream);
+  void upload(const Contents& contents, std::size_t begin, std::size_t end, void* to,
+              CUstream stream);
 
   const DeviceKernels& kernels_;
   struct Part {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 namespace smemtune::cuda {
@@ -382,12 +383,13 @@ __device__ void put(u8* elements, i64 i, int size, u64 bits) {
   if (size == 8) reinterpret_cast<u64*>(elements)[i] = bits;
 }
 
-extern "C" __global__ void draw(u8* to, i64 count, Type type, Rule rule) {
+extern "C" __global__ void draw(u8* to, i64 begin, i64 end, Type type, Rule rule) {
   const int size = size_of(type);
   const bool gives_bits = rule.kind == rule_bits || rule.kind == rule_spread_integer;
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
 #pragma unroll 1
-  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+  for (i64 i = begin + static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < end;
+       i += stride) {
     const u64 at = static_cast<u64>(i);
     put(to, i, size,
         gives_bits ? rule_bits_at(rule, at) : encoded(rule_number_at(rule, at), type));
@@ -616,9 +618,15 @@ DeviceKernels::Blocks DeviceKernels::rows(int count, std::int64_t largest_bytes)
           std::min(count, kMostRows)};
 }
 
-void DeviceKernels::draw(CUstream stream, CUdeviceptr to, std::int64_t count, ScalarType type,
-                         const ElementRule& rule) const {
-  launch("draw", {8 * sm_count_, 1}, kThreads, stream, to, count, static_cast<int>(type), rule);
+bool DeviceKernels::are_compiled() const {
+  return !compiled_.valid() ||
+         compiled_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+void DeviceKernels::draw(CUstream stream, CUdeviceptr buffer, std::int64_t begin, std::int64_t end,
+                         ScalarType type, const ElementRule& rule) const {
+  launch("draw", {8 * sm_count_, 1}, kThreads, stream, buffer, begin, end, static_cast<int>(type),
+         rule);
 }
 
 void DeviceKernels::refill(CUstream stream, CUdeviceptr refills, int count,

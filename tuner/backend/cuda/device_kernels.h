@@ -90,9 +90,12 @@ class DeviceKernels {
   /// throws what compiling them has thrown.
   DeviceKernels(const Driver& driver, std::future<CompiledKernel> compiled, int sm_count);
 
-  /// Sets `count` elements of the type from `to` on as the rule gives them.
-  void draw(CUstream stream, CUdeviceptr to, std::int64_t count, ScalarType type,
-            const ElementRule& rule) const;
+  /// Returns false while launches would have to wait for the compiler.
+  bool are_compiled() const;
+
+  /// Sets elements `begin` to `end` - 1 of a buffer as the rule gives them.
+  void draw(CUstream stream, CUdeviceptr buffer, std::int64_t begin, std::int64_t end,
+            ScalarType type, const ElementRule& rule) const;
 
   /// Fills `count` buffers as the Refills at `refills` describe, and writes a pattern, which
   /// depends on their salt, before and after each.
