@@ -122,6 +122,15 @@ std::vector<AlsoFits> check_also_fits(const TuningRequest& request, const Tuning
   return result;
 }
 
+/// Returns true if a run of the space on this model was complete, so that another one may have
+/// nothing to do.
+bool was_complete(const db::ResultStore& store, const Space& space, const Device& device) {
+  const auto is_complete = [](const db::StoredRun& run) {
+    return run.outcome == "complete" && run.imported_from.empty();
+  };
+  return std::ranges::any_of(store.runs({.space = space.name, .device = device.name}), is_complete);
+}
+
 /// Runs the search over all problems on the units of one model. `hosts`: where the units are;
 /// empty: this machine.
 int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hosts,
@@ -138,12 +147,14 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   // Other users of devices on other hosts cannot be seen from here.
   StartupCheck startup(hosts.empty() ? units : std::vector<Device>{}, device_use, observer.note,
                        StartupCheck::Clock::now());
+  late.phase("reading the database");
+  db::ResultStore store(options.database);
   late.phase("starting workers");
-  const auto pool = start_workers(
-      hosts.empty()
-          ? workers_for(options.device, units, session.models)
-          : workers_for(options.device, hosts, units, session.models, observer.note, session.meet),
-      &stop);
+  WorkerCommand command = hosts.empty() ? workers_for(options.device, units, session.models)
+                                        : workers_for(options.device, hosts, units, session.models,
+                                                      observer.note, session.meet);
+  command.starts_when_needed = hosts.empty() && was_complete(store, loaded.space, units.front());
+  const auto pool = start_workers(std::move(command), &stop);
   if (stop) return kInterrupted;
   const DeviceGreeting& hello = pool->greeting();
 
@@ -154,7 +165,6 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   run.command_line = options.command_line;
 
   late.phase("reading the database");
-  db::ResultStore store(options.database);
   const auto log = store.begin_run(run);
   if (!request.options.cold && strategy_info(request.options.strategy).looks_elsewhere) {
     request.elsewhere = store.prior_timings(run.space, run.device, request.problems);

@@ -66,6 +66,19 @@ TEST(Units, ShareTheSearch) {
   EXPECT_THAT(run.log->open, IsEmpty());
 }
 
+TEST(Workers, StartWhenSomethingIsToBeCompiled) {
+  const FakeSpace fake;
+  FakeRun first(fake);
+  first.run();
+  FakeRun run(fake);
+  run.workers.known_devices = {first.pool->greeting().devices.front()};
+  run.workers.starts_when_needed = true;
+  run.pool = std::make_shared<WorkerPool>(run.workers);
+  EXPECT_THAT(run.pool->process_ids(), SizeIs(1)) << "a compile worker, for its greeting";
+  EXPECT_EQ(run.run().problems.front().results.size(), kConfigurations);
+  EXPECT_THAT(run.pool->process_ids(), SizeIs(3));
+}
+
 TEST(Units, AreToldWithEachResult) {
   const FakeFolder folder;
   const FakeSpace fake = shared_space();

@@ -49,11 +49,13 @@ WorkerPool::WorkerPool(WorkerCommand command, const std::atomic<bool>* stop)
   for (std::size_t host = 0; host < command_.hosts.size(); ++host) {
     add_compilers(host, command_.hosts[host].compile_workers);
   }
+  const auto greets = std::ranges::find(workers_, false, &Worker::is_device);
+  const bool leaves_others = command_.starts_when_needed && greets != workers_.end();
   for (Worker& worker : workers_) {
-    if (host_of(worker).is_up()) {
-      start(worker);
-    } else {
+    if (!host_of(worker).is_up()) {
       worker.presence = Worker::Presence::away;
+    } else if (!leaves_others || &worker == &*greets) {
+      start(worker);
     }
   }
   const auto all_greeted = [this] {
@@ -76,6 +78,13 @@ WorkerPool::WorkerPool(WorkerCommand command, const std::atomic<bool>* stop)
 
 WorkerPool::~WorkerPool() {
   for (HostShare& share : command_.hosts) share.host->hang_up();
+}
+
+void WorkerPool::start_others() {
+  if (!std::exchange(command_.starts_when_needed, false)) return;
+  for (Worker& worker : workers_) {
+    if (worker.number == 0 && worker.presence == Worker::Presence::here) start(worker);
+  }
 }
 
 void WorkerPool::add_unit(std::size_t host) {

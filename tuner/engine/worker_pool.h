@@ -55,6 +55,9 @@ struct WorkerCommand {
   /// Address space of a compile worker, in bytes; 0: no limit, as for sanitizer builds, which
   /// reserve terabytes.
   std::uint64_t compile_address_space = 0;
+  /// True to start no more than a compile worker, which greets, until start_others(). REQUIRES: the
+  /// devices are known, and there are no `hosts`.
+  bool starts_when_needed = false;
   double compile_timeout_s = 120;  ///< A compile worker is killed when one compile takes longer.
   double hello_timeout_s = 60;     ///< For a device worker's start: driver, context.
 };
@@ -113,6 +116,9 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
   ~WorkerPool();
+
+  /// Starts the workers that the constructor has left, if any.
+  void start_others();
 
   const DeviceGreeting& greeting() const { return greeting_; }
   std::size_t units() const { return units_.size(); }  ///< Includes those that are gone.

@@ -125,15 +125,14 @@ void keep_as_expected(const RunRequest& request, const BoundKernel& bound,
 
 }  // namespace
 
-CudaLauncher::CudaLauncher(int index, std::shared_ptr<Compiler> compiler) {
+CudaLauncher::CudaLauncher(int index, const std::shared_ptr<Compiler>& compiler) {
   const std::vector<Device> devices = cuda_devices();
   if (index < 0 || static_cast<std::size_t>(index) >= devices.size()) {
     throw UnavailableError("no GPU " + std::to_string(index) + ", only " +
                            std::to_string(devices.size()) + " are here");
   }
   device_ = devices[static_cast<std::size_t>(index)];
-  std::future<CompiledKernel> compiled =
-      compile_device_kernels(std::move(compiler), device_.architecture);
+  auto compiled = compile_device_kernels(compiler, device_.architecture);
   check(cudaSetDevice(index), "cudaSetDevice");
   check(cudaFree(nullptr), "cudaFree");  // Makes the primary context current on every toolkit.
   driver_ = fetch_driver();

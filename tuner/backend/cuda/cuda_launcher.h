@@ -27,7 +27,7 @@ class CudaLauncher final : public Launcher {
   /// `index` is an index into cuda_devices(). `compiler`: for the kernels that check and
   /// time, which the first launch waits for. Sets CUDA_MODULE_LOADING, so that no kernel is loaded
   /// while one is timed. Throws UnavailableError.
-  CudaLauncher(int index, std::shared_ptr<Compiler> compiler);
+  CudaLauncher(int index, const std::shared_ptr<Compiler>& compiler);
   ~CudaLauncher() override;
   CudaLauncher(const CudaLauncher&) = delete;
   CudaLauncher& operator=(const CudaLauncher&) = delete;

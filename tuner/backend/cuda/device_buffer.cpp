@@ -43,7 +43,7 @@ std::int64_t GuardedMemory::bytes_after(std::int64_t bytes) const {
 void ContentsWriter::write(const Argument& argument, std::uint64_t seed, void* to,
                            CUstream stream) {
   const auto rule = element_rule(argument, seed);
-  const auto can_draw = [&] { return rule && kernels_.are_compiled(); };
+  const auto can_draw = [&] { return rule && kernels_.can_draw(); };
   std::optional<Contents> contents;
   const auto all = static_cast<std::size_t>(argument.bytes());
   std::size_t begin = 0;

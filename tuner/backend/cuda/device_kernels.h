@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace smemtune::cuda {
 
@@ -86,12 +87,13 @@ struct CompareRule {
 /// the device's.
 class DeviceKernels {
  public:
-  /// `compiled`: the kernels, from compile_device_kernels(); the first launch waits for them, and
+  /// `compiled`: the kernels, from compile_device_kernels(); their first launch waits for them, and
   /// throws what compiling them has thrown.
-  DeviceKernels(const Driver& driver, std::future<CompiledKernel> compiled, int sm_count);
+  DeviceKernels(const Driver& driver, std::vector<std::future<CompiledKernel>> compiled,
+                int sm_count);
 
-  /// Returns false while launches would have to wait for the compiler.
-  bool are_compiled() const;
+  /// Returns false while draw() would have to wait for the compiler.
+  bool can_draw() const;
 
   /// Sets elements `begin` to `end` - 1 of a buffer as the rule gives them.
   void draw(CUstream stream, CUdeviceptr buffer, std::int64_t begin, std::int64_t end,
@@ -137,6 +139,7 @@ class DeviceKernels {
     int y = 1;
   };
   Blocks rows(int count, std::int64_t largest_bytes) const;
+  std::future<CompiledKernel>& program_of(const std::string& entry) const;
   CUfunction function(const std::string& entry) const;
   template <typename... Arguments>
   void launch(const char* entry, Blocks blocks, int threads, CUstream stream,
@@ -144,17 +147,18 @@ class DeviceKernels {
 
   Driver driver_;
   int sm_count_;
-  mutable std::future<CompiledKernel> compiled_;  ///< Without a state once `functions_` are known.
-  mutable Module module_;
+  /// Programs of kernels; without a state once their `functions_` are known.
+  mutable std::vector<std::future<CompiledKernel>> compiled_;
+  mutable std::vector<Module> modules_;
   mutable std::map<std::string, CUfunction> functions_;
 };
 
-/// Compiles the kernels for `architecture` in a thread of its own, as that takes longer than making
-/// a context. The future throws UnavailableError if they do not compile.
-std::future<CompiledKernel> compile_device_kernels(std::shared_ptr<Compiler> compiler,
-                                                   const std::string& architecture);
+/// Compiles the kernels for `architecture` in threads of their own, as that takes longer than making
+/// a context. The futures throw UnavailableError if they do not compile.
+std::vector<std::future<CompiledKernel>> compile_device_kernels(
+    const std::shared_ptr<Compiler>& compiler, const std::string& architecture);
 
-/// Returns the request that compiles these kernels.
-CompileRequest device_kernels_request(const std::string& architecture);
+/// Returns the requests that compile these kernels.
+std::vector<CompileRequest> device_kernels_requests(const std::string& architecture);
 
 }  // namespace smemtune::cuda

@@ -17,10 +17,12 @@ TEST(DeviceKernels, CompileForEveryArchitectureWithoutSpills) {
   try {
     NvrtcCompiler compiler;
     for (const char* architecture : {"sm_75", "sm_80", "sm_90"}) {
-      const auto compiled = compiler.compile(device_kernels_request(architecture));
-      ASSERT_TRUE(compiled) << compiled.failure().detail;
-      for (const CompiledEntry& entry : compiled->entries) {
-        EXPECT_EQ(entry.resources.stack_bytes, 0) << entry.name_expression;
+      for (const CompileRequest& request : device_kernels_requests(architecture)) {
+        const auto compiled = compiler.compile(request);
+        ASSERT_TRUE(compiled) << compiled.failure().detail;
+        for (const CompiledEntry& entry : compiled->entries) {
+          EXPECT_EQ(entry.resources.stack_bytes, 0) << entry.name_expression;
+        }
       }
     }
   } catch (const UnavailableError& error) {
@@ -32,9 +34,9 @@ TEST(DeviceKernels, CompileForEveryArchitectureWithoutSpills) {
 TEST(DeviceKernels, ThatDoNotCompileAreAnErrorWhenTheyAreNeeded) {
   try {
     auto compiled = compile_device_kernels(std::make_shared<NvrtcCompiler>(), "sm_1");
-    EXPECT_THROW(compiled.get(), UnavailableError);
+    for (auto& program : compiled) EXPECT_THROW(program.get(), UnavailableError);
     compiled = compile_device_kernels(std::make_shared<NvrtcCompiler>(), "sm_90");
-    EXPECT_FALSE(compiled.get().entries.empty());
+    for (auto& program : compiled) EXPECT_FALSE(program.get().entries.empty());
   } catch (const UnavailableError& error) {
     if (std::getenv("SMEMTUNE_REQUIRE_CUDA") != nullptr) FAIL() << error.what();
     GTEST_SKIP() << error.what();

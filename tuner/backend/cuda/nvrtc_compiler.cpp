@@ -310,8 +310,7 @@ NvrtcCompiler::NvrtcCompiler(Nvrtc nvrtc)
 
 /// Finds out which options this version knows, which compiles an empty program: when something else
 /// is compiled for the first time, since a run of which all is known compiles nothing.
-void NvrtcCompiler::begin() {
-  if (!own_options_.empty()) return;
+void NvrtcCompiler::find_options() {
   // No cache, so that compile times are real (12.9 and later have a cache if there is a driver); a
   // header's declarations for the host count for the device as well; the process's stack limit
   // stays; no files are read that nobody named.
@@ -336,7 +335,7 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
   if (request.source.files.empty())
     throw InputError("nothing to compile: the request has no source");
   require_architecture(request.architecture);
-  begin();
+  std::call_once(has_options_, [this] { find_options(); });
   const auto start = std::chrono::steady_clock::now();
 
   const std::string builtins = builtins_for(request.source);

@@ -3,6 +3,7 @@
 #include "tuner/backend/compiler.h"
 #include "tuner/backend/cuda/nvrtc.h"
 
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,20 +21,21 @@ class NvrtcCompiler final : public Compiler {
   std::string sha256() const override { return library_sha256_; }
 
   /// Adds options of its own: the architecture, `--ptxas-options=-v`, C++17 unless the request has
-  /// a `-std`, no compile cache, no search of the working folder.
+  /// a `-std`, no compile cache, no search of the working folder. Several threads may compile.
   Outcome<CompiledKernel> compile(const CompileRequest& request) override;
 
   const Nvrtc& nvrtc() const { return nvrtc_; }
 
  private:
   void require_architecture(const std::string& architecture) const;
-  void begin();
+  void find_options();
   std::vector<std::string> options_for(const CompileRequest& request, bool has_builtins) const;
   Failure failure_of(nvrtcResult code, const std::string& log, const CompileRequest& request) const;
 
   Nvrtc nvrtc_;
   std::string library_sha256_;
-  std::vector<int> architectures_;        ///< Compute capabilities: 75, 90, ...
+  std::vector<int> architectures_;  ///< Compute capabilities: 75, 90, ...
+  std::once_flag has_options_;
   std::vector<std::string> own_options_;  ///< Options for every compilation.
   std::vector<ReadPlace> read_;           ///< The folder of NVRTC's headers.
 };
