@@ -128,8 +128,12 @@ Whole calculated(DefinitionOperation operation, Whole left, Whole right) {
 
 // Turns of a loop that are evaluated at once.
 constexpr std::size_t kColumn = 64;
-// Elements that a thread evaluates at once.
-constexpr std::uint64_t kBlock = 256;
+/// Returns how many of `count` elements a thread evaluates at once: some blocks for each thread, of a
+/// single element where there are few.
+std::uint64_t block_size(std::uint64_t count) {
+  return std::clamp<std::uint64_t>(count / 1024, 1, 256);
+}
+
 // Turns of a loop that a thread evaluates at once.
 constexpr std::uint64_t kTurnsOfThread = std::uint64_t{1} << 18;
 // So few operations take less time than starting threads.
@@ -193,10 +197,10 @@ class Definition::Evaluation {
     if (count > operations) fail_too_many(program_.root.column);
     output.elements = large_vector<double>(count);
     if (program_.root.is_whole) output.bits = large_vector<std::uint64_t>(count);
-    const std::uint64_t blocks = (count + kBlock - 1) / kBlock;
-    in_parallel(blocks, [&](Evaluation& own, std::uint64_t block) {
-      const std::uint64_t end = std::min(count, kBlock * (block + 1));
-      for (std::uint64_t i = kBlock * block; i < end;) {
+    const std::uint64_t size = block_size(count);
+    in_parallel((count + size - 1) / size, [&](Evaluation& own, std::uint64_t block) {
+      const std::uint64_t end = std::min(count, size * (block + 1));
+      for (std::uint64_t i = size * block; i < end;) {
         if (const std::size_t several = own.find_row(i, end, output); several > 0) {
           i += several;
           continue;
@@ -371,8 +375,7 @@ class Definition::Evaluation {
   bool add_batch(std::span<const std::int64_t> batch, DefinedElements& found) {
     std::vector<std::optional<Element>> values(batch.size());
     const std::vector<std::size_t> order = by_last_index(batch);
-    // Some blocks for each thread, of a single element where there are few.
-    const std::size_t block = std::clamp<std::size_t>(batch.size() / 1024, 1, kBlock);
+    const std::size_t block = block_size(batch.size());
     try {
       in_parallel((batch.size() + block - 1) / block, [&](Evaluation& own, std::uint64_t number) {
         for (std::size_t i = block * number; i < std::min(batch.size(), block * (number + 1));
