@@ -18,6 +18,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -187,6 +188,7 @@ class Definition::Evaluation {
     choose(program_.root);
     if (!is_floating(output_type_)) find_whole(program_.root);
     find_columns(program_.root);
+    find_inner_loops(program_.root, false);
     find_row_operations();
   }
 
@@ -399,25 +401,42 @@ class Definition::Evaluation {
   /// what it costs for the index 0, and operands that may not be needed are not counted.
   // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
   double cost(const Node& node) {
+    double once = 0;
+    return cost(node, Node::kNoSlot, once) + once;
+  }
+
+  /// Returns what each turn of the loop around a node costs, whose index has the slot; adds to
+  /// `once` what all turns cost together.
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
+  double cost(const Node& node, std::size_t slot, double& once) {
     switch (node.operation) {
       case Operation::conditional:
       case Operation::logical_and:
       case Operation::logical_or:
-        return cost(node.operands.front());
+        return cost(node.operands.front(), slot, once);
       case Operation::sum:
       case Operation::largest:
       case Operation::smallest: {
         gather(node);
         const auto bound = static_cast<double>(node.indices.front().evaluate(slots_));
         slots_[node.slot] = 0;
-        return bound <= 0 ? 0 : bound * (1 + cost(node.operands.front()));
+        double fixed = 0;
+        const double turn = cost(node.operands.front(), node.slot, fixed);
+        const double all = bound <= 0 ? 0 : fixed + bound * (1 + turn);
+        const bool varies = node.inner_loop == Node::kNoSlot || depends_on(node, slot);
+        if (!varies) once += all;
+        return varies ? all : 0;
       }
       default:
         break;
     }
     double sum = node.operands.empty() ? 0 : 1;
-    for (const Node& operand : node.operands) sum += cost(operand);
+    for (const Node& operand : node.operands) sum += cost(operand, slot, once);
     return sum;
+  }
+
+  static bool depends_on(const Node& loop, std::size_t slot) {
+    return std::ranges::find(loop.outer_slots, slot) != loop.outer_slots.end();
   }
 
   /// Returns the value of an element, unless it is known beforehand to cost more than is left.
@@ -548,6 +567,37 @@ class Definition::Evaluation {
     const std::optional<std::uint64_t> body = operations_of_column(node.operands.front());
     node.operations_per_turn = body ? 1 + *body : 0;
     if (body) find_even(node.operands.front(), node.slot);
+  }
+
+  /// Numbers the loops that lie inside others, and finds what their values depend on.
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
+  void find_inner_loops(Node& node, bool is_inside) {
+    const bool is_loop = node.operation >= Operation::sum;
+    if (is_loop && is_inside) {
+      const std::set<std::size_t> read = slots_read(node);
+      node.outer_slots.assign(read.begin(), read.end());
+      node.inner_loop = inner_loops_.size();
+      inner_loops_.emplace_back();
+    }
+    for (Node& operand : node.operands) find_inner_loops(operand, is_inside || is_loop);
+  }
+
+  /// Returns the slots, set outside of the node, that its value depends on.
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
+  static std::set<std::size_t> slots_read(const Node& node) {
+    std::set<std::size_t> read;
+    if (node.operation == Operation::index) read.insert(node.slot);
+    for (const Expression& index : node.indices) {
+      for (const std::size_t slot : index.variables()) read.insert(slot);
+    }
+    for (const std::size_t slot : node.index_slots) {
+      if (slot != Node::kNoSlot) read.insert(slot);
+    }
+    for (const Node& operand : node.operands) read.merge(slots_read(operand));
+    for (const std::size_t slot : node.gathered_slots) read.erase(slot);
+    for (const Node& gathered : node.gathered) read.merge(slots_read(gathered));
+    if (node.operation >= Operation::sum) read.erase(node.slot);
+    return read;
   }
 
   /// Finds out whether elements that differ in the last index only can be evaluated together.
@@ -776,6 +826,24 @@ class Definition::Evaluation {
 
   template <typename Number>
   Number loop(const Node& node) {
+    if (node.inner_loop == Node::kNoSlot) return evaluated<Number>(node);
+    InnerLoop& known = inner_loops_[node.inner_loop];
+    const auto slot = [this](std::size_t number) { return slots_[number]; };
+    if (!known.is_known || !std::ranges::equal(known.at, node.outer_slots, {}, {}, slot)) {
+      const Number result = evaluated<Number>(node);
+      known.number = static_cast<double>(result);
+      if constexpr (std::is_same_v<Number, Whole>) known.whole = result;
+      known.at.resize(node.outer_slots.size());
+      std::ranges::transform(node.outer_slots, known.at.begin(), slot);
+      known.is_known = true;
+    }
+    if constexpr (std::is_same_v<Number, Whole>) return known.whole;
+    return static_cast<Number>(known.number);
+  }
+
+  /// Returns the value of a loop.
+  template <typename Number>
+  Number evaluated(const Node& node) {
     gather(node);
     const std::int64_t bound = node.indices.front().evaluate(slots_);
     if (bound <= 0 && node.operation != Operation::sum) {
@@ -955,7 +1023,16 @@ class Definition::Evaluation {
   static bool is_nan(double x) { return std::isnan(x); }
   static bool is_nan(Whole /*x*/) { return false; }
 
+  /// The last value of a loop inside another one.
+  struct InnerLoop {
+    bool is_known = false;
+    std::vector<std::int64_t> at = {};  ///< The outer slots' values.
+    double number = 0;
+    Whole whole = 0;  ///< Of a loop that is evaluated in integers.
+  };
+
   Program program_;  ///< The program with the results of find_whole().
+  std::vector<InnerLoop> inner_loops_;
   std::vector<std::int64_t> slots_;
   std::vector<const HostArray*> arrays_;
   std::vector<double> scalars_;

@@ -83,6 +83,10 @@ struct Definition::Node {
   /// Operations of each turn of a loop whose body has neither loops nor choices, so that it can be
   /// evaluated for several turns at once; otherwise 0. Set before evaluation.
   std::uint64_t operations_per_turn = 0;
+  /// Number of a loop that lies inside another one, and the slots that its value depends on: while
+  /// these stay as they are, it is evaluated once. Set before evaluation.
+  std::size_t inner_loop = kNoSlot;
+  std::vector<std::size_t> outer_slots;
 };
 
 struct Definition::Program {

@@ -417,7 +417,7 @@ TEST(DefinedElements, AreSoManyAtLeastWhereThatCostsNoMoreThanAllMay) {
 
 TEST(DefinedElements, AreASampleWhereSomeCostMoreThanOthers) {
   const DefinedElements some = some_of(
-      1000, {.whole = 100'000, .sample = 20'000, .least_elements = 10}, "sum(k < i, in[k])");
+      1000, {.whole = 100'000, .sample = 25'000, .least_elements = 10}, "sum(k < i, in[k])");
   EXPECT_GT(some.values.size(), 10u);
   EXPECT_LT(some.values.size(), 100u);
 }
@@ -479,6 +479,23 @@ TEST(Definition, GivesIntegersInRowsAsOneByOne) {
       EXPECT_EQ(150, rows.bits.size()) << value;
     }
   }
+}
+
+TEST(Definition, EvaluatesALoopOnceWhereTheLoopAroundItChangesNothing) {
+  constexpr std::int64_t kLength = 2000;
+  std::vector<double> elements;
+  for (std::int64_t i = 0; i < kLength; ++i) elements.push_back(static_cast<double>(i * 37 % 1999));
+  const Arrays arrays = {{"out", vector_of({0, 0})}, {"in", vector_of(elements)}};
+  const std::string largest = "max(k < 2000, in[k] - i)";
+  const Definition first =
+      compile("out[i] = min(j < 2000, in[j] - i == " + largest + " ? j : 2000)");
+  const auto at = std::ranges::max_element(elements) - elements.begin();
+  EXPECT_THAT(first.evaluate(arrays, {}, 25'000).elements, ElementsAre(at, at));
+  EXPECT_THAT(first.evaluate_some(arrays, {}, {.whole = 25'000}, 1).values, ElementsAre(at, at));
+  // What depends on the outer loop's index is evaluated in each turn.
+  const std::string partial = "sum(j < 4, in[j] * sum(k < j, in[k]) + max(k < 3, in[k]))";
+  EXPECT_THAT(evaluate("out[i] = " + partial, arrays).elements,
+              ElementsAre(37 * 0 + 74 * 37 + 111 * 111 + 4 * 74, 74 * 37 + 111 * 111 + 4 * 74));
 }
 
 TEST(Definition, LeavesOutWhatAConstantRulesOut) {
