@@ -417,7 +417,7 @@ TEST(DefinedElements, AreSoManyAtLeastWhereThatCostsNoMoreThanAllMay) {
 
 TEST(DefinedElements, AreASampleWhereSomeCostMoreThanOthers) {
   const DefinedElements some = some_of(
-      1000, {.whole = 100'000, .sample = 25'000, .least_elements = 10}, "sum(k < i, in[k])");
+      1000, {.whole = 100'000, .sample = 20'000, .least_elements = 10}, "sum(k < i, in[k])");
   EXPECT_GT(some.values.size(), 10u);
   EXPECT_LT(some.values.size(), 100u);
 }

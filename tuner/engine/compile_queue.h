@@ -33,6 +33,9 @@ class CompileQueue {
   /// Like add(), but ahead of all other requests and regardless of how many bytes are held.
   std::uint64_t add_first(CompileRequest request);
 
+  /// Returns true if a module was requested, whatever has become of it.
+  bool was_asked() const { return last_number_ > 0; }
+
   bool ready(std::uint64_t number) const;
 
   /// Returns the numbers that have become ready since the last call.

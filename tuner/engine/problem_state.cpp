@@ -178,7 +178,10 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
 }
 
 void Tuning::compile() {
-  if (signatures != nullptr) signatures->pump();
+  if (signatures != nullptr) {
+    if (queue.was_asked()) signatures->begin();
+    signatures->pump();
+  }
   queue.pump();
 }
 

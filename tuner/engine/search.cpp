@@ -118,7 +118,6 @@ std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const Problem
     kernels.push_back(
         {.space = &space,
          .default_configuration = space.index_of(kernel.kernel().default_configuration),
-         .is_reference = kernel.is_reference,
          .rankings = rankings(tuning, state, name, space),
          .cost = [bound = kernel.bound.front(), &device = tuning.device](ConfigurationIndex index,
                                                                          int registers) {

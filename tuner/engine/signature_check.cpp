@@ -25,17 +25,23 @@ SignatureCheck::SignatureCheck(const Tuning& tuning,
       std::optional<CompileRequest> request = signature_request(bound, tuning.device);
       if (!request || std::ranges::find(asked, request->signatures) != asked.end()) continue;
       asked.push_back(request->signatures);
-      questions_.push_back({.kernel = kernel->name, .number = queue_.add(std::move(*request))});
+      questions_.push_back({.kernel = kernel->name, .request = std::move(*request)});
     }
   }
 }
 
+void SignatureCheck::begin() {
+  for (Question& question : questions_) {
+    if (!question.number) question.number = queue_.add(std::move(question.request));
+  }
+}
+
 bool SignatureCheck::is_done() {
-  const auto is_ready = [&](const Question& question) { return queue_.ready(question.number); };
+  const auto is_ready = [&](const Question& question) { return question.number && queue_.ready(*question.number); };
   if (!std::ranges::all_of(questions_, is_ready)) return false;
   std::vector<std::string> faults;
   for (const Question& question : std::exchange(questions_, {})) {
-    const Outcome<Module> looked = queue_.take(question.number);
+    const Outcome<Module> looked = queue_.take(*question.number);
     if (looked || looked.failure().reason != "signature") continue;
     std::istringstream lines(looked.failure().detail);
     for (std::string fault; std::getline(lines, fault);) {

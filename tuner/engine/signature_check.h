@@ -4,6 +4,7 @@
 #include "tuner/engine/problem_state.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ class SignatureCheck {
  public:
   SignatureCheck(const Tuning& tuning, const std::vector<const KernelTemplate*>& kernels);
 
+  /// Has the entries compiled, unless that has begun.
+  void begin();
+
   void pump() { queue_.pump(); }
   void handle(const WorkerEvent& event) { queue_.handle(event); }
 
@@ -26,7 +30,8 @@ class SignatureCheck {
  private:
   struct Question {
     std::string kernel;
-    std::uint64_t number = 0;
+    CompileRequest request;
+    std::optional<std::uint64_t> number = std::nullopt;  ///< In the queue.
   };
 
   std::string space_file_;

@@ -141,6 +141,7 @@ std::vector<const KernelTemplate*> kernels_of(const TuningRequest& request, bool
 
 /// Throws InputError if a kernel's arguments differ from those that the space passes.
 void await_signatures(Tuning& tuning) {
+  tuning.signatures->begin();
   ProblemState nothing;
   while (!tuning.must_end() && !tuning.signatures->is_done()) work(tuning, nothing);
 }

@@ -45,13 +45,10 @@ std::optional<Candidate> EveryKernel::ask() {
       if (kernels_[i].untried->take(first)) return Candidate{i, first};
     }
   }
-  for (const bool is_reference : {false, true}) {
-    for (std::size_t i = 0; i < kernels_.size(); ++i) {
-      const SearchedKernel& kernel = kernels_[i].searched;
-      const auto& first = kernel.default_configuration;
-      if (kernel.is_reference != is_reference || !first) continue;
-      if (kernels_[i].untried->take(*first)) return Candidate{i, *first};
-    }
+  // A space's first kernels are most often its plainest: beside a faster one they take a launch.
+  for (std::size_t i = kernels_.size(); i-- > 0;) {
+    const auto& first = kernels_[i].searched.default_configuration;
+    if (first && kernels_[i].untried->take(*first)) return Candidate{i, *first};
   }
   while (const std::optional<std::size_t> chosen = choose()) {
     const auto configuration = kernels_[*chosen].search->ask();

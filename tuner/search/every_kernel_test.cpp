@@ -67,19 +67,9 @@ class EveryKernelTest : public testing::Test {
   SearchSpace space_ = space_of_size(1'000);
 };
 
-TEST_F(EveryKernelTest, AsksForTheDefaultsFirst) {
+TEST_F(EveryKernelTest, AsksForTheDefaultsFirstTheLastKernelsAtFirst) {
   EveryKernel strategy = of_three(1);
-  EXPECT_EQ((Candidate{0, 7}), strategy.ask());
   EXPECT_EQ((Candidate{2, 999}), strategy.ask());
-}
-
-TEST_F(EveryKernelTest, AsksForTheReferencesDefaultAfterTheOthers) {
-  EveryKernel strategy({{.space = &space_, .default_configuration = 7, .is_reference = true},
-                        {.space = &space_, .default_configuration = 8},
-                        {.space = &space_, .default_configuration = 9}},
-                       1, make_random);
-  EXPECT_EQ((Candidate{1, 8}), strategy.ask());
-  EXPECT_EQ((Candidate{2, 9}), strategy.ask());
   EXPECT_EQ((Candidate{0, 7}), strategy.ask());
 }
 

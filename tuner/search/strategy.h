@@ -40,9 +40,6 @@ struct SearchedKernel {
   std::optional<ConfigurationIndex> default_configuration;  ///< Nullopt when it is not valid here.
   /// Configurations that an earlier search of the same found near the best, to be tried first.
   std::vector<ConfigurationIndex> first = {};
-  /// True for the kernel with which the others are compared: its default is tried after theirs, as
-  /// it is most often the slowest.
-  bool is_reference = false;
   std::vector<Ranking> rankings = {};  ///< The most similar place first.
   LaunchCost cost = {};                ///< Empty when nothing is known of its launches.
 };
