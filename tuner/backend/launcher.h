@@ -238,6 +238,9 @@ class Launcher {
     return RunReport();
   }
 
+  /// Brings the device to the clock at which it times, so that the first time() need not.
+  virtual void warm_up() {}
+
   virtual Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) = 0;
 
   /// Runs as many blocks as fit into `seconds`, spread over the grid and at least one, and checks

@@ -274,6 +274,12 @@ WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> de
   return command;
 }
 
+void start_when_needed(WorkerCommand& command, const DeviceChoice& choice) {
+  const bool on_cpu = command.known_devices.front().kind == DeviceKind::cpu;
+  const auto compiler = make_compiler(on_cpu ? kCpu : kCuda, absolute_paths(choice.nvrtc));
+  command.known_compiler = {.version = compiler->version(), .sha256 = compiler->sha256()};
+}
+
 HostHello describe_host(const HostWelcome& welcome) {
   HostHello hello = {.cores = usable_cores(),
                      .memory_bytes = usable_memory_bytes(),

@@ -76,6 +76,10 @@ ChosenDevices choose_devices(const DeviceChoice& choice,
 WorkerCommand workers_for(const DeviceChoice& choice, std::span<const Device> devices,
                           std::size_t share = 1);
 
+/// Lets the workers of this machine, whose devices are known, start when something is to be compiled.
+/// Finds out here which compiler they will have; throws UnavailableError if there is none.
+void start_when_needed(WorkerCommand& command, const DeviceChoice& choice);
+
 /// Returns the address space limit of one compile worker: an equal share of most of the memory. A
 /// compile that grows without bound, as templates and unrolled loops can, then fails by itself
 /// without exhausting the machine.

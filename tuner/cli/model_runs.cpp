@@ -153,7 +153,9 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   WorkerCommand command = hosts.empty() ? workers_for(options.device, units, session.models)
                                         : workers_for(options.device, hosts, units, session.models,
                                                       observer.note, session.meet);
-  command.starts_when_needed = hosts.empty() && was_complete(store, loaded.space, units.front());
+  if (hosts.empty() && was_complete(store, loaded.space, units.front())) {
+    start_when_needed(command, options.device);
+  }
   const auto pool = start_workers(std::move(command), &stop);
   if (stop) return kInterrupted;
   const DeviceGreeting& hello = pool->greeting();

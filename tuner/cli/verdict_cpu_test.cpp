@@ -164,7 +164,7 @@ TEST_F(Verdict, NamesTheOutputsThatNothingElseGives) {
 TEST_F(Verdict, NamesTheProblemOnWhichNothingCouldBeCompared) {
   space(elementwise("2 * in[i]"), kInOut, R"({ "N": 2048 })",
         R"json("also": [{ "N": 64 }], "definition":
-           "out[i] = 2 * in[i] + 0 * sum(j < N, sum(k < N, sum(l < N, in[l])))")json");
+           "out[i] = 2 * in[i] + 0 * sum(j < N, sum(k < N, sum(l < N, in[(j + k + l) % N])))")json");
   const Ended ended = tuned();
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_THAT(ended.err, AllOf(HasSubstr("*** out is not compared with its definition on N=2048"),

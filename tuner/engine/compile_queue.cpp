@@ -45,7 +45,7 @@ std::uint64_t CompileQueue::add_first(CompileRequest request) {
 }
 
 std::uint64_t CompileQueue::add(CompileRequest request, bool first) {
-  pool_.start_others();  // What is compiled is to be run.
+  pool_.start_all();  // What is compiled is to be run.
   Wanted wanted = {.request = std::move(request), .key = "", .program = "", .first = first};
   wanted.program = program_of(wanted.request);
   wanted.key = key_of(wanted.request, wanted.program);

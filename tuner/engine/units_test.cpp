@@ -72,11 +72,21 @@ TEST(Workers, StartWhenSomethingIsToBeCompiled) {
   first.run();
   FakeRun run(fake);
   run.workers.known_devices = {first.pool->greeting().devices.front()};
-  run.workers.starts_when_needed = true;
+  const DeviceGreeting& greeting = first.pool->greeting();
+  run.workers.known_compiler = {.version = greeting.compiler, .sha256 = greeting.compiler_sha256};
   run.pool = std::make_shared<WorkerPool>(run.workers);
-  EXPECT_THAT(run.pool->process_ids(), SizeIs(1)) << "a compile worker, for its greeting";
+  EXPECT_THAT(run.pool->process_ids(), IsEmpty());
+  EXPECT_EQ(run.pool->greeting().compiler, greeting.compiler);
   EXPECT_EQ(run.run().problems.front().results.size(), kConfigurations);
   EXPECT_THAT(run.pool->process_ids(), SizeIs(3));
+}
+
+TEST(Workers, OfAnotherCompilerThanIsKnownEndTheRun) {
+  const FakeSpace fake;
+  FakeRun run(fake);
+  run.workers.known_devices = {h200_limits()};
+  run.workers.known_compiler = {.version = "another", .sha256 = "1"};
+  EXPECT_THROW(run.run(), UnavailableError);
 }
 
 TEST(Units, AreToldWithEachResult) {

@@ -49,15 +49,12 @@ WorkerPool::WorkerPool(WorkerCommand command, const std::atomic<bool>* stop)
   for (std::size_t host = 0; host < command_.hosts.size(); ++host) {
     add_compilers(host, command_.hosts[host].compile_workers);
   }
-  const auto greets = std::ranges::find(workers_, false, &Worker::is_device);
-  const bool leaves_others = command_.starts_when_needed && greets != workers_.end();
-  for (Worker& worker : workers_) {
-    if (!host_of(worker).is_up()) {
-      worker.presence = Worker::Presence::away;
-    } else if (!leaves_others || &worker == &*greets) {
-      start(worker);
-    }
+  if (command_.known_compiler) {
+    greeting_.compiler = command_.known_compiler->version;
+    greeting_.compiler_sha256 = command_.known_compiler->sha256;
+    return;
   }
+  start_all();
   const auto all_greeted = [this] {
     const bool devices =
         !command_.known_devices.empty() || std::ranges::all_of(workers_, [](const Worker& worker) {
@@ -80,10 +77,14 @@ WorkerPool::~WorkerPool() {
   for (HostShare& share : command_.hosts) share.host->hang_up();
 }
 
-void WorkerPool::start_others() {
-  if (!std::exchange(command_.starts_when_needed, false)) return;
+void WorkerPool::start_all() {
+  if (std::exchange(has_started_, true)) return;
   for (Worker& worker : workers_) {
-    if (worker.number == 0 && worker.presence == Worker::Presence::here) start(worker);
+    if (host_of(worker).is_up()) {
+      start(worker);
+    } else {
+      worker.presence = Worker::Presence::away;
+    }
   }
 }
 
@@ -419,6 +420,10 @@ void WorkerPool::greet(Worker& worker, const Frame& frame, std::vector<WorkerEve
     known = std::move(device);
   } else {
     const auto hello = unpack<CompilerHello>(frame.payload);
+    if (command_.known_compiler && hello != *command_.known_compiler) {
+      throw UnavailableError("the compile worker found another compiler: " + hello.version +
+                             " instead of " + command_.known_compiler->version);
+    }
     greeting_.compiler = hello.version;
     greeting_.compiler_sha256 = hello.sha256;
   }

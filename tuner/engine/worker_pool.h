@@ -55,9 +55,9 @@ struct WorkerCommand {
   /// Address space of a compile worker, in bytes; 0: no limit, as for sanitizer builds, which
   /// reserve terabytes.
   std::uint64_t compile_address_space = 0;
-  /// True to start no more than a compile worker, which greets, until start_others(). REQUIRES: the
-  /// devices are known, and there are no `hosts`.
-  bool starts_when_needed = false;
+  /// The compiler of the workers, if known: none is started before start_all(). REQUIRES: the
+  /// devices are known, too, and there are no `hosts`.
+  std::optional<CompilerHello> known_compiler = std::nullopt;
   double compile_timeout_s = 120;  ///< A compile worker is killed when one compile takes longer.
   double hello_timeout_s = 60;     ///< For a device worker's start: driver, context.
 };
@@ -110,15 +110,15 @@ struct WorkerEvent {
 class WorkerPool {
  public:
   /// Starts the workers and waits for the greetings of the first compile worker and of the device
-  /// workers, unless their devices are known. Throws UnavailableError with the workers' message
+  /// workers, unless their devices are known; does neither if the compiler is known. Throws UnavailableError with the workers' message
   /// when they cannot start. When `stop` is set meanwhile, greetings are missing.
   explicit WorkerPool(WorkerCommand command, const std::atomic<bool>* stop = nullptr);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
   ~WorkerPool();
 
-  /// Starts the workers that the constructor has left, if any.
-  void start_others();
+  /// Starts the workers if the constructor has not.
+  void start_all();
 
   const DeviceGreeting& greeting() const { return greeting_; }
   std::size_t units() const { return units_.size(); }  ///< Includes those that are gone.
@@ -237,6 +237,7 @@ class WorkerPool {
   std::uint64_t generations_ = 0;
   std::uint64_t deaths_ = 0;
   int failed_starts_ = 0;  ///< Consecutive failures.
+  bool has_started_ = false;
 };
 
 }  // namespace smemtune

@@ -466,6 +466,8 @@ bool CudaLauncher::make_room(PreparedWorkload& workload,
   return true;
 }
 
+void CudaLauncher::warm_up() { timer_->warm_up(); }
+
 Outcome<TimeReport> CudaLauncher::time(KernelHandle handle, const TimeRequest& request) {
   return with_faults_as_data([&]() -> Outcome<TimeReport> {
     CudaKernel& timed = kernel(handle);

@@ -47,6 +47,7 @@ class CudaLauncher final : public Launcher {
                                           std::span<const std::int64_t> at) override;
   Outcome<RunReport> compare(KernelHandle handle, const RunRequest& request,
                              const std::vector<Edit>& edits) override;
+  void warm_up() override;
   Outcome<TimeReport> time(KernelHandle handle, const TimeRequest& request) override;
   Outcome<FactsReport> count(KernelHandle handle, WorkloadId id) override;
   Outcome<FactsReport> energy(KernelHandle handle, WorkloadId id, double seconds) override;

@@ -183,10 +183,14 @@ KernelTimer::KernelTimer(const Driver& driver, const DeviceKernels& kernels, Ref
       stream_(stream),
       stopwatch_(kernels, stream, device.sm_count, device.l2_bytes) {}
 
+void KernelTimer::warm_up() {
+  if (reference_clock_mhz_ == 0) reference_clock_mhz_ = stopwatch_.warm_up();
+}
+
 Outcome<TimeReport> KernelTimer::time(CudaKernel& kernel, BoundKernel& bound,
                                       const PreparedWorkload& workload,
                                       const TimeRequest& request) {
-  if (reference_clock_mhz_ == 0) reference_clock_mhz_ = stopwatch_.warm_up();
+  warm_up();
   std::optional<Transfers> transfers;
   if (request.with_transfers) transfers = time_transfers(bound, stream_);
   if (const auto failure = settle(kernel, bound)) return *failure;

@@ -19,6 +19,9 @@ class KernelTimer {
   KernelTimer(const Driver& driver, const DeviceKernels& kernels, Refiller& refiller,
               Findings& findings, CUstream stream, const Device& device);
 
+  /// Finds the clock under load, unless it is known.
+  void warm_up();
+
   /// Times `kernel`, which is bound to the buffers of `workload`. Throws UnavailableError if the
   /// host cannot keep up.
   Outcome<TimeReport> time(CudaKernel& kernel, BoundKernel& bound, const PreparedWorkload& workload,
