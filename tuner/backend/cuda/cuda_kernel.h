@@ -37,7 +37,7 @@ struct CudaKernel {
   std::uint64_t constants_of = 0;  ///< Number of the workload whose constants the module holds.
   double clock_mhz = 0;            ///< Highest median clock that it ran at; 0 before it is timed.
   bool is_settled = false;         ///< True if launching it allocates no local memory any more.
-  bool was_compared_last = false;  ///< True if the last launch of a batch has been compared.
+  bool was_compared_last = false;  ///< True if that launch of the last batch was compared.
   double run_ms = 0;               ///< Time of its last checked run; 0 if there was none.
   std::set<std::uint64_t> met;     ///< Keys of the data sets that its timed launches had.
 };

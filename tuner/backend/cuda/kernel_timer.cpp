@@ -288,9 +288,11 @@ std::optional<KernelTimer::Compared> KernelTimer::choose(const Subject& subject,
   if (workload.data_sets.empty() && workload.expected.empty()) return std::nullopt;
   const auto launches = static_cast<std::size_t>(sampling.launches);
   const std::uint64_t random = unforeseeable();
-  const bool is_first_batch =
-      launches > 1 && !std::exchange(subject.kernel.was_compared_last, true);
-  const bool takes_last = is_first_batch || (random >> 1) % 2 == 0;
+  // Of two batches in a row at least one: a kernel that leaves work to the next launch is right in
+  // every launch but the last.
+  const bool takes_last =
+      (launches > 1 && !subject.kernel.was_compared_last) || (random >> 1) % 2 == 0;
+  if (launches > 1) subject.kernel.was_compared_last = takes_last;
   Compared compared = {.launch = takes_last ? launches - 1 : (random >> 2) % launches};
   if (workload.data_sets.empty() || sampling.repeats) return compared;
   compared.data = &workload.data_sets[(random >> 32) % workload.data_sets.size()];
