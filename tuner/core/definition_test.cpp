@@ -492,7 +492,7 @@ TEST(Definition, EvaluatesALoopOnceWhereTheLoopAroundItChangesNothing) {
   const auto at = std::ranges::max_element(elements) - elements.begin();
   EXPECT_THAT(first.evaluate(arrays, {}, 25'000).elements, ElementsAre(at, at));
   EXPECT_THAT(first.evaluate_some(arrays, {}, {.whole = 25'000}, 1).values, ElementsAre(at, at));
-  // What depends on the outer loop's index is evaluated in each turn.
+  // A loop that depends on the outer loop's index is evaluated in each turn.
   const std::string partial = "sum(j < 4, in[j] * sum(k < j, in[k]) + max(k < 3, in[k]))";
   EXPECT_THAT(evaluate("out[i] = " + partial, arrays).elements,
               ElementsAre(37 * 0 + 74 * 37 + 111 * 111 + 4 * 74, 74 * 37 + 111 * 111 + 4 * 74));

@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <exception>
 #include <numeric>
+#include <stop_token>
 #include <utility>
 
 namespace smemtune {
@@ -394,6 +395,7 @@ void DefinitionChecks::evaluate(Until until) {
   if (std::ranges::none_of(jobs_, [until](const Job& job) { return job.until == until; })) return;
   thread_ =
       std::jthread([this, until, before = std::move(thread_)](const std::stop_token& stop) mutable {
+        const std::stop_callback forward(stop, [&before] { before.request_stop(); });
         if (before.joinable()) before.join();
         for (Job& job : jobs_) {
           if (job.until == until && !job.is_done() && !stop.stop_requested()) job.evaluate(budget_);
@@ -402,6 +404,7 @@ void DefinitionChecks::evaluate(Until until) {
 }
 
 void DefinitionChecks::buffers_are_filled() {
+  if (std::exchange(are_filled_, true)) return;
   for (Job& job : jobs_) {
     if (job.until == Until::filled && !job.is_done()) {
       add_contents(job.run, launcher_, job.workload);

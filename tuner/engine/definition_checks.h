@@ -43,7 +43,8 @@ class DefinitionChecks {
   DefinitionChecks& operator=(const DefinitionChecks&) = delete;
   ~DefinitionChecks();
 
-  /// Goes on with those that read other contents, once the launcher has prepared the workloads.
+  /// Goes on with those that read other contents, once the launcher has prepared the workloads. A
+  /// second call does nothing.
   void buffers_are_filled();
 
   bool are_of(const std::vector<NumberedWorkload>& workloads,
@@ -55,7 +56,7 @@ class DefinitionChecks {
 
  private:
   struct Job;
-  /// What the evaluation of a job has to wait for.
+  /// The event that the evaluation of a job waits for.
   enum class Until : std::uint8_t { now, filled, run };
   void begin(Job& job);
   /// Evaluates the jobs that have waited until this.
@@ -65,6 +66,7 @@ class DefinitionChecks {
   std::vector<ExpressionText> definitions_;
   DefinitionBudget budget_;
   std::uint64_t held_bytes_ = 0;  ///< Bytes of the arrays that the jobs hold.
+  bool are_filled_ = false;       ///< True once buffers_are_filled() was called.
   std::vector<Job> jobs_;
   std::jthread thread_;  ///< Ends before what it works on.
 };

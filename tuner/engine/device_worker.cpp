@@ -208,7 +208,7 @@ class DeviceWorker {
     }
     std::set<Problem> run_twice;
     for (const Check& check : *checks) {
-      // What is exact takes the place of what the reference writes.
+      // Exact values take the place of what the reference writes.
       const auto& instead = exact[check.workload];
       if (!instead.empty()) {
         if (auto failure = keep_outputs(launcher_, check)) return failure;

@@ -53,9 +53,10 @@ void ContentsWriter::write(const Argument& argument, std::uint64_t seed, void* t
     upload(*contents, begin, end, to, stream);
     begin = end;
   }
-  const auto first = static_cast<std::int64_t>(begin / size_of(argument.type));
-  if (first == argument.elements()) return;
-  kernels_.draw(stream, as_address(to), first, argument.elements(), argument.type, *rule);
+  if (begin == all || !rule) return;
+  const std::size_t size = size_of(argument.type);
+  kernels_.draw(stream, as_address(to), static_cast<std::int64_t>(begin / size),
+                static_cast<std::int64_t>(all / size), argument.type, *rule);
 }
 
 void ContentsWriter::upload(const Contents& contents, std::size_t begin, std::size_t end, void* to,

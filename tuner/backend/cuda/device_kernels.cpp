@@ -98,8 +98,8 @@ __device__ u64 unmasked(u64 bits, i64 i, int size, u64 mask) {
 
 __device__ double unit_random(u64 bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
-// What follows is as on the host, operation by operation: the intrinsics keep the compiler from
-// rounding a sum and a product at once.
+// The rule's functions are as on the host, operation by operation: the intrinsics keep the compiler
+// from rounding a sum and a product at once.
 __device__ double logarithm(double x) {
   const u64 bits = static_cast<u64>(__double_as_longlong(x));
   int exponent = static_cast<int>(bits >> 52) - 1023;
