@@ -37,7 +37,9 @@ void SignatureCheck::begin() {
 }
 
 bool SignatureCheck::is_done() {
-  const auto is_ready = [&](const Question& question) { return question.number && queue_.ready(*question.number); };
+  const auto is_ready = [&](const Question& question) {
+    return question.number && queue_.ready(*question.number);
+  };
   if (!std::ranges::all_of(questions_, is_ready)) return false;
   std::vector<std::string> faults;
   for (const Question& question : std::exchange(questions_, {})) {
