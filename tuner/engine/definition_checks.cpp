@@ -387,7 +387,7 @@ DefinitionChecks::DefinitionChecks(Launcher& launcher,
     jobs_.push_back({.workload = workload, .is_further = is_further});
     begin(jobs_.back());
   }
-  std::ranges::stable_partition(jobs_, [](const Job& job) { return !job.is_further; });
+  std::stable_partition(jobs_.begin(), jobs_.end(), [](const Job& job) { return !job.is_further; });
   evaluate(Until::now);
 }
 

@@ -39,7 +39,7 @@ class CudaLauncher final : public Launcher {
   Outcome<LoadedKernel> load(KernelHandle handle, const CompiledKernel& compiled,
                              const std::vector<LaunchShape>& launches,
                              const std::vector<Argument>& arguments) override;
-  std::vector<std::uint8_t> contents(WorkloadId workload, const std::string& argument) override;
+  std::vector<std::uint8_t> contents(WorkloadId id, const std::string& argument) override;
   Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) override;
   Outcome<bool> draw_data(KernelHandle reference, WorkloadId id) override;
   std::vector<KeptOutput> kept(WorkloadId id) override;

@@ -34,7 +34,7 @@ class FakeLauncher final : public Launcher {
   Outcome<LoadedKernel> load(KernelHandle handle, const CompiledKernel& compiled,
                              const std::vector<LaunchShape>& launches,
                              const std::vector<Argument>& arguments) override;
-  std::vector<std::uint8_t> contents(WorkloadId workload, const std::string& argument) override;
+  std::vector<std::uint8_t> contents(WorkloadId id, const std::string& argument) override;
   Outcome<RunReport> run(KernelHandle handle, const RunRequest& request) override;
   Outcome<LookReport> look(KernelHandle handle, WorkloadId id, double seconds) override;
   Outcome<FactsReport> count(KernelHandle handle, WorkloadId id) override;
