@@ -1,5 +1,7 @@
 #include "tuner/backend/fresh_data.h"
 
+#include "tuner/backend/element_rule.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -52,9 +54,7 @@ Redraw redraw_for(const Argument& argument, std::uint64_t key) {
   Redraw how;
   const auto count = static_cast<std::uint64_t>(argument.elements());
   if (key == 0 || count == 0) return how;
-  const std::span<const std::uint8_t> name(
-      reinterpret_cast<const std::uint8_t*>(argument.name.data()), argument.name.size());
-  const std::uint64_t bits = random_bits(key, crc32(name));
+  const std::uint64_t bits = stream_of(argument, key);
   how.offset = static_cast<std::int64_t>(bits % count);
   // For shorter types a kernel could hold a table of all values.
   if (argument.type < ScalarType::float32 || argument.begins_as) return how;

@@ -1028,7 +1028,7 @@ class Definition::Evaluation {
     bool is_known = false;
     std::vector<std::int64_t> at = {};  ///< The outer slots' values.
     double number = 0;
-    Whole whole = 0;  ///< Of a loop that is evaluated in integers.
+    Whole whole = 0;  ///< Its value if it is evaluated in integers.
   };
 
   Program program_;  ///< The program with the results of find_whole().

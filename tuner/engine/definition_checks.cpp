@@ -90,7 +90,8 @@ std::string element_text(const HostArray& array, std::size_t i, double other) {
   return exact.empty() ? told_apart(number_at(array, i), other) : exact;
 }
 
-/// Whether an element that must match exactly is only known as a double too large to be exact.
+/// Returns true if an element that must match exactly is only known as a double too large to be
+/// exact.
 bool is_rounded(const HostArray& expected, std::size_t i, double allowed) {
   constexpr double kTwoTo53 = 9007199254740992;
   return expected.bits.empty() && is_wide_integer(expected.type) && allowed == 0 &&
@@ -343,8 +344,9 @@ struct DefinitionChecks::Job {
   bool is_further = false;  ///< True for data of a problem whose first data have a job before.
   DefinitionRun run = {};
   Until until = Until::now;
-  std::vector<DefinedElements> elements = {};  ///< Of each definition; none where it has a note.
-  std::vector<std::string> notes = {};         ///< By definition; empty where it was evaluated.
+  std::vector<DefinedElements> elements =
+      {};                               ///< What each definition gives; none where it has a note.
+  std::vector<std::string> notes = {};  ///< One for each definition; empty where it was evaluated.
   std::exception_ptr error = nullptr;
 
   void refuse(const std::string& why) {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-// Holds what the reference writes against definitions and against files.
+// Compares what the reference writes with definitions and with files.
 
 namespace smemtune {
 

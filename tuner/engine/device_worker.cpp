@@ -90,7 +90,7 @@ class DeviceWorker {
     largest_values_.clear();
     draws_ = false;
     PrepareReply reply;
-    evaluate_definitions(request);
+    begin_definitions(request);
     reply.failure = fill_buffers(request.workloads);
     if (!reply.failure && definitions_) definitions_->buffers_are_filled();
     if (!reply.failure && !request.reference.parts.empty()) {
@@ -215,7 +215,7 @@ class DeviceWorker {
         if (auto failure = hold(check, tuned, request, reply)) return failure;
       }
       channel_.tell_phase("reference");
-      // Whether it repeats itself is seen on the first data of each problem.
+      // The first data of each problem show whether it repeats itself.
       const bool is_first = run_twice.insert(workloads_.at(check.workload).problem).second;
       if (auto failure =
               establish_reference(launcher_, check, instead, is_first || !instead.empty())) {
@@ -583,7 +583,7 @@ class DeviceWorker {
   }
 
   /// Begins to evaluate the definitions, unless that has begun.
-  void evaluate_definitions(const PrepareRequest& request) {
+  void begin_definitions(const PrepareRequest& request) {
     if (request.definitions.empty() || request.again) {
       definitions_.reset();
     } else if (!definitions_ || !definitions_->are_of(request.workloads, request.definitions)) {

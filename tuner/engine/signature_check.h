@@ -31,7 +31,7 @@ class SignatureCheck {
   struct Question {
     std::string kernel;
     CompileRequest request;
-    std::optional<std::uint64_t> number = std::nullopt;  ///< In the queue.
+    std::optional<std::uint64_t> number = std::nullopt;  ///< Number in the queue.
   };
 
   std::string space_file_;

@@ -288,8 +288,8 @@ std::optional<KernelTimer::Compared> KernelTimer::choose(const Subject& subject,
   if (workload.data_sets.empty() && workload.expected.empty()) return std::nullopt;
   const auto launches = static_cast<std::size_t>(sampling.launches);
   const std::uint64_t random = unforeseeable();
-  // In at least one of two batches in a row: a kernel that leaves work to the next launch is right
-  // in every launch but the last.
+  // At least one of two batches in a row has its last launch compared: a kernel that leaves work to
+  // the next launch is right in every other launch.
   const bool takes_last =
       (launches > 1 && !subject.kernel.was_compared_last) || (random >> 1) % 2 == 0;
   if (launches > 1) subject.kernel.was_compared_last = takes_last;
