@@ -1,9 +1,12 @@
 #pragma once
 
 #include "tuner/backend/compiler.h"
+#include "tuner/core/temporary_folder.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,8 +49,11 @@ class HostCompiler final : public Compiler {
  private:
   std::optional<Failure> run(const std::vector<std::string>& options,
                              const std::filesystem::path& folder, std::string& log) const;
+  std::vector<std::string> with_headers(std::vector<std::string> options);
 
-  std::vector<std::string> command_;  ///< The compiler and the arguments in $CXX.
+  TemporaryFolder headers_;                      ///< The device's headers, also precompiled.
+  std::map<std::string, std::size_t> requests_;  ///< By the folder of the precompiled headers.
+  std::vector<std::string> command_;             ///< The compiler and the arguments in $CXX.
   std::string version_;
   std::string sha256_;
   bool is_clang_ = false;
