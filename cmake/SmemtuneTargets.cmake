@@ -35,7 +35,7 @@ endif()
 
 # Where the time of a run is spent. Everything else waits for files, compilers or people, and -O1 compiles
 # in two thirds of the time of -O2.
-set(SMEMTUNE_HOT core search backend cpu engine)
+set(SMEMTUNE_HOT core source search backend cpu engine)
 
 # smemtune_library(name SOURCES file... [USES library...] [LINKS target...])
 #

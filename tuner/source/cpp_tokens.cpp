@@ -17,6 +17,7 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' |
 /// Returns the length of a backslash and line end that join two lines at the beginning of `rest`,
 /// or 0.
 std::size_t splice(std::string_view rest) {
+  if (!rest.starts_with('\\')) return 0;
   return rest.starts_with("\\\n") ? 2 : rest.starts_with("\\\r\n") ? 3 : 0;
 }
 
@@ -28,10 +29,11 @@ std::size_t behind(std::string_view text, std::string_view mark, std::size_t fro
 
 /// Returns the end of the line of `at`, with lines that are joined to it, before its line feed.
 std::size_t end_of_line(std::string_view text, std::size_t at) {
-  while (at < text.size() && text[at] != '\n') {
+  while (true) {
+    at = std::min(text.find_first_of("\\\n", at), text.size());
+    if (at == text.size() || text[at] == '\n') return at;
     at += std::max<std::size_t>(1, splice(text.substr(at)));
   }
-  return std::min(at, text.size());
 }
 
 /// Returns the offset behind a string, which ends with its line if nothing closes it.
@@ -152,9 +154,9 @@ class Scanner {
         ++at_;
       } else if (const std::size_t spliced = splice(text_.substr(at_))) {
         advance_to(at_ + spliced);
-      } else if (starts_with("//")) {
+      } else if (c == '/' && starts_with("//")) {
         advance_to(end_of_line(text_, at_));
-      } else if (starts_with("/*")) {
+      } else if (c == '/' && starts_with("/*")) {
         advance_to(behind(text_, "*/", at_ + 2));
       } else {
         const std::size_t begin = at_;
@@ -249,8 +251,12 @@ std::string joined_lines(std::string_view text) {
       ++taken;
       continue;
     }
-    joined += text[at];
-    if (text[at++] == '\n') joined.append(std::exchange(taken, 0), '\n');
+    // Up to the next backslash, or behind the line.
+    std::size_t end = std::min(text.find_first_of("\\\n", at), text.size());
+    if (end < text.size() && (end == at || text[end] == '\n')) ++end;
+    joined += text.substr(at, end - at);
+    if (joined.back() == '\n') joined.append(std::exchange(taken, 0), '\n');
+    at = end;
   }
   return joined;
 }
