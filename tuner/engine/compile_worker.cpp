@@ -6,13 +6,19 @@
 #include "tuner/engine/messages.h"
 #include "tuner/engine/worker_channel.h"
 
+#include <cerrno>
 #include <new>
 #include <span>
 #include <system_error>
+#include <unistd.h>
 
 namespace smemtune {
 
 namespace {
+
+// Compilers take all cores; what the device worker does on the host meanwhile is what a run waits
+// for, and goes first.
+constexpr int kNiceness = 5;
 
 CompiledTogether compile(Compiler& compiler, std::span<const CompileRequest> requests) {
   Failure failed;
@@ -40,6 +46,8 @@ CompiledTogether compile(Compiler& compiler, std::span<const CompileRequest> req
 
 int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int in, int out) {
   return worker_main("compile worker", in, out, [&make](WorkerChannel& channel) {
+    errno = 0;
+    if (nice(kNiceness) == -1 && errno != 0) throw_system_error("a lower priority", errno);
     const std::unique_ptr<Compiler> compiler = make();
     channel.send(MessageType::hello,
                  CompilerHello{.version = compiler->version(), .sha256 = compiler->sha256()});
