@@ -287,6 +287,17 @@ TEST(Faults, ASecondSeedFindsWhatIsRightByLuck) {
   EXPECT_THAT(wrong.detail, HasSubstr("second seed"));
 }
 
+TEST(Faults, AreNotLookedForOnSecondDataThatEqualTheFirst) {
+  FakeSpace fake;
+  for (const char* const name : {"naive", "tiled"}) {
+    fake.kernel(name).arguments.front().init = {.kind = Init::Kind::iota, .file = {}};
+  }
+  fake.add("tiled", "fault mismatch in run when TILE == 8 && SEED == 2");
+  FakeRun run(fake);
+  const TuningSummary summary = run.run();
+  EXPECT_EQ(result_of(summary.problems.front(), "tiled", kWouldBeBest).status, Status::correct);
+}
+
 TEST(Faults, AFurtherSizeFindsWhatIsWrongOnlyThere) {
   FakeSpace fake;
   fake.space.verify.also = {parse_key("N=999")};

@@ -27,6 +27,7 @@ class One {
   One(Tuning& tuning, const OneConfiguration& wanted)
       : tuning_(tuning), wanted_(wanted), state_(begin_problem(tuning, wanted.problem, 1)) {
     state_.kernels.push_back(bind(tuning_, state_.set, *wanted.kernel));
+    if (tuning.log != nullptr) find_second_data(state_);
     one_.result = begin_result(kernel(), wanted.configuration);
   }
 

@@ -77,6 +77,12 @@ void add_devices(Tuning& tuning, ProblemState& state) {
 
 }  // namespace
 
+void find_second_data(ProblemState& state) {
+  const auto depends = [](const KernelOnProblems& kernel) { return depends_on_seed(kernel); };
+  state.set.has_second_data =
+      depends_on_seed(state.reference) || std::ranges::any_of(state.kernels, depends);
+}
+
 KernelOnProblems bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel) {
   const KernelTemplate& reference = reference_of(tuning.request);
   KernelOnProblems bound;
@@ -168,6 +174,7 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
     if (witness != nullptr && state.set.problems.size() > 1) {
       state.witness = bind(tuning, state.set, *witness);
     }
+    find_second_data(state);
     state.reference_name = reference_text(state.reference.kernel(), problem);
     state.reference_record = std::make_shared<ReferenceRecord>();
     state.reference_record->name = state.reference_name;

@@ -119,6 +119,9 @@ struct ProblemState {
   ProblemSummary summary;
 };
 
+/// Finds out whether a second seed would give the reference or any of the bound kernels other data.
+void find_second_data(ProblemState& state);
+
 /// Binds a kernel of the request's space to each problem of the set. Throws InputError.
 KernelOnProblems bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel);
 

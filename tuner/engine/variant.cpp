@@ -179,7 +179,7 @@ std::vector<Argument> default_arguments(const KernelOnProblems& kernel, std::siz
 }  // namespace
 
 std::vector<WorkloadId> ProblemSet::workloads(std::size_t i) const {
-  if (i == 0) return {0, 1};
+  if (i == 0) return has_second_data ? std::vector<WorkloadId>{0, 1} : std::vector<WorkloadId>{0};
   return {kFirstFurtherWorkload + static_cast<WorkloadId>(i) - 1};
 }
 
@@ -417,6 +417,15 @@ void spread(Argument& argument) {
 }
 
 }  // namespace
+
+bool depends_on_seed(const KernelOnProblems& kernel) try {
+  return std::ranges::any_of(default_arguments(kernel, 0), [](const Argument& argument) {
+    // A file may hold two sets.
+    return argument.init.kind == Init::Kind::file || depends_on_seed(argument);
+  });
+} catch (const InputError&) {
+  return true;  // make_workloads() says why there are no data.
+}
 
 std::vector<NumberedWorkload> make_workloads(const ProblemSet& set,
                                              const std::vector<const KernelOnProblems*>& kernels,

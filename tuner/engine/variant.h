@@ -18,8 +18,10 @@ namespace smemtune {
 /// the data that the device holds for them.
 struct ProblemSet {
   std::vector<Problem> problems;  ///< The tuned problem comes first.
+  bool has_second_data = true;    ///< False if no contents differ with the seed.
 
-  /// Returns the workloads of problem i; the tuned problem has two, with different seeds.
+  /// Returns the workloads of problem i; the tuned problem has two, with different seeds, if it has
+  /// second data.
   std::vector<WorkloadId> workloads(std::size_t i) const;
 };
 
@@ -108,6 +110,9 @@ void take_measurement(Result& result, const Result& twin);
 /// Returns a line for people where the driver's figures differ from the compiler's or from our
 /// occupancy; empty when none do.
 std::string cross_check(const Result& result, const LoadedKernel& loaded);
+
+/// Returns false if the kernel's data on the tuned problem are the same for every seed.
+bool depends_on_seed(const KernelOnProblems& kernel);
 
 /// Returns the data of a set: the buffers and scalars that any of `kernels` names in its default
 /// configuration. Throws InputError when they have no size.
