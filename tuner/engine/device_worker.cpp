@@ -202,25 +202,21 @@ class DeviceWorker {
     }
     channel_.tell_phase("reference");
     const Check& tuned = checks->front();
+    std::set<Problem> repeated;
     for (Check& check : *checks) {
-      if (auto failure = fit_tolerances(check, reply.notes)) return failure;
-      set_tolerances(check);
-    }
-    std::set<Problem> run_twice;
-    for (const Check& check : *checks) {
+      if (auto failure = keep_outputs(launcher_, check)) return failure;
+      fit_tolerances(check, reply.notes);
       // Exact values take the place of what the reference writes.
       const auto& instead = exact[check.workload];
       if (!instead.empty()) {
-        if (auto failure = keep_outputs(launcher_, check)) return failure;
         if (auto failure = hold(check, tuned, request, reply)) return failure;
+        channel_.tell_phase("reference");
+        if (auto failure = keep_outputs(launcher_, check, instead)) return failure;
       }
-      channel_.tell_phase("reference");
-      // The first data of each problem show whether it repeats itself.
-      const bool is_first = run_twice.insert(workloads_.at(check.workload).problem).second;
-      if (auto failure =
-              establish_reference(launcher_, check, instead, is_first || !instead.empty())) {
-        return failure;
-      }
+      // The first data of each problem show whether the reference repeats itself.
+      const bool is_first = repeated.insert(workloads_.at(check.workload).problem).second;
+      if (!is_first && instead.empty()) continue;
+      if (auto failure = repeat_reference(launcher_, check)) return failure;
     }
     if (auto failure = look_at_comparisons(*checks, reply)) return failure;
     classes_.begin(tuned, workloads_.at(tuned.workload));
@@ -556,16 +552,17 @@ class DeviceWorker {
     return derived;
   }
 
-  /// Fits tolerances once for each problem.
-  std::optional<Failure> fit_tolerances(const Check& reference, std::vector<std::string>& notes) {
+  /// Sets the reference's tolerances to those that were derived, or that fit the outputs which it
+  /// has just kept; once for each problem.
+  void fit_tolerances(Check& reference, std::vector<std::string>& notes) {
     const NumberedWorkload& workload = workloads_.at(reference.workload);
     const std::string problem = key(workload.problem);
-    if (reference.tolerance.derived || fitted_.contains(problem)) return std::nullopt;
-    auto fitted = fitted_tolerances(launcher_, reference, workload.workload);
-    if (!fitted) return fitted.failure();
-    std::ranges::move(fitted->notes, std::back_inserter(notes));
-    fitted_[problem] = std::move(fitted->tolerances);
-    return std::nullopt;
+    if (!reference.tolerance.derived && !fitted_.contains(problem)) {
+      FittedTolerances fitted = fitted_tolerances(launcher_, reference, workload.workload);
+      std::ranges::move(fitted.notes, std::back_inserter(notes));
+      fitted_[problem] = std::move(fitted.tolerances);
+    }
+    set_tolerances(reference);
   }
 
   /// Sets derived tolerances, or fitted ones when the kernel has no tolerance.

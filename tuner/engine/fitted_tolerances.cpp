@@ -14,25 +14,38 @@
 namespace smemtune {
 namespace {
 
-constexpr std::int64_t kMostFitted = std::int64_t{1} << 24;  // 128 MB as doubles.
-constexpr std::size_t kMostSizes = std::size_t{1} << 18;
+constexpr std::int64_t kMostSummed = std::int64_t{1} << 24;  // 128 MB as doubles.
+constexpr std::int64_t kMostSizes = std::int64_t{1} << 18;
 
-/// Returns the absolute values, those of 0 left out, of the sum of the elements, or of the elements
-/// themselves: of one from each of kMostSizes equal parts if there are more.
-std::vector<double> sizes_of(const Argument& argument, const std::vector<double>& elements) {
+/// Returns the elements of an output that the reference has kept: all, or of a large output that is
+/// compared by elements a random one from each of kMostSizes equal parts. None of an output that is
+/// not kept, or whose sum is of more than kMostSummed elements.
+std::vector<double> elements_of(Launcher& launcher, WorkloadId workload, const Argument& output) {
+  const std::int64_t all = output.elements();
+  if (output.compares_sum && all > kMostSummed) return {};
+  std::vector<std::int64_t> at;
+  if (!output.compares_sum && all > kMostSizes) {
+    for (std::int64_t i = 0; i < kMostSizes; ++i) {
+      const std::int64_t begin = i * all / kMostSizes;
+      const std::int64_t end = (i + 1) * all / kMostSizes;
+      const std::uint64_t random = random_bits(kMostSizes, static_cast<std::uint64_t>(i));
+      at.push_back(begin +
+                   static_cast<std::int64_t>(random % static_cast<std::uint64_t>(end - begin)));
+    }
+  }
+  return to_doubles(launcher.kept_elements(workload, output.name, at), output.type);
+}
+
+/// Returns the absolute values, those of 0 left out, of the sum of the elements or of each.
+std::vector<double> sizes_of(const Argument& output, const std::vector<double>& elements) {
   std::vector<double> sizes;
   const auto add = [&](double value) {
     if (value != 0) sizes.push_back(std::abs(value));
   };
-  if (argument.compares_sum) {
+  if (output.compares_sum) {
     add(sum_of(elements));
   } else {
-    const std::size_t parts = std::min(elements.size(), kMostSizes);
-    for (std::size_t i = 0; i < parts; ++i) {
-      const std::size_t begin = i * elements.size() / parts;
-      const std::size_t end = (i + 1) * elements.size() / parts;
-      add(elements[begin + random_bits(parts, i) % (end - begin)]);
-    }
+    std::ranges::for_each(elements, add);
   }
   return sizes;
 }
@@ -60,29 +73,14 @@ void fit(const Argument& argument, std::vector<double> sizes, const Tolerance& g
 
 }  // namespace
 
-Outcome<FittedTolerances> fitted_tolerances(Launcher& launcher, const Check& reference,
-                                            const Workload& workload) {
-  RunRequest request = {.workload = reference.workload,
-                        .as_reference = true,
-                        .tolerance = reference.tolerance,
-                        .tolerances = reference.tolerances,
-                        .download = {}};
-  std::int64_t elements = 0;
-  std::vector<const Argument*> outputs;
+FittedTolerances fitted_tolerances(Launcher& launcher, const Check& reference,
+                                   const Workload& workload) {
+  FittedTolerances fitted;
   for (const Argument& argument : workload.arguments) {
     if (!argument.is_result() || !is_floating(argument.type)) continue;
-    elements += argument.elements();
-    outputs.push_back(&argument);
-    request.download.push_back(argument.name);
-  }
-  FittedTolerances fitted;
-  if (outputs.empty() || elements > kMostFitted) return fitted;
-  const auto after = run_reference(launcher, reference, request);
-  if (!after) return after.failure();
-  for (const Argument* output : outputs) {
-    const auto found = after->find(output->name);
-    if (found == after->end()) continue;
-    fit(*output, sizes_of(*output, found->second), request.tolerance_of(output->name),
+    const auto own = reference.tolerances.find(argument.name);
+    const Tolerance& given = own == reference.tolerances.end() ? reference.tolerance : own->second;
+    fit(argument, sizes_of(argument, elements_of(launcher, reference.workload, argument)), given,
         reference.label, fitted);
   }
   return fitted;

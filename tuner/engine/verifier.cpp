@@ -116,23 +116,19 @@ Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks) 
   return worst;
 }
 
-std::optional<Failure> keep_outputs(Launcher& launcher, const Check& reference) {
-  const auto run = run_reference(launcher, reference, reference_run(reference));
+std::optional<Failure> keep_outputs(Launcher& launcher, const Check& reference,
+                                    const std::map<std::string, std::vector<double>>& exact) {
+  RunRequest request = reference_run(reference);
+  request.reference = exact;
+  const auto run = run_reference(launcher, reference, request);
   if (!run) return run.failure();
   return std::nullopt;
 }
 
-std::optional<Failure> establish_reference(Launcher& launcher, const Check& reference,
-                                           const std::map<std::string, std::vector<double>>& exact,
-                                           bool twice) {
-  RunRequest request = reference_run(reference);
-  request.reference = exact;
-  const auto first = run_reference(launcher, reference, request);
-  if (!first) return first.failure();
-  if (!twice) return std::nullopt;
-  const Outcome<Verification> second = verify(launcher, std::span(&reference, 1));
-  if (second) return std::nullopt;
-  Failure failure = second.failure();
+std::optional<Failure> repeat_reference(Launcher& launcher, const Check& reference) {
+  const Outcome<Verification> again = verify(launcher, std::span(&reference, 1));
+  if (again) return std::nullopt;
+  Failure failure = again.failure();
   if (failure.status == Status::correctness) {
     failure.detail = "two runs of it do not agree: " + failure.detail;
   }

@@ -50,14 +50,13 @@ struct Verification {
 /// Runs every check until one fails. A mismatch is a Failure of status `correctness`.
 Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks);
 
-/// Runs the reference on its workload, which keeps its outputs.
-std::optional<Failure> keep_outputs(Launcher& launcher, const Check& reference);
+/// Runs the reference on its workload, which keeps its outputs, or those in `exact`, for comparing
+/// later runs with.
+std::optional<Failure> keep_outputs(Launcher& launcher, const Check& reference,
+                                    const std::map<std::string, std::vector<double>>& exact = {});
 
-/// Runs the reference and keeps its outputs (or those in `exact`) for comparing later runs on the
-/// workload. `twice`: fails unless another run agrees with them.
-std::optional<Failure> establish_reference(
-    Launcher& launcher, const Check& reference,
-    const std::map<std::string, std::vector<double>>& exact = {}, bool twice = true);
+/// Runs the reference again, and fails unless it agrees with what keep_outputs() has kept.
+std::optional<Failure> repeat_reference(Launcher& launcher, const Check& reference);
 
 /// Runs the reference and returns the downloads of `request` after the launches.
 Outcome<std::map<std::string, std::vector<double>>> run_reference(Launcher& launcher,

@@ -107,14 +107,14 @@ TEST_F(Verifier, SaysWhatIsNotWrittenAndWhatAReferenceMayMean) {
   const KernelHandle handle = load("fault unwritten in run");
   const std::string detail = "out[3] is not written (1 such elements) on workload 0";
   EXPECT_EQ(verify(launcher_, checks(handle)).failure().detail, detail);
-  EXPECT_EQ(establish_reference(launcher_, checks(handle)[0])->detail,
+  EXPECT_EQ(keep_outputs(launcher_, checks(handle)[0])->detail,
             detail + "; if it is to leave elements as they are, the role of out is inout");
 }
 
 TEST_F(Verifier, SaysWhatAReferenceNeedsThatCalculatesNoNumbers) {
   const KernelHandle handle = load("fault nan in run");
   EXPECT_THAT(verify(launcher_, checks(handle)).failure().detail, Not(HasSubstr("init")));
-  EXPECT_THAT(establish_reference(launcher_, checks(handle)[0])->detail,
+  EXPECT_THAT(keep_outputs(launcher_, checks(handle)[0])->detail,
               HasSubstr("; give its inputs an \"init\""));
 }
 
@@ -131,9 +131,12 @@ TEST_F(Verifier, TrustsNoBufferBehindAnOverrun) {
 }
 
 TEST_F(Verifier, TakesAReferenceOnlyWhenItRepeatsItself) {
-  EXPECT_FALSE(establish_reference(launcher_, checks(load("time_ns 1000"))[0]));
-  const auto failure =
-      establish_reference(launcher_, checks(load("fault mismatch in run when RUNS % 2 == 1"))[1]);
+  const Check steady = checks(load("time_ns 1000"))[0];
+  EXPECT_FALSE(keep_outputs(launcher_, steady));
+  EXPECT_FALSE(repeat_reference(launcher_, steady));
+  const Check changing = checks(load("fault mismatch in run when RUNS % 2 == 1"))[1];
+  EXPECT_FALSE(keep_outputs(launcher_, changing));
+  const auto failure = repeat_reference(launcher_, changing);
   ASSERT_TRUE(failure);
   EXPECT_THAT(failure->detail, HasSubstr("do not agree"));
 }
@@ -142,7 +145,8 @@ TEST_F(Verifier, TakesNoToleranceByWhichZerosWouldPass) {
   const auto fitted = [&](const std::string& definition, const Tolerance& given) {
     Check check = checks(load("computes out[i] = " + definition))[0];
     check.tolerance = given;
-    return *fitted_tolerances(launcher_, check, workload(0).workload);
+    EXPECT_FALSE(keep_outputs(launcher_, check));
+    return fitted_tolerances(launcher_, check, workload(0).workload);
   };
   EXPECT_TRUE(fitted("in[i] * 2", {}).tolerances.empty());
   EXPECT_TRUE(fitted("in[i] * 2", {}).notes.empty());
