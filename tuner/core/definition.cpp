@@ -127,8 +127,27 @@ Whole calculated(DefinitionOperation operation, Whole left, Whole right) {
   }
 }
 
+/// Divides the numbers by one, or takes their remainders, without a division for each if all have 32
+/// bits and are not negative; else returns false and leaves them. The reciprocal with 64 binary
+/// digits, rounded up, gives exact quotients of such numbers (Lemire, Kaser, Kurz 2019).
+bool divided(bool takes_remainders, std::span<Whole> numbers, Whole divisor) {
+  UnsignedWhole bits = static_cast<UnsignedWhole>(divisor);
+  for (const Whole number : numbers) bits |= static_cast<UnsignedWhole>(number);
+  if ((bits >> 32) != 0 || divisor < 2) return false;
+  const auto by = static_cast<std::uint64_t>(divisor);
+  const std::uint64_t reciprocal = UINT64_MAX / by + 1;
+  for (Whole& number : numbers) {
+    const auto from = static_cast<std::uint64_t>(number);
+    const auto quotient =
+        static_cast<std::uint64_t>((static_cast<UnsignedWhole>(reciprocal) * from) >> 64);
+    number = static_cast<Whole>(takes_remainders ? from - quotient * by : quotient);
+  }
+  return true;
+}
+
 // Turns of a loop that are evaluated at once.
 constexpr std::size_t kColumn = 64;
+
 /// Returns how many of `count` elements a thread evaluates at once: some blocks for each thread, of a
 /// single element where there are few.
 std::uint64_t block_size(std::uint64_t count) {
@@ -561,7 +580,7 @@ class Definition::Evaluation {
 
   /// Finds the loops that can be evaluated by columns.
   // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
-  static void find_columns(Node& node) {
+  void find_columns(Node& node) const {
     for (Node& operand : node.operands) find_columns(operand);
     if (node.operation < Operation::sum) return;
     const std::optional<std::uint64_t> body = operations_of_column(node.operands.front());
@@ -618,22 +637,32 @@ class Definition::Evaluation {
       const bool is_slot = node.index_slots[d] != Node::kNoSlot;
       node.is_even = node.is_even && (is_slot || node.indices[d].is_affine_in(slot));
     }
+    node.is_even = node.is_even && std::ranges::none_of(node.gathered, [slot](const Node& one) {
+                     return slots_read(one).contains(slot);
+                   });
   }
 
   static bool is_positive_number(const Node& node) {
     return node.operation == Operation::number && node.is_whole && node.whole > 0;
   }
 
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
+  bool gathers_integers(const Node& node) const {
+    return std::ranges::all_of(node.gathered, [this](const Node& one) {
+      return !is_floating(arrays_[one.slot]->type) && gathers_integers(one);
+    });
+  }
+
   /// Returns the operations that value() spends on a node without loops and choices; nullopt for
   /// others, and for what may fail for a reason other than an index.
   // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
-  static std::optional<std::uint64_t> operations_of_column(const Node& node) {
+  std::optional<std::uint64_t> operations_of_column(const Node& node) const {
     const Operation operation = node.operation;
     const bool is_leaf = operation <= Operation::element;
     const bool divides = operation == Operation::divide || operation == Operation::remainder;
     const bool may_divide_by_0 = node.is_whole && divides && !is_positive_number(node.operands[1]);
-    if (!node.gathered.empty() || operation == Operation::logical_not || is_comparison(operation) ||
-        operation >= Operation::logical_and || may_divide_by_0) {
+    if (!gathers_integers(node) || operation == Operation::logical_not ||
+        is_comparison(operation) || operation >= Operation::logical_and || may_divide_by_0) {
       return std::nullopt;
     }
     std::uint64_t sum = is_leaf ? 0 : 1;
@@ -773,6 +802,20 @@ class Definition::Evaluation {
       }
       slots_[node.gathered_slots[i]] = static_cast<std::int64_t>(element<Whole>(one));
     }
+  }
+
+  /// Stores the elements that the indices of a node read; returns false if one lies outside.
+  // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
+  bool gather_inside(const Node& node) {
+    for (std::size_t i = 0; i < node.gathered.size(); ++i) {
+      const Node& one = node.gathered[i];
+      const HostArray& array = *arrays_[one.slot];
+      if (!gather_inside(one)) return false;
+      const std::optional<std::size_t> place = place_of(one, array);
+      if (!place) return false;
+      slots_[node.gathered_slots[i]] = static_cast<std::int64_t>(element_of<Whole>(array, *place));
+    }
+    return true;
   }
 
   // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
@@ -946,6 +989,14 @@ class Definition::Evaluation {
         break;
     }
     if (!find_column(node.operands[0], slot, begin, values)) return false;
+    if constexpr (std::is_same_v<Number, Whole>) {
+      const bool divides =
+          node.operation == Operation::divide || node.operation == Operation::remainder;
+      if (divides && is_positive_number(node.operands[1]) &&
+          divided(node.operation == Operation::remainder, values, node.operands[1].whole)) {
+        return true;
+      }
+    }
     std::array<Number, kColumn> others;  // NOLINT(*-member-init): those that are read are set.
     const std::span<Number> right = std::span(others).first(values.size());
     if (node.operands.size() == 1) {
@@ -980,9 +1031,10 @@ class Definition::Evaluation {
   bool find_elements(const Node& node, std::size_t slot, std::int64_t begin,
                      std::span<Number> values) {
     const HostArray& array = *arrays_[node.slot];
-    const auto place_at = [&](std::size_t turn) {
+    const auto place_at = [&](std::size_t turn) -> std::optional<std::size_t> {
       slots_[slot] = begin + static_cast<std::int64_t>(turn);
-      return place_of(node, array);
+      const bool is_gathered = (node.is_even && turn > 0) || gather_inside(node);
+      return is_gathered ? place_of(node, array) : std::nullopt;
     };
     if (!node.is_even) {
       for (std::size_t i = 0; i < values.size(); ++i) {
