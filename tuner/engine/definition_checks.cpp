@@ -28,6 +28,9 @@ namespace {
 // budgets.
 constexpr std::uint64_t kDearElement = 5;
 
+// Arrays of at most so many elements are drawn once instead of whenever an element is read.
+constexpr std::size_t kSmallArray = std::size_t{1} << 20;
+
 // Operations that an output of further data of a problem is worth.
 constexpr std::uint64_t kFurtherData = 2'500'000;
 
@@ -284,6 +287,14 @@ void add_drawn(DefinitionRun& run, const NumberedWorkload& workload) {
   }
 }
 
+/// Draws the elements of an array that is small.
+void draw_if_small(HostArray& array) {
+  if (!array.read || array.size() > kSmallArray) return;
+  array.bytes.resize(array.size() * size_of(array.type));
+  array.read(0, array.bytes);
+  array.read = nullptr;
+}
+
 /// Adds the other contents with which arguments begin that the definitions read.
 void add_contents(DefinitionRun& run, Launcher& launcher, const NumberedWorkload& workload) {
   for (const Argument* one : needed_arguments(run, workload).read) {
@@ -360,6 +371,7 @@ struct DefinitionChecks::Job {
   bool is_done() const { return error != nullptr || !notes.empty(); }
 
   void evaluate(DefinitionBudget& budget) try {
+    for (auto& [name, array] : run.arrays) draw_if_small(array);
     DefinitionBudget little = {.operations = kFurtherData, .sample = kFurtherData};
     for (const Definition& definition : run.definitions) {
       const Argument& output = argument_of(workload, definition.output());
