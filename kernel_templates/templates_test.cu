@@ -15,6 +15,7 @@
 #include "gemm/gemm_tiled.cu"
 #include "gemm_tc/gemm_tc_mma.cu"
 #include "gemm_tc/gemm_tc_naive.cu"
+#include "gemm_tc/gemm_tc_vector.cu"
 #include "gemm_tc/gemm_tc_wgmma.cu"
 #include "gemm_tc/gemm_tc_wgmma_of_copies.cu"
 #include "histogram/histogram_bulk.cu"
@@ -114,6 +115,9 @@ template __global__ void gemm_tc_naive_scaled<__nv_fp8_e4m3, float, 16, 8>(const
                                                                            const __nv_fp8_e4m3*,
                                                                            float*, const float*,
                                                                            int, int, int);
+template __global__ void gemm_tc_vector<signed char, int, 16, 8>(const signed char*,
+                                                                 const signed char*, int*,
+                                                                 const float*, int, int, int);
 template __global__ void gemm_tc_wgmma<__half, float, 0, 1, 128, 176, 2, 4, 2, 1, 1, 1, 1>(
     const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
     const __grid_constant__ TensorMap, int, int, int, int, int);
