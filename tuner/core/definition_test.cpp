@@ -285,16 +285,24 @@ TEST(Definition, GivesTheSameForSeveralTurnsAtOnceAsForOneAfterTheOther) {
   }
   numbers[130] = NAN;
   std::vector<double> square;
-  for (int i = 0; i < 200 * 200; ++i) square.push_back(i % 199);
+  std::vector<double> places;
+  for (int i = 0; i < 200 * 200; ++i) {
+    square.push_back(i % 199);
+    places.push_back(i * 7 % 200);
+  }
   const HostArray floats = vector_of(numbers);
   const HostArray integers = wide(bits, ScalarType::uint64);
   for (const HostArray& in : {floats, integers}) {
-    const Arrays arrays = {{"in", in},
-                           {"A", {.shape = {200, 200}, .elements = square}},
-                           {"out", {.shape = {200}, .elements = {}, .type = in.type}}};
+    const Arrays arrays = {
+        {"in", in},
+        {"A", {.shape = {200, 200}, .elements = square}},
+        {"B", {.shape = {200, 200}, .elements = places, .type = ScalarType::int32}},
+        {"out", {.shape = {200}, .elements = {}, .type = in.type}}};
     for (const char* const loop : {"sum", "max", "min"}) {
-      for (const char* const body : {"in[r] * in[i] - r", "in[(r * r) % 7 + i - i] + in[r] * in[r]",
-                                     "-abs(in[r]) + i", "A[r, i] * A[i, r] * 3"}) {
+      for (const char* const body :
+           {"in[r] * in[i] - r", "in[(r * r) % 7 + i - i] + in[r] * in[r]", "-abs(in[r]) + i",
+            "A[r, i] * A[i, r] * 3", "in[B[i, r]] * A[r, B[i, 0]]",
+            "A[B[0, i], r] + in[B[B[r, 1], i]]"}) {
         const std::string begin = "out[i] = " + std::string(loop) + "(r < i + 1, ";
         const HostArray several = evaluate(begin + body + ")", arrays);
         const HostArray one = evaluate(begin + "i >= 0 ? " + body + " : 0)", arrays);
@@ -311,6 +319,13 @@ TEST(Definition, GivesTheSameForSeveralTurnsAtOnceAsForOneAfterTheOther) {
   EXPECT_THAT(message_of("out[i] = sum(r < 201, in[r] * in[0])",
                          {{"in", floats}, {"out", {.shape = {1}, .elements = {}}}}),
               HasSubstr("in[200] lies outside, the shape is [200]"));
+  places[130] = 200;
+  EXPECT_THAT(
+      message_of("out[i] = sum(r < 200, in[B[0, r]] * in[0])",
+                 {{"in", floats},
+                  {"B", {.shape = {200, 200}, .elements = places, .type = ScalarType::int32}},
+                  {"out", {.shape = {1}, .elements = {}}}}),
+      HasSubstr("in[200] lies outside, the shape is [200]"));
 }
 
 TEST(Definition, StopsWhenItTakesTooLong) {
@@ -470,7 +485,9 @@ TEST(Definition, GivesIntegersInRowsAsOneByOne) {
     const HostArray out = {.shape = {150}, .elements = {}, .type = type};
     for (const std::string value :
          {"in[i] % 7", "in[i] // 5 - i", "in[i] * in[149 - i] % 2147483647", "abs(in[i]) % 3",
-          "max(in[i], -4) // 3", "N == 4 ? in[i] % 10 : in[i] / 0"}) {
+          "max(in[i], -4) // 3", "N == 4 ? in[i] % 10 : in[i] / 0",
+          "(i * 40000000 + 3) // 65537 % 1000", "(4294967295 - i) // 4294967295",
+          "(4294967295 - i) % 3", "(4294967296 - i) % 4294967291", "i // 1 + i % 1"}) {
       const HostArray rows = evaluate("out[i] = " + value, {{"in", in}, {"out", out}});
       const HostArray single =
           evaluate("out[i] = i < 0 ? 0 : " + value, {{"in", in}, {"out", out}});
