@@ -5,8 +5,7 @@
 #include "tuner/config/space_file.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/kernel_binding.h"
-#include "tuner/core/limits.h"
-#include "tuner/core/repetitions_test_support.h"
+#include "tuner/core/sample_test_support.h"
 
 #include <gtest/gtest.h>
 
@@ -21,10 +20,6 @@ namespace smemtune {
 namespace {
 
 const std::filesystem::path kRoot = SMEMTUNE_SOURCE_DIR;
-
-// Configurations of each kernel and problem, as far apart as possible; one for large problems.
-constexpr std::size_t kConfigurations = repetitions(2);
-constexpr double kLargeFlops = 4e6;
 
 using Arrays = std::map<std::string, std::vector<double>>;
 
@@ -41,23 +36,6 @@ std::vector<std::string> space_names() {
 }
 
 Device limits() { return find_device(load_devices(kRoot / "configs" / "devices.json"), "h200"); }
-
-std::vector<KernelInstance> samples(const Space& space, const KernelTemplate& kernel,
-                                    const Problem& problem, const Device& device) {
-  const KernelBinding bound(space, kernel, problem, device);
-  const std::map<std::string, double> metrics = bound.metrics(kernel.default_configuration);
-  const auto flops = metrics.find("flops");
-  const bool is_large = flops != metrics.end() && flops->second > kLargeFlops;
-  const std::size_t count = is_large ? 1 : kConfigurations;
-  const std::uint64_t size = bound.search_space().size();
-  const std::uint64_t step = std::max<std::uint64_t>(1, size / count);
-  std::vector<KernelInstance> instances;
-  for (std::uint64_t i = size / 3 % step; i < size && instances.size() < count; i += step) {
-    KernelInstance instance = bound.instantiate(bound.search_space().configuration(i));
-    if (!exceeds_limits(instance, device)) instances.push_back(std::move(instance));
-  }
-  return instances;
-}
 
 /// Returns what the space's definitions make of the arrays before the launch.
 Arrays defined(const Space& space, const Problem& problem, const std::vector<Argument>& arguments,
@@ -106,54 +84,43 @@ int wrong_elements(const Arrays& expected, const std::map<std::string, EncodedAr
   return wrong;
 }
 
-/// Returns a request for all instances with the same options, as one program.
-CompileRequest request_for(const KernelSource& source, const std::vector<KernelInstance>& instances,
-                           const std::vector<std::string>& options) {
+CompileRequest request_for(const KernelSource& source, const KernelInstance& instance) {
   CompileRequest request = {.architecture = "host",
                             .source = source,
                             .name_expressions = {},
                             .symbol_expressions = {},
-                            .options = options};
+                            .options = instance.options};
   const auto add = [](std::vector<std::string>& names, const std::string& name) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   };
-  for (const KernelInstance& instance : instances) {
-    if (instance.options != options) continue;
-    for (const LaunchShape& launch : instance.launches) {
-      add(request.name_expressions, launch.name_expression);
-    }
-    for (const Argument& argument : instance.arguments) {
-      if (argument.in_constant_memory()) add(request.symbol_expressions, argument.symbol);
-    }
+  for (const LaunchShape& launch : instance.launches) {
+    add(request.name_expressions, launch.name_expression);
+  }
+  for (const Argument& argument : instance.arguments) {
+    if (argument.in_constant_memory()) add(request.symbol_expressions, argument.symbol);
   }
   return request;
 }
 
 class TemplatesOnTheCpu : public testing::TestWithParam<std::string> {
  protected:
-  void check(const LoadedSpace& loaded, const KernelTemplate& kernel, const Problem& problem) {
-    // The program of each set of options.
-    std::map<std::vector<std::string>, CompiledKernel> programs;
-    const std::vector<KernelInstance> instances = samples(loaded.space, kernel, problem, device);
-    for (const KernelInstance& instance : instances) {
-      const std::string label =
-          kernel.name + " " + key(instance.configuration) + " on " + key(problem);
-      if (!programs.contains(instance.options)) {
-        const auto compiled = compiler.compile(
-            request_for(loaded.sources.at(kernel.name), instances, instance.options));
-        if (!compiled && compiled.failure().reason == "cpu_unsupported") return;
-        ASSERT_TRUE(compiled) << label << ": " << compiled.failure().detail;
-        programs[instance.options] = *compiled;
-      }
-      const CompiledKernel& compiled = programs.at(instance.options);
-      for (const LaunchShape& launch : instance.launches) {
-        EXPECT_EQ(launch.static_shared_bytes,
-                  compiled.entry(launch.name_expression)->resources.static_shared_bytes)
-            << label;
-      }
-      for (cpu::CpuLauncher* launcher : {&ascending, &shuffled}) {
-        check(*launcher, loaded.space, problem, instance, compiled, label);
-      }
+  void check(const LoadedSpace& loaded, const KernelTemplate& kernel, const Problem& problem,
+             std::size_t number) {
+    const KernelBinding bound(loaded.space, kernel, problem, device);
+    const auto instance = sample_instance(bound, device, number);
+    if (!instance) return;
+    const std::string label =
+        kernel.name + " " + key(instance->configuration) + " on " + key(problem);
+    const auto compiled = compiler.compile(request_for(loaded.sources.at(kernel.name), *instance));
+    if (!compiled && compiled.failure().reason == "cpu_unsupported") return;
+    ASSERT_TRUE(compiled) << label << ": " << compiled.failure().detail;
+    for (const LaunchShape& launch : instance->launches) {
+      EXPECT_EQ(launch.static_shared_bytes,
+                compiled->entry(launch.name_expression)->resources.static_shared_bytes)
+          << label;
+    }
+    for (cpu::CpuLauncher* launcher : {&ascending, &shuffled}) {
+      check(*launcher, loaded.space, problem, *instance, *compiled, label);
     }
   }
 
@@ -194,16 +161,16 @@ class TemplatesOnTheCpu : public testing::TestWithParam<std::string> {
   Problem defined_problem;
 };
 
-// Every template, at sizes that its tiles divide and at others, computes what its space defines,
-// while every memory access is checked and the threads of a block run in ascending and in another
-// order.
+// Every template, at sizes that its tiles divide and at others, with another configuration for each,
+// computes what its space defines, while every memory access is checked and the threads of a block
+// run in ascending and in another order.
 TEST_P(TemplatesOnTheCpu, ComputeWhatTheirSpaceDefines) {
   const LoadedSpace loaded = load_space(kRoot / "configs" / (GetParam() + ".json"), kRoot);
   ASSERT_FALSE(loaded.space.verify.definitions.empty());
   std::vector<Problem> problems = loaded.space.cpu_problems;
   problems.insert(problems.end(), loaded.space.verify.also.begin(), loaded.space.verify.also.end());
-  for (const Problem& problem : problems) {
-    for (const KernelTemplate& kernel : loaded.space.kernels) check(loaded, kernel, problem);
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    for (const KernelTemplate& kernel : loaded.space.kernels) check(loaded, kernel, problems[i], i);
   }
   EXPECT_GT(checked, 0);
 }
