@@ -70,6 +70,16 @@ endfunction()
 # What `ctest -L sanitized` runs: the tests that CI builds with sanitizers.
 add_custom_target(sanitized_tests)
 
+# Headers that most tests include, compiled once: a quarter of the time that tests take to compile.
+if(SMEMTUNE_TESTS)
+  add_library(smemtune_test_headers OBJECT "${CMAKE_CURRENT_LIST_DIR}/test_headers.cpp")
+  target_link_libraries(smemtune_test_headers PRIVATE smemtune_options GTest::gtest GTest::gmock)
+  target_compile_options(smemtune_test_headers PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_precompile_headers(smemtune_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>
+    <algorithm> <chrono> <filesystem> <fstream> <functional> <map> <optional> <set> <span> <sstream> <string> <thread>
+    <variant> <vector>)
+endif()
+
 # smemtune_test(name SOURCES file... USES library... [LINKS target...] [MAIN] [WHOLE] [GPU] [UNSANITIZED])
 # MAIN: the sources hold their own main(). WHOLE: the program is one test of CTest's instead of one for
 # each TEST, because what its tests share takes long to make. GPU: it needs one. UNSANITIZED: only
@@ -84,6 +94,7 @@ function(smemtune_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${used} ${ARG_LINKS} smemtune_options GTest::gtest GTest::gmock)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)  # Compiling them takes longer than running.
+  target_precompile_headers(${name} REUSE_FROM smemtune_test_headers)
   if(NOT ARG_MAIN)
     target_link_libraries(${name} PRIVATE GTest::gtest_main)
   endif()

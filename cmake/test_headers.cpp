@@ -1,0 +1,1 @@
+// The source of a target that only has precompiled headers.
