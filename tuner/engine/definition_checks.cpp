@@ -28,7 +28,7 @@ namespace {
 // budgets.
 constexpr std::uint64_t kDearElement = 5;
 
-// Arrays of at most so many elements are drawn once instead of whenever an element is read.
+// Arrays of more elements are not drawn as a whole, but as their elements are read.
 constexpr std::size_t kSmallArray = std::size_t{1} << 20;
 
 // Operations that an output of further data of a problem is worth.

@@ -251,7 +251,7 @@ std::string joined_lines(std::string_view text) {
       ++taken;
       continue;
     }
-    // Up to the next backslash, or behind the line.
+    // A part ends before a backslash or behind its line.
     std::size_t end = std::min(text.find_first_of("\\\n", at), text.size());
     if (end < text.size() && (end == at || text[end] == '\n')) ++end;
     joined += text.substr(at, end - at);

@@ -384,7 +384,7 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
       with_headers(with(common, {"-O1", "-g1", "-DSMEMTUNE_CHECKED", "-fsanitize=thread",
                                  "-fsanitize=bounds,alignment"}));
   checked = with(checked, {"-MMD", "-MF", "read_of_users", "-o", "checked.o",
-                           // For Module::line_of(), whatever the name of the temporary folder.
+                           // Module::line_of() must not depend on the temporary folder's name.
                            "-fdebug-prefix-map=" + sources.string() + "=" + kSourcesPrefix});
   // The headers report atomics themselves; clang would instrument them everywhere.
   if (is_clang_) checked = with(checked, {"-mllvm", "-tsan-instrument-atomics=0"});
@@ -424,7 +424,7 @@ std::vector<std::string> HostCompiler::with_headers(std::vector<std::string> opt
       (headers_.path() / smemtune::sha256(joined(options, " "))).string();
   if (!is_clang_ && ++requests_[precompiled] == 2) {
     std::filesystem::create_directory(precompiled);
-    std::string log;  // Whatever it says, the headers themselves are found next.
+    std::string log;  // Not shown: without a result, the headers themselves are read.
     run(with(options, {"-x", "c++-header", kHeader, "-o", precompiled + "/" + kHeader + ".gch"}),
         headers_.path(), log);
   }
