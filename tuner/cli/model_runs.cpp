@@ -21,7 +21,6 @@
 #include <chrono>
 #include <deque>
 #include <exception>
-#include <iterator>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -170,13 +169,14 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
   const auto log = store.begin_run(run);
   if (!request.options.cold && strategy_info(request.options.strategy).looks_elsewhere) {
     request.elsewhere = store.prior_timings(run.space, run.device, request.problems);
-    auto shared = open_shared(options.no_shipped, run.space)
-                      .prior_timings(run.space, run.device, request.problems);
-    if (!shared.from.empty()) {
-      say_unless_quiet(options,
-                       "the search starts with what is known from " + joined(shared.from, ", "));
-    }
-    std::ranges::move(shared.prior_timings, std::back_inserter(request.elsewhere));
+    request.further_elsewhere = [&] {
+      auto shared = open_shared(options.no_shipped, run.space)
+                        .prior_timings(run.space, run.device, request.problems);
+      if (!shared.from.empty()) {
+        observer.note("the search starts with what is known from " + joined(shared.from, ", "));
+      }
+      return std::move(shared.prior_timings);
+    };
   }
   note_alive(observer, store, run.id);
   follow(observer, late);

@@ -39,7 +39,8 @@ struct Tuning {
   TuningSummary& summary;
   SignatureCheck* signatures = nullptr;  ///< Nothing is measured before it is done.
   std::vector<PriorTimings> prior_timings =
-      {};  ///< From the problems that are done, and the request.
+      {};                    ///< From the problems that are done, and the request.
+  bool has_further = false;  ///< Whether those are among them that the request may name later.
   /// The time that it took to begin each problem that is done and to prepare a device; infinite
   /// where none was prepared.
   std::vector<double> prepare_s = {};

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -670,7 +671,12 @@ class Search {
 
 void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget) {
   if (!tuning.request.only.empty()) state.progress.valid = tuning.request.only.size();
-  const SearchedBefore before(tuning, state, until_percent(tuning, state));
+  SearchedBefore before(tuning, state, until_percent(tuning, state));
+  if (!before.is_in_log() && !tuning.has_further && tuning.request.further_elsewhere) {
+    std::ranges::move(tuning.request.further_elsewhere(), std::back_inserter(tuning.prior_timings));
+    tuning.has_further = true;
+    before = SearchedBefore(tuning, state, until_percent(tuning, state));
+  }
   Search(tuning, state, strategy_of(tuning, state, before), budget, before).run();
 }
 

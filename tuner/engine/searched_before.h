@@ -36,6 +36,9 @@ class SearchedBefore {
   /// no such search, or its results are known here.
   const std::vector<Candidate>& first() const { return first_; }
 
+  /// Returns true if there is an answer that left little in doubt, and its results are in the log.
+  bool is_in_log() const { return missing() && first_.empty(); }
+
   void tell(const Candidate& candidate, const Result& result);
 
   /// Returns how many are to be measured before it is known whether its answer, which left little

@@ -173,9 +173,37 @@ TEST(TuningLoop, EndsAgainAtTheSamePlaceWhateverItEstimatesThen) {
   prior.timed.clear();
   prior.winner->searched.chance_of_better = 0.05;
   run.request.elsewhere = {prior};
+  run.request.further_elsewhere = []() -> std::vector<PriorTimings> {
+    ADD_FAILURE() << "the log answers";
+    return {};
+  };
   const ProblemSummary again = run.run().problems.front();
   EXPECT_EQ(again.evaluated, 0u);
   EXPECT_TRUE(again.unfinished->by_itself);
+}
+
+TEST(TuningLoop, ReadsFurtherTimingsOnceUnlessTheLogAnswers) {
+  const FakeSpace fake = large_space();
+  FakeRun run(fake);
+  run.request.options.strategy = "auto";
+  const ProblemSummary there = run.run().problems.front();
+  PriorTimings in_doubt = prior_timings_of(there);
+  in_doubt.is_in_log = true;
+  in_doubt.winner->searched.chance_of_better = 0.2;
+
+  FakeRun other(fake);
+  other.request.options.strategy = "auto";
+  other.request.problems.push_back(other.request.problems.front());
+  other.request.problems.back()["N"] = std::int64_t{512};
+  other.request.elsewhere = {in_doubt};
+  int read = 0;
+  other.request.further_elsewhere = [&] {
+    ++read;
+    return std::vector{prior_timings_of(there)};
+  };
+  const TuningSummary here = other.run();
+  EXPECT_EQ(read, 1);
+  EXPECT_LT(here.problems.front().evaluated, 20u) << "it confirms what was read";
 }
 
 TEST(TuningLoop, DoesNotTrustAnEarlierSearchWhoseWinnerIsBeatenHere) {

@@ -41,6 +41,9 @@ struct TuningRequest {
   std::vector<KernelConfiguration> only;
   /// Stored timings on other devices and problems, for strategies that use them.
   std::vector<PriorTimings> elsewhere;
+  /// Returns further ones, which take longer to read; null: there are none. Called once, before the
+  /// first search that no search in the log answers.
+  std::function<std::vector<PriorTimings>()> further_elsewhere = nullptr;
   /// For the check of finalists that use shared memory; nullopt on the CPU device itself.
   std::optional<CpuBeside> cpu = std::nullopt;
   TuningOptions options;
