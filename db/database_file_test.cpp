@@ -36,11 +36,6 @@ Connection open_current(const fs::path& file, OpenMode mode = OpenMode::read_wri
   return open_database(file, mode, 0, migrations());
 }
 
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 void write(const fs::path& file, const std::string& text) {
   std::ofstream(file, std::ios::binary) << text;
 }

@@ -1,6 +1,7 @@
 #include "db/export_json.h"
 
 #include "db/device_model.h"
+#include "db/folder_test_support.h"
 #include "db/json_forms.h"
 #include "tuner/core/h200.h"
 
@@ -87,11 +88,6 @@ StoredResult stored_result() {
                       .compared = 3050,
                       .elements_total = 16777216}};
   return stored;
-}
-
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 KernelDefaults some_defaults() {

@@ -24,8 +24,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
-
 /// Returns the configurations of the results, with the files that they come from.
 std::vector<std::string> answers(const std::vector<StoredResult>& all) {
   std::vector<std::string> texts;

@@ -303,7 +303,7 @@ TEST_F(Maintenance, ListsWhatItPrunesByDeviceKernelAndRun) {
 }
 
 /// Returns everything that is stored, without the ids of rows that other rows refer to.
-std::vector<std::string> contents(const fs::path& file) {
+std::vector<std::string> rows(const fs::path& file) {
   const Connection connection(file, Connection::Mode::read_only, 0);
   std::vector<std::string> lines;
   for (
@@ -360,7 +360,7 @@ class UndoTest : public Maintenance {
 TEST_F(UndoTest, BringsBackWhatWasPruned) {
   ResultStore store(file_);
   fill(store);
-  const std::vector<std::string> before = contents(file_);
+  const std::vector<std::string> before = rows(file_);
   const PruneRule rules[] = {by_device("L4"),
                              by_device("H200"),
                              {.query = {.source = "all"}, .stale = true, .before_unix = {}},
@@ -371,12 +371,12 @@ TEST_F(UndoTest, BringsBackWhatWasPruned) {
   for (const PruneRule& rule : rules) {
     const Pruned pruned = prune(file_, rule);
     ASSERT_GT(pruned.results + pruned.runs, 0u);
-    ASSERT_NE(contents(file_), before);
+    ASSERT_NE(rows(file_), before);
     const Restored restored = undo_prune(file_);
     EXPECT_EQ(restored.backup, pruned.backup);
     EXPECT_EQ(restored.results, pruned.results);
     EXPECT_EQ(restored.runs, pruned.runs);
-    EXPECT_THAT(contents(file_), testing::ElementsAreArray(before));
+    EXPECT_THAT(rows(file_), testing::ElementsAreArray(before));
     EXPECT_THAT(find_faults(file_), IsEmpty());
     EXPECT_THROW(undo_prune(file_), InputError);  // Nothing is left to bring back.
   }
@@ -423,13 +423,9 @@ TEST_F(UndoTest, WritesNoBackupWhereNothingGoes) {
 TEST_F(Maintenance, SaysWhatItWouldPruneOfAFileThatItMayNotWrite) {
   const auto older = std::span(migrations()).first(1);
   open_database(file_, OpenMode::read_write, 0, older);
-  const auto contents = [this] {
-    std::ifstream stream(file_, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(stream), {});
-  };
-  const std::string before = contents();
+  const std::string before = contents(file_);
   EXPECT_EQ(0u, would_prune(file_, {.query = {.run = "run-1"}, .before_unix = {}}).results);
-  EXPECT_EQ(before, contents()) << "a version that an older smemtune writes was migrated";
+  EXPECT_EQ(before, contents(file_)) << "a version that an older smemtune writes was migrated";
   EXPECT_FALSE(fs::exists(file_.string() + ".v1.bak"));
   // A newer version, which is never written.
   ResultStore store(file_);

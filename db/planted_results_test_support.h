@@ -33,6 +33,8 @@ inline Run planted_run(const Device& device, const std::string& id,
   return run;
 }
 
+inline Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
+
 inline Result planted(const Configuration& configuration, std::vector<double> samples_ms,
                       std::int64_t n = 4096) {
   Result result;

@@ -5,6 +5,7 @@
 #include "db/device_model.h"
 #include "db/folder_test_support.h"
 #include "db/plain_model_test_support.h"
+#include "db/planted_results_test_support.h"
 #include "db/process_name.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
@@ -89,8 +90,6 @@ const std::string kHash = "hash-1";
 
 /// Number of random histories in the test of the best.
 constexpr int kInterleavings = repetitions(2000);
-
-Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
 
 Result failed(const Configuration& configuration, Status status, const std::string& reason) {
   Result result;
@@ -1198,7 +1197,7 @@ TEST_F(ResultStoreOnDisk, LosesNothingAcknowledgedWhenItsProcessIsKilled) {
       for (std::int64_t i = acknowledged + 1;; ++i) {
         log->begin_attempt({kHash, "tiled", kProblem, tile(i)});
         log->record(kHash, timed(tile(i), static_cast<double>(i)));
-        if (write(channel[1], &i, sizeof i) != sizeof i) _exit(1);
+        if (::write(channel[1], &i, sizeof i) != sizeof i) _exit(1);
       }
     }
     close(channel[1]);

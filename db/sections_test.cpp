@@ -18,8 +18,6 @@ using testing::Pair;
 
 constexpr std::size_t kAll = 1000;
 
-Configuration tile(std::int64_t value) { return {{"TILE", value}}; }
-
 Result at_stage(Stage stage, std::int64_t value, double ms) {
   Result result = planted(tile(value), ms);
   result.stage = stage;

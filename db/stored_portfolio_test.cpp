@@ -16,8 +16,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
-
 class StoredPortfolios : public testing::Test {
  protected:
   /// Stores results where TILE=1 is the best for small sizes, TILE=2 for large ones, and TILE=9 is

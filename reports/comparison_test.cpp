@@ -17,7 +17,8 @@ namespace {
 
 using db::planted;
 using db::planted_device;
-using nlohmann::json;
+using Json = nlohmann::json;
+using db::tile;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -36,8 +37,6 @@ class ComparisonText : public testing::Test {
   db::ResultStore store_{":memory:"};
   int runs_ = 0;
 };
-
-Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
 
 TEST_F(ComparisonText, HoldsDevicesAgainstEachOther) {
   record(planted_device("NVIDIA H200"), {planted(tile(128), 2), db::planted_failure(tile(64))});
@@ -141,10 +140,10 @@ TEST_F(ComparisonText, HasOneEstimatorEverywhere) {
   EXPECT_GT(sentences, 20);
   int pairs = 0;
   const std::string csv = comparison_csv(all);
-  const json document = json::parse(comparison_json(all));
-  for (const json& problem : document.at("problems")) {
-    for (const json& pair : problem.at("portability")) {
-      const json& slower = pair.at("slower");
+  const Json document = Json::parse(comparison_json(all));
+  for (const Json& problem : document.at("problems")) {
+    for (const Json& pair : problem.at("portability")) {
+      const Json& slower = pair.at("slower");
       const double share = pair.at("share");
       EXPECT_NEAR(slower.at("percent").get<double>(), 100 * (1 / share - 1), 1e-9);
       EXPECT_LE(slower.at("low_percent"), slower.at("percent"));
@@ -279,13 +278,13 @@ TEST_F(ComparisonText, AsJsonHasTheSameFigures) {
   record(planted_device("NVIDIA H200"), {planted(tile(128), 2), db::planted_failure(tile(64))});
   record(planted_device("NVIDIA A100"), {planted(tile(64), 3), planted(tile(128), 3.3)});
   record(planted_device("Some CPU", DeviceKind::cpu), {planted(tile(16), 800)});
-  const json document = json::parse(comparison_json(comparison()));
+  const Json document = Json::parse(comparison_json(comparison()));
   EXPECT_EQ(document.at("format"), "smemtune-comparison");
   EXPECT_EQ(document.at("version"), 4);
   ASSERT_EQ(document.at("devices").size(), 3u);
-  const json& problem = document.at("problems").at(0);
-  EXPECT_EQ(problem.at("problem"), json({{"N", 4096}, {"T", "float"}}));
-  const json& entries = problem.at("best");
+  const Json& problem = document.at("problems").at(0);
+  EXPECT_EQ(problem.at("problem"), Json({{"N", 4096}, {"T", "float"}}));
+  const Json& entries = problem.at("best");
   ASSERT_EQ(entries.size(), 3u);
   EXPECT_EQ(entries.at(0).at("column"), "NVIDIA A100");
   EXPECT_EQ(entries.at(0).at("time_to_fastest_gpu"), 1.5);
@@ -293,7 +292,7 @@ TEST_F(ComparisonText, AsJsonHasTheSameFigures) {
   EXPECT_TRUE(entries.at(1).at("slower").is_null());
   EXPECT_FALSE(entries.at(2).contains("time_to_fastest_gpu"));
 
-  const json& pairs = problem.at("portability");
+  const Json& pairs = problem.at("portability");
   ASSERT_EQ(pairs.size(), 2u);
   EXPECT_EQ(pairs.at(0).at("on"), "NVIDIA A100");
   EXPECT_EQ(pairs.at(0).at("best_of"), "NVIDIA H200");
@@ -301,11 +300,11 @@ TEST_F(ComparisonText, AsJsonHasTheSameFigures) {
   EXPECT_NEAR(pairs.at(0).at("slower").at("percent").get<double>(), 10, 1e-9);
   EXPECT_EQ(pairs.at(1).at("share"), 0.0);
   EXPECT_EQ(pairs.at(1).at("failure"), "constraints (shared_bytes)");
-  EXPECT_EQ(problem.at("least_worst").at("configuration"), json({{"TILE", 128}}));
+  EXPECT_EQ(problem.at("least_worst").at("configuration"), Json({{"TILE", 128}}));
   EXPECT_EQ(pairs.at(0).at("samples"), 9);
   EXPECT_TRUE(pairs.at(1).at("median_ms").is_null());
   EXPECT_EQ(problem.at("configurations_on_all_gpus"), 2);
-  const json& repair = problem.at("parameters").at(0).at("repairs").at(0);
+  const Json& repair = problem.at("parameters").at(0).at("repairs").at(0);
   EXPECT_EQ(repair.at("value"), "64");
   EXPECT_EQ(repair.at("share"), 1);
 }

@@ -4,8 +4,8 @@
 #include "reports/expectations.h"
 #include "reports/kernel_table.h"
 #include "reports/summary_json.h"
-#include "reports/text_layout.h"
 #include "reports/why_best.h"
+#include "reports/wide_page_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,9 +16,6 @@
 
 namespace smemtune {
 namespace {
-
-/// A page on which no table of these tests is broken.
-const bool kIsWide = (set_page_columns(300), true);
 
 using testing::ElementsAre;
 using testing::HasSubstr;

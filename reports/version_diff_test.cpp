@@ -1,6 +1,6 @@
 #include "reports/version_diff.h"
 
-#include "reports/text_layout.h"
+#include "reports/wide_page_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,6 @@
 
 namespace smemtune {
 namespace {
-
-/// A page on which no table of these tests is broken.
-const bool kIsWide = (set_page_columns(300), true);
 
 using testing::AllOf;
 using testing::HasSubstr;

@@ -1,5 +1,7 @@
 #include "reports/winner_check.h"
 
+#include "db/planted_results_test_support.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -10,11 +12,10 @@
 namespace smemtune {
 namespace {
 
+using db::tile;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
 
 Result timed(std::int64_t size, double ms) {
   Result result;
