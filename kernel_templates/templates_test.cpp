@@ -109,9 +109,9 @@ std::vector<Sample> samples() {
   for (const auto& entry : std::filesystem::directory_iterator(kRoot / "configs")) {
     const std::string name = entry.path().stem().string();
     if (entry.path().extension() != ".json" || name == "schema" || name == "devices") continue;
-    samples.push_back({name, "sm_80", 3});
-    samples.push_back({name, "sm_90", 1});
-    samples.push_back({name, "sm_120", 3});
+    samples.push_back({name, "sm_80", 4});
+    samples.push_back({name, "sm_90", 2});
+    samples.push_back({name, "sm_120", 4});
   }
   std::ranges::sort(samples, {}, [](const Sample& s) { return s.space + s.architecture; });
   return samples;

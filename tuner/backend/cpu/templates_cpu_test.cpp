@@ -119,9 +119,10 @@ class TemplatesOnTheCpu : public testing::TestWithParam<std::string> {
                 compiled->entry(launch.name_expression)->resources.static_shared_bytes)
           << label;
     }
-    for (cpu::CpuLauncher* launcher : {&ascending, &shuffled}) {
-      check(*launcher, loaded.space, problem, *instance, *compiled, label);
+    if (number == 0 || number % 2 == 1) {
+      check(ascending, loaded.space, problem, *instance, *compiled, label);
     }
+    if (number % 2 == 0) check(shuffled, loaded.space, problem, *instance, *compiled, label);
   }
 
   void check(cpu::CpuLauncher& launcher, const Space& space, const Problem& problem,
@@ -163,7 +164,7 @@ class TemplatesOnTheCpu : public testing::TestWithParam<std::string> {
 
 // Every template, at sizes that its tiles divide and at others, with another configuration for each,
 // computes what its space defines, while every memory access is checked and the threads of a block
-// run in ascending and in another order.
+// run in ascending order, in another one, or, at the first size, in both.
 TEST_P(TemplatesOnTheCpu, ComputeWhatTheirSpaceDefines) {
   const LoadedSpace loaded = load_space(kRoot / "configs" / (GetParam() + ".json"), kRoot);
   ASSERT_FALSE(loaded.space.verify.definitions.empty());
