@@ -1,5 +1,6 @@
 #include "tuner/engine/early_loss.h"
 
+#include "tuner/core/repetitions_test_support.h"
 #include "tuner/engine/engine_test_support.h"
 
 #include <gmock/gmock.h>
@@ -65,6 +66,8 @@ TEST(PresentTime, IsTakenThreeTimesAndThenNowAndThen) {
   EXPECT_EQ(time.ms(), 2) << "of 1, 2 and 5";
 }
 
+constexpr std::uint64_t kSeeds = repetitions(20);
+
 /// `tiled` takes milliseconds; one of its 300 configurations is the best by 5 %.
 FakeSpace slow_kernels() {
   FakeSpace fake;
@@ -88,7 +91,7 @@ double launches(const MemoryLog& log) {
   return launches;
 }
 
-TEST(EarlyLoss, HalvesTheLaunchesAndFindsTheSameBestInTwentyOfTwentySeeds) {
+TEST(EarlyLoss, HalvesTheLaunchesAndFindsTheSameBestWithEachSeed) {
   const FakeSpace fake = slow_kernels();
   const auto launched = [&](std::uint64_t seed, bool early) {
     FakeRun run(fake);
@@ -100,7 +103,7 @@ TEST(EarlyLoss, HalvesTheLaunchesAndFindsTheSameBestInTwentyOfTwentySeeds) {
     return launches(run.own_log);
   };
   const double in_full = launched(1, false);
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     EXPECT_LT(launched(seed, true), in_full / 2) << seed;
   }
 }
@@ -156,7 +159,7 @@ TEST(EarlyLoss, IsForgottenWhereNothingIsAheadAnyMore) {
 TEST(EarlyLoss, CountsAConfigurationThatIsEvaluatedAgainInFullOnce) {
   FakeSpace fake = slow_kernels();
   fake.sources["tiled"].files.front().text += "noise_percent 20\n";
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     FakeRun run(fake);
     run.request.options.strategy = "random";
     run.request.options.seed = seed;

@@ -1,6 +1,7 @@
 #include "tuner/init/host_reader.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/repetitions_test_support.h"
 #include "tuner/core/temporary_folder.h"
 #include "tuner/init/clang_library.h"
 #include "tuner/init/macro_expansion.h"
@@ -224,13 +225,14 @@ TEST(HostReader, GoesOnWhereHeadersAndNamesAreMissing) {
 // Each of these would take minutes if anything took time that grows with the square of their
 // number.
 TEST(HostReader, TakesManyOfAnything) {
+  constexpr int kMany = repetitions(2'000);
   std::string many = std::string(kKernel) + "void f(float* out, int n) {\n";
   std::string unclosed = "void f() { ";
-  for (int i = 0; i < 2'000; ++i) {
+  for (int i = 0; i < kMany; ++i) {
     many += "  n = n + 1; assert(n > 2); k<<<n, 32>>>(out, n);\n";
     unclosed += "k<<<a, b ";
   }
-  EXPECT_THAT(launches_of(many + "}\n"), SizeIs(2'000));
+  EXPECT_THAT(launches_of(many + "}\n"), SizeIs(kMany));
   EXPECT_THAT(launches_of(unclosed), IsEmpty());
 }
 

@@ -1,5 +1,7 @@
 #include "tuner/init/kernel_uses.h"
 
+#include "tuner/core/repetitions_test_support.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -122,13 +124,13 @@ TEST(KernelUses, GoesOnWhereConstantsTypesAndFunctionsAreMissing) {
 // Any value may be read.
 TEST(KernelUses, ComesToAnEndWithAnyText) {
   std::string calls = "__global__ void k(float* p) { f0(p); }";
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < repetitions(3000); ++i) {
     const std::string next = "f" + std::to_string(i + 1) + "(p)";
     calls += "__device__ void f" + std::to_string(i) + "(float* p) { " + next + "; " + next + "; }";
   }
   EXPECT_EQ(kernel_in(calls).parameters.front().access, Access::unknown);
   std::string chain = "p[0]";
-  for (int i = 0; i < 2000; ++i) chain += i % 2 == 0 ? " & q[0]" : " % q[1]";
+  for (int i = 0; i < repetitions(2000); ++i) chain += i % 2 == 0 ? " & q[0]" : " % q[1]";
   access("int i = " + chain + "; q[i] = 1;");
   const std::string program =
       "template <int N> __global__ void k(float* p, const int* q) {\n"
@@ -138,7 +140,7 @@ TEST(KernelUses, ComesToAnEndWithAnyText) {
       "}\n}\n";
   std::mt19937 random(1);
   const std::string letters = "(){}[]<>;,=*#\"'/\\\n .:&x0R";
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < repetitions(200); ++round) {
     std::string text = program;
     for (int change = 0; change < 6; ++change) {
       const std::size_t at = random() % text.size();

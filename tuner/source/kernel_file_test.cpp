@@ -1,5 +1,6 @@
 #include "tuner/source/kernel_file.h"
 
+#include "tuner/core/repetitions_test_support.h"
 #include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>
@@ -324,15 +325,16 @@ TEST(KernelFile, SeesAKernelBehindAByteOrderMark) {
 // Each of these would take minutes if anything took time that grows with the square of their
 // number.
 TEST(KernelFile, TakesManyOfAnything) {
+  constexpr int kMany = repetitions(20'000);
   std::string kernels;
   std::string numbers;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < kMany; ++i) {
     const std::string number = std::to_string(i);
     kernels += "__global__ void k" + number + "(float* p) { p[0] = N; }\n";
     numbers += "#define A" + number + " " + number + "\n#define B " + number + "\n";
   }
-  EXPECT_THAT(read_text_of(kernels).kernels, SizeIs(20'000));
-  EXPECT_THAT(read_text_of(numbers).names, SizeIs(20'001));
+  EXPECT_THAT(read_text_of(kernels).kernels, SizeIs(kMany));
+  EXPECT_THAT(read_text_of(numbers).names, SizeIs(kMany + 1));
 }
 
 TEST(KernelFile, KeepsOnlyTheKernelsThatAreWanted) {
@@ -424,7 +426,7 @@ TEST(KernelFile, TakesAnyTextWhatever) {
   }
   std::mt19937 random(1);
   const std::string letters = "(){}[]<>;,=*#\"'/\\\n .:&x0R";
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < repetitions(3000); ++round) {
     std::string text = program;
     for (int change = 0; change < 12; ++change) {
       const std::size_t at = random() % text.size();
