@@ -365,7 +365,7 @@ class Search {
 
   /// Estimates what the search may have missed so far, and ends it when that is unlikely enough.
   void note_missed(const Result& result) {
-    chance_.tell(result.time_ms());
+    chance_.tell(result.time_ms(), !before_.is_in_log());  // It says what its search missed.
     const LastGain& gains = chance_.last_gain();
     if (gains.last_gain() == 0) return;
     std::optional<double> chance = chance_.now();

@@ -4,10 +4,10 @@
 
 namespace smemtune {
 
-void ChanceFollower::tell(std::optional<double> time_ms) {
+void ChanceFollower::tell(std::optional<double> time_ms, bool estimates) {
   constexpr std::uint64_t kEvery = 4;
   gains_.tell(time_ms);
-  if (gains_.last_gain() == 0 || !all_) return;
+  if (!estimates || gains_.last_gain() == 0 || !all_) return;
   const double untried =
       std::max(0.0, 1 - static_cast<double>(gains_.evaluations()) / static_cast<double>(*all_));
   if (!learns_) {

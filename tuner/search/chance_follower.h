@@ -18,8 +18,9 @@ class ChanceFollower {
                  double gain = LastGain::kGain)
       : strategy_(strategy), all_(all), learns_(learns), gain_(gain) {}
 
-  /// Records a result that the strategy was told; nullopt: it failed.
-  void tell(std::optional<double> time_ms);
+  /// Records a result that the strategy was told; nullopt: it failed. `estimates`: false leaves
+  /// now() as it is, which takes no time.
+  void tell(std::optional<double> time_ms, bool estimates = true);
 
   /// Returns the chance that something more than `gain` times as fast is left; nullopt where
   /// nothing is known of it.
