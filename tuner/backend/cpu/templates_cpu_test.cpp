@@ -119,10 +119,13 @@ class TemplatesOnTheCpu : public testing::TestWithParam<std::string> {
                 compiled->entry(launch.name_expression)->resources.static_shared_bytes)
           << label;
     }
-    if (number == 0 || number % 2 == 1) {
+    const bool is_shuffled = number % 4 >= 2;
+    if (number < 2 || !is_shuffled) {
       check(ascending, loaded.space, problem, *instance, *compiled, label);
     }
-    if (number % 2 == 0) check(shuffled, loaded.space, problem, *instance, *compiled, label);
+    if (number < 2 || is_shuffled) {
+      check(shuffled, loaded.space, problem, *instance, *compiled, label);
+    }
   }
 
   void check(cpu::CpuLauncher& launcher, const Space& space, const Problem& problem,
@@ -162,16 +165,20 @@ class TemplatesOnTheCpu : public testing::TestWithParam<std::string> {
   Problem defined_problem;
 };
 
-// Every template, at sizes that its tiles divide and at others, with another configuration for each,
+// Every template, at every second of the space's sizes, with another configuration for each,
 // computes what its space defines, while every memory access is checked and the threads of a block
-// run in ascending order, in another one, or, at the first size, in both.
+// run in ascending order, in another one, or, at its first size, in both.
 TEST_P(TemplatesOnTheCpu, ComputeWhatTheirSpaceDefines) {
   const LoadedSpace loaded = load_space(kRoot / "configs" / (GetParam() + ".json"), kRoot);
   ASSERT_FALSE(loaded.space.verify.definitions.empty());
   std::vector<Problem> problems = loaded.space.cpu_problems;
   problems.insert(problems.end(), loaded.space.verify.also.begin(), loaded.space.verify.also.end());
+  const std::vector<KernelTemplate>& kernels = loaded.space.kernels;
   for (std::size_t i = 0; i < problems.size(); ++i) {
-    for (const KernelTemplate& kernel : loaded.space.kernels) check(loaded, kernel, problems[i], i);
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      // Most of the time is the compiler's.
+      if (problems.size() <= 2 || (i + k) % 2 == 0) check(loaded, kernels[k], problems[i], i);
+    }
   }
   EXPECT_GT(checked, 0);
 }
