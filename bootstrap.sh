@@ -132,6 +132,6 @@ if [ "$action" = tune ]; then cmake --build --preset release --target smemtune; 
 
 case "$action" in
   tune) exec build/release/tuner/cli/smemtune --space configs/gemm.json ;;
-  test) exec ctest --preset release -j $(($(nproc) + 1)) ;;  # Some of them wait.
+  test) exec ctest --preset release -j "$(nproc)" ;;
   *) say "built build/release/tuner/cli/smemtune; next: ./bootstrap.sh tune" ;;
 esac
