@@ -36,7 +36,7 @@ endif()
 # Where the time of a run is spent. Everything else waits for files, compilers or people, and -O1 compiles
 # in two thirds of the time of -O2.
 set(SMEMTUNE_HOT core source search backend cpu engine)
-# What bench/fuzz calls: libFuzzer follows the branches of these.
+# libFuzzer follows the branches of these, which bench/fuzz calls.
 set(SMEMTUNE_FUZZED core source backend config db engine init)
 
 # smemtune_library(name SOURCES file... [USES library...] [LINKS target...])
