@@ -88,7 +88,7 @@ endif()
 # smemtune_test(name SOURCES file... USES library... [LINKS target...] [MAIN] [WHOLE] [GPU] [UNSANITIZED])
 # MAIN: the sources hold their own main(). WHOLE: the program is one test of CTest's instead of one for
 # each TEST, because what its tests share takes long to make. GPU: it needs one. UNSANITIZED: only
-# `.ci/run --all` builds it with sanitizers, as it starts programs or takes much to build.
+# `.ci/run --all` builds it with sanitizers, as it starts programs, simulates much or takes much to build.
 function(smemtune_test name)
   if(NOT SMEMTUNE_TESTS)
     return()
