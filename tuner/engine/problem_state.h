@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,8 +40,9 @@ struct Tuning {
   TuningSummary& summary;
   SignatureCheck* signatures = nullptr;  ///< Nothing is measured before it is done.
   std::vector<PriorTimings> prior_timings =
-      {};                    ///< From the problems that are done, and the request.
-  bool has_further = false;  ///< Whether those are among them that the request may name later.
+      {};  ///< From the problems that are done, and the request.
+  /// Null once `prior_timings` have them.
+  std::function<std::vector<PriorTimings>()> further_elsewhere = request.further_elsewhere;
   /// The time that it took to begin each problem that is done and to prepare a device; infinite
   /// where none was prepared.
   std::vector<double> prepare_s = {};

@@ -365,7 +365,8 @@ class Search {
 
   /// Estimates what the search may have missed so far, and ends it when that is unlikely enough.
   void note_missed(const Result& result) {
-    chance_.tell(result.time_ms(), !before_.is_in_log());  // It says what its search missed.
+    // The log also says what the search that it is from missed.
+    chance_.tell(result.time_ms(), !before_.is_in_log());
     const LastGain& gains = chance_.last_gain();
     if (gains.last_gain() == 0) return;
     std::optional<double> chance = chance_.now();
@@ -671,11 +672,12 @@ class Search {
 
 void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget) {
   if (!tuning.request.only.empty()) state.progress.valid = tuning.request.only.size();
-  SearchedBefore before(tuning, state, until_percent(tuning, state));
-  if (!before.is_in_log() && !tuning.has_further && tuning.request.further_elsewhere) {
-    std::ranges::move(tuning.request.further_elsewhere(), std::back_inserter(tuning.prior_timings));
-    tuning.has_further = true;
-    before = SearchedBefore(tuning, state, until_percent(tuning, state));
+  const double percent = until_percent(tuning, state);
+  SearchedBefore before(tuning, state, percent);
+  if (!before.is_in_log() && tuning.further_elsewhere) {
+    const auto read = std::exchange(tuning.further_elsewhere, nullptr);
+    std::ranges::move(read(), std::back_inserter(tuning.prior_timings));
+    before = SearchedBefore(tuning, state, percent);
   }
   Search(tuning, state, strategy_of(tuning, state, before), budget, before).run();
 }
