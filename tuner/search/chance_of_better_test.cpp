@@ -87,6 +87,15 @@ TEST(ChanceFollower, AsksAStrategyThatLearnsAfterEveryFourthResult) {
   EXPECT_DOUBLE_EQ(*chance.now(), 0) << "all were evaluated";
 }
 
+TEST(ChanceFollower, AsksNothingWhereNoEstimateIsWanted) {
+  Asked strategy;
+  ChanceFollower chance(strategy, 100, true);
+  for (int i = 0; i < 8; ++i) chance.tell(1, false);
+  EXPECT_EQ(strategy.asked, 0);
+  EXPECT_EQ(chance.now(), std::nullopt);
+  EXPECT_EQ(chance.last_gain().evaluations(), 8u) << "all are counted";
+}
+
 TEST(ChanceFollower, KnowsNothingOfASpaceThatIsNotCounted) {
   Asked strategy;
   ChanceFollower chance(strategy, std::nullopt, true);
