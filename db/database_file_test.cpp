@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -1,12 +1,12 @@
 #include "db/export_csv.h"
 
+#include "db/folder_test_support.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <sstream>
 #include <string>
@@ -101,8 +101,7 @@ TEST(ExportCsv, LeavesEmptyWhatIsNotKnown) {
 }
 
 TEST(ExportCsv, EveryColumnIsDocumented) {
-  std::ifstream file(std::string(SMEMTUNE_SOURCE_DIR) + "/db/EXPORT.md");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string text = contents(std::string(SMEMTUNE_SOURCE_DIR) + "/db/EXPORT.md");
   std::istringstream titles(title_line());
   std::string title;
   const std::size_t csv = text.find("## CSV");

@@ -27,6 +27,7 @@ using Json = nlohmann::json;
 using db::planted;
 using db::planted_device;
 using db::planted_failure;
+using db::tile;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -66,8 +67,6 @@ class ComparingCommands : public testing::Test {
 
   TemporaryFolder folder_;
 };
-
-Configuration tile(std::int64_t size) { return {{"TILE", size}}; }
 
 TEST_F(ComparingCommands, CompareWritesItsFormats) {
   record("Large", {planted(tile(8), 1), planted(tile(16), 2), planted(tile(32), 1.5)});
