@@ -5,6 +5,7 @@
 #include "tuner/engine/tuning_options.h"
 
 #include <cstddef>
+#include <optional>
 
 namespace smemtune {
 
@@ -16,9 +17,11 @@ double ending_reserve_s(const TuningRequest& request);
 /// is raced was screened on several boards.
 RaceOptions race_options(const TuningOptions& options, bool several_units = false);
 
-/// Rounds of each block of the finals when one keeps the device for `round_s` and all of them may
-/// for `most_s` at most (0: only the options decide).
-std::size_t final_rounds(const TuningOptions& options, double round_s, double most_s = 0);
+/// Returns the rounds of each block of the finals when one keeps the device for `round_s` and all of
+/// them may for `most_s` at most (0: only the options decide). `spread_percent`, that of the race:
+/// no more rounds than tell apart what differs by more than a tie.
+std::size_t final_rounds(const TuningOptions& options, double round_s, double most_s = 0,
+                         std::optional<double> spread_percent = std::nullopt);
 
 /// Races what is correct and sets the summary's best, ties and noise. Without a device or when stop
 /// is asked for, the best is the fastest that is known.

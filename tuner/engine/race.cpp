@@ -15,6 +15,11 @@ namespace {
 // On either side of a 95 % confidence interval.
 constexpr double kShownTail = 0.025;
 
+// A variant that was slower than the leader by more than this many times the spread in three of
+// four rounds is dropped at once. For normal noise that is more than four standard deviations of a
+// difference, each time; the fourth allows for a disturbed sample.
+constexpr double kClearlySlower = 3;
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Averages of all pairs of values, each with itself too: Walsh's averages. Their median estimates
@@ -97,6 +102,18 @@ std::vector<double> log_ratios(std::span<const double> times, std::span<const do
   std::vector<double> ratios(std::min(times.size(), others.size()));
   for (std::size_t i = 0; i < ratios.size(); ++i) ratios[i] = std::log(times[i] / others[i]);
   return ratios;
+}
+
+/// Takes each round's median out of the logarithms of times, by variant and round: what drifts from
+/// round to round hits all alike.
+void level_rounds(std::vector<std::vector<double>>& logs) {
+  const std::size_t rounds = logs.empty() ? 0 : logs.front().size();
+  for (std::size_t round = 0; round < rounds; ++round) {
+    std::vector<double> of_round;
+    for (const std::vector<double>& variant : logs) of_round.push_back(variant[round]);
+    const double level = median(std::move(of_round));
+    for (std::vector<double>& variant : logs) variant[round] -= level;
+  }
 }
 
 double to_percent(double log_ratio) { return std::expm1(log_ratio) * 100; }
@@ -183,11 +200,15 @@ bool Race::drop_slower() {
   const double tail = (1 - options_.drop_confidence) / static_cast<double>(contenders_.size() - 1);
   const auto beyond = averages_beyond(race_rounds_, tail);
   const double tie = from_percent(options_.tie_percent);
+  spread_percent_ = spread_of_contenders();
+  const double clear = kClearlySlower * from_percent(*spread_percent_);
   bool all_tied = true;
   std::vector<std::size_t> kept = {contenders_[0]};
   for (std::size_t i = 1; i < contenders_.size(); ++i) {
     std::vector<double> slower = log_ratios(variants_[contenders_[i]].race_ms, best_ms);
-    if (is_above(slower, 0, beyond)) continue;
+    const auto of_four = slower.begin() + static_cast<std::ptrdiff_t>(slower.size() / 4);
+    std::ranges::nth_element(slower, of_four);
+    if (*of_four > clear || is_above(slower, 0, beyond)) continue;
     kept.push_back(contenders_[i]);
     for (double& ratio : slower) ratio = -ratio;
     all_tied = all_tied && is_above(std::move(slower), -tie, beyond);
@@ -196,24 +217,40 @@ bool Race::drop_slower() {
   return all_tied;
 }
 
+std::vector<std::vector<double>> Race::residuals(const std::vector<std::size_t>& variants,
+                                                 std::vector<double> Variant::*times) const {
+  std::vector<std::vector<double>> logs(variants.size());
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    for (const double time_ms : variants_[variants[i]].*times) logs[i].push_back(std::log(time_ms));
+  }
+  level_rounds(logs);
+  return logs;
+}
+
+double Race::spread_of_contenders() const {
+  constexpr double kNearlyAll = 0.95;
+  std::vector<std::vector<double>> rows = residuals(contenders_, &Variant::race_ms);
+  for (std::vector<double>& row : rows) {
+    const double middle = center(row);
+    for (double& residual : row) residual -= middle;
+  }
+  level_rounds(rows);  // Without the variants' own differences, a round's level is known better.
+  std::vector<double> distances;
+  for (const std::vector<double>& row : rows) {
+    for (const double residual : row) distances.push_back(std::abs(residual));
+  }
+  const auto nearly_all =
+      distances.begin() +
+      static_cast<std::ptrdiff_t>(kNearlyAll * static_cast<double>(distances.size()));
+  std::nth_element(distances.begin(), nearly_all, distances.end());
+  return to_percent(*nearly_all);
+}
+
 void Race::sort_by_center(std::vector<std::size_t>& variants,
                           std::vector<double> Variant::*times) const {
-  if (variants.empty()) return;
-  // Each round's own level is taken out first: what drifts from round to round hits all alike.
-  const std::size_t rounds = (variants_[variants[0]].*times).size();
-  std::vector<double> level(rounds);
-  for (std::size_t round = 0; round < rounds; ++round) {
-    std::vector<double> logs;
-    for (const std::size_t i : variants) logs.push_back(std::log((variants_[i].*times)[round]));
-    level[round] = median(std::move(logs));
-  }
   std::vector<std::pair<double, std::size_t>> centers;  // And the place so far, for ties.
-  for (std::size_t place = 0; place < variants.size(); ++place) {
-    std::vector<double> residuals(rounds);
-    for (std::size_t round = 0; round < rounds; ++round) {
-      residuals[round] = std::log((variants_[variants[place]].*times)[round]) - level[round];
-    }
-    centers.emplace_back(rounds == 0 ? 0 : center(residuals), place);
+  for (const std::vector<double>& variant : residuals(variants, times)) {
+    centers.emplace_back(variant.empty() ? 0 : center(variant), centers.size());
   }
   std::sort(centers.begin(), centers.end());
   std::vector<std::size_t> sorted;

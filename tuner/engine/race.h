@@ -19,7 +19,7 @@ struct RaceOptions {
   std::size_t keep_at_most = 128;   ///< ... and at most.
   /// Variants whose screen median is this many times that of the middle finalist are not raced.
   double hopeless_times = 2;
-  std::size_t first_rounds = 8;  ///< Rounds before any variant may be dropped.
+  std::size_t first_rounds = 4;  ///< Rounds before any variant may be dropped.
   std::size_t check_every = 4;   ///< Rounds between decisions.
   std::size_t max_rounds = 60;
   double drop_confidence = 0.99;  ///< One-sided, Bonferroni over those still in.
@@ -55,6 +55,10 @@ class Race {
 
   /// Sets the rounds of each block of the finals. REQUIRES: no finals have been measured.
   void set_final_rounds(std::size_t rounds);
+
+  /// Returns how far nearly all times (95 %) of those still in the race at its latest decision were
+  /// at most from what was usual for their variant and round, in percent; nullopt before.
+  std::optional<double> spread_percent() const { return spread_percent_; }
 
   /// Begins the finals with the variants that are ahead now.
   void start_finals();
@@ -102,7 +106,12 @@ class Race {
 
   /// Drops variants that are slower than the leader. Returns true if all others are tied with it.
   bool drop_slower();
-  /// REQUIRES: all have times of the same rounds.
+  /// Returns log(time / median of its round), by variant and round. REQUIRES: all have times of the
+  /// same rounds.
+  std::vector<std::vector<double>> residuals(const std::vector<std::size_t>& variants,
+                                             std::vector<double> Variant::*times) const;
+  /// Returns spread_percent() of the contenders. REQUIRES: they were measured.
+  double spread_of_contenders() const;
   void sort_by_center(std::vector<std::size_t>& variants,
                       std::vector<double> Variant::*times) const;
   Standing compare(std::size_t i, const Variant& winner, std::vector<double> Variant::*times,
@@ -115,6 +124,7 @@ class Race {
   std::vector<std::size_t> always_;  ///< Join the contenders in the finals.
   std::vector<std::size_t> round_;   ///< The variants that next_round() returned last.
   std::size_t race_rounds_ = 0;
+  std::optional<double> spread_percent_;
   std::size_t final_rounds_ = 0;
   bool in_finals_ = false;
   std::optional<std::size_t> twin_of_;    ///< The variant that is measured twice (A/A).
