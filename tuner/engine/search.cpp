@@ -190,13 +190,21 @@ class Search {
   // same order whatever the workers do.
   void ask_and_tell() {
     for (;;) {
-      while (!no_more_ && !is_sure_ && in_flight_.size() < window_) ask();
+      while (!no_more_ && !is_sure_ && may_ask()) ask();
       if (in_flight_.empty() || !in_flight_.front().has_result()) return;
       if (in_flight_.front().state != InFlight::State::saved) save();
       tell(in_flight_.front());
       in_flight_.pop_front();
       if (ended()) return;
     }
+  }
+
+  /// Whether a configuration more may be in flight. While the first holds up what came after it, as
+  /// one does that takes long to compile, others are asked for, so that no compiler waits.
+  bool may_ask() const {
+    constexpr std::size_t kMostHeldUp = 2;  // Times the window, in flight.
+    if (options().window > 0 || !learns(tuning_)) return in_flight_.size() < window_;
+    return undone_ < window_ && in_flight_.size() < kMostHeldUp * window_;
   }
 
   static InFlight wanted(const Candidate& candidate, const KernelOnProblems& kernel,

@@ -52,9 +52,9 @@ struct TuningOptions {
                              ///< the time of the best; 0: of none.
   bool resume = true;        ///< Use results from the log; false: measure all again.
   /// How many configurations may be asked for and not yet told, which is how far compiling runs
-  /// ahead. 0: when the strategy learns, one for each compile worker and two for each device; else
-  /// four for each compile worker, so that none of them waits for a slow compilation, and at least
-  /// 64.
+  /// ahead. 0: when the strategy learns, one for each compile worker and two for each device, and
+  /// others in place of those that have a result and wait for one asked earlier; else four for each
+  /// compile worker, so that none of them waits for a slow compilation, and at least 64.
   std::size_t window = 0;
   /// Until enough first launches have been seen, a configuration whose first sample is slower than
   /// this many times the best of its kernel is sampled no further; a default always is.
