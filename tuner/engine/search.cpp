@@ -16,6 +16,7 @@
 #include <deque>
 #include <iterator>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -218,6 +219,7 @@ class Search {
   /// Adds what earlier runs have found, so that a strategy that learns begins with all of it.
   void add_known() {
     if (!learns(tuning_) || !options().resume) return;
+    std::vector<Candidate> known;
     for (std::size_t i = 0; i < state_.kernels.size(); ++i) {
       const KernelOnProblems& kernel = state_.kernels[i];
       const SearchSpace& space = kernel.bound.front().search_space();
@@ -225,13 +227,27 @@ class Search {
                             .kernel = kernel.kernel().name,
                             .problem = state_.set.problems.front(),
                             .configuration = {}};
-      for (const Configuration& known : tuning_.log->known(of)) {
-        const std::optional<ConfigurationIndex> index = space.index_of(known);
-        if (index) add_if_known(prepared({.kernel = i, .configuration = *index}));
+      for (const Configuration& configuration : tuning_.log->known(of)) {
+        const std::optional<ConfigurationIndex> index = space.index_of(configuration);
+        if (index) known.push_back({.kernel = i, .configuration = *index});
       }
     }
+    add_if_known(known);
     // The strategy is told before it is asked, or it might ask for them itself.
     for (; !in_flight_.empty(); in_flight_.pop_front()) tell(in_flight_.front());
+  }
+
+  /// Adds those that are in the log with a result that holds. To lock the log for each took longer
+  /// than to read it; others who write wait while this many are read.
+  void add_if_known(std::span<const Candidate> known) {
+    constexpr std::size_t kLockedFor = 256;
+    while (!known.empty()) {
+      const auto next = known.first(std::min(kLockedFor, known.size()));
+      tuning_.log->in_transaction([&] {
+        for (const Candidate& candidate : next) add_if_known(prepared(candidate));
+      });
+      known = known.subspan(next.size());
+    }
   }
 
   void ask() {
