@@ -56,11 +56,6 @@ std::map<std::string, EncodedArray> download(const std::vector<std::string>& nam
   return all;
 }
 
-const Argument* find_argument(const std::vector<Argument>& arguments, const std::string& name) {
-  const auto found = std::ranges::find(arguments, name, &Argument::name);
-  return found == arguments.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 Device cpu_device(const Device& limits) {
