@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
