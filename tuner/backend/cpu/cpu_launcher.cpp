@@ -5,6 +5,7 @@
 #include "tuner/backend/cpu/processor.h"
 #include "tuner/backend/fresh_data.h"
 #include "tuner/backend/launch_times.h"
+#include "tuner/core/elapsed.h"
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
 
@@ -32,12 +33,6 @@ constexpr std::size_t kMostRefilledBytes = std::size_t{256} << 20;
 constexpr std::int64_t kMaxFlushedBytes = 64 << 20;
 
 using Clock = std::chrono::steady_clock;
-
-double ms_between(Clock::time_point start, Clock::time_point end) {
-  return std::chrono::duration<double, std::milli>(end - start).count();
-}
-
-double ms_since(Clock::time_point start) { return ms_between(start, Clock::now()); }
 
 /// Returns a stride, about the golden ratio of `count`, whose multiples modulo `count` reach
 /// everything, and soon come near everything.
