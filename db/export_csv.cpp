@@ -14,10 +14,6 @@ namespace smemtune::db {
 
 namespace {
 
-std::string dimensions(const Dim3& size) {
-  return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
-}
-
 /// Returns one value of each launch, separated by semicolons.
 template <typename Value>
 std::string of_launches(const Result& result, Value value) {
@@ -68,8 +64,8 @@ CsvRow row(const StoredResult& stored) {
       {"median_high_ms", csv_number(time.median_high_ms)},
       {"gflop_per_s", rate("flops")},
       {"gb_per_s", rate("bytes")},
-      {"grid", of_launches(result, [](const auto& one) { return dimensions(one.shape.grid); })},
-      {"block", of_launches(result, [](const auto& one) { return dimensions(one.shape.block); })},
+      {"grid", of_launches(result, [](const auto& one) { return extents_text(one.shape.grid); })},
+      {"block", of_launches(result, [](const auto& one) { return extents_text(one.shape.block); })},
       {"dynamic_shared_bytes",
        of_launches(result,
                    [](const auto& one) { return std::to_string(one.shape.dynamic_shared_bytes); })},

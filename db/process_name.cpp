@@ -1,26 +1,20 @@
 #include "db/process_name.h"
 
+#include "tuner/core/input_file.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <unistd.h>
 #include <vector>
 
 namespace smemtune::db {
 namespace {
 
-std::string first_line_of_file(const char* path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 /// Returns field 22 of /proc/<pid>/stat, the start time in clock ticks since the boot; empty if
 /// there is no such process, or it is a zombie.
 std::string start_ticks(const std::string& pid) {
-  const std::string stat = first_line_of_file(("/proc/" + pid + "/stat").c_str());
+  const std::string stat = first_line_of_file("/proc/" + pid + "/stat");
   // Field 2, the program's name, is in parentheses and may contain any character.
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return {};

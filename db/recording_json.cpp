@@ -2,19 +2,18 @@
 #include "db/recording.h"
 #include "tuner/core/error.h"
 #include "tuner/core/names.h"
+#include "tuner/core/number_text.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -79,19 +78,10 @@ double moment_of(const std::string& text) {
   return seconds;
 }
 
-/// Returns the number if the text is a number and nothing else; NaN otherwise.
-double number_in(std::string_view text) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [read_to, error] = std::from_chars(text.data(), end, number);
-  const bool is_number = error == std::errc() && read_to == end;
-  return is_number ? number : std::numeric_limits<double>::quiet_NaN();
-}
-
 /// Returns a number, even if it was written as a string; NaN for anything else.
 double any_number(JsonText value) {
   const double number = number_of(value);
-  return std::isnan(number) ? number_in(string_of(value)) : number;
+  return std::isnan(number) ? number_in<double>(string_of(value)).value_or(number) : number;
 }
 
 /// Returns a time; 0 for anything that is not a number.
@@ -204,7 +194,7 @@ TimeOrWord time_or_word(JsonText value) {
   std::string_view text;
   if (std::isnan(ms)) {
     text = string_of(value);
-    ms = text.empty() ? mean(positive_numbers(value)) : number_in(text);
+    ms = text.empty() ? mean(positive_numbers(value)) : number_in<double>(text).value_or(0);
   }
   if (ms > 0 && ms < kNoTime_ms) return {.time_ms = ms, .word = ""};
   return {.time_ms = 0, .word = std::string(text)};

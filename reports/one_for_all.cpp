@@ -32,21 +32,12 @@ ByConfiguration newest(const TuningSummary& summary) {
   return configurations;
 }
 
-/// Returns the best time of each problem.
-std::map<std::string, double> best_times(const ByConfiguration& configurations) {
-  std::map<std::string, const Result*> best;
-  for (const auto& [name, by_problem] : configurations) {
-    for (const auto& [problem, result] : by_problem) {
-      if (!result->timed()) continue;
-      const auto rank = [](const Result* r) {
-        return std::pair(r->stage != Stage::final, median_of(*r));
-      };
-      const Result*& least = best.try_emplace(problem, result).first->second;
-      if (rank(result) < rank(least)) least = result;
-    }
-  }
+/// Returns the time of the best of each problem.
+std::map<std::string, double> best_times(const TuningSummary& summary) {
   std::map<std::string, double> times;
-  for (const auto& [problem, result] : best) times[problem] = median_of(*result);
+  for (const ProblemSummary& problem : summary.problems) {
+    if (problem.best()) times[key(problem.problem)] = median_of(*problem.best());
+  }
   return times;
 }
 
@@ -73,7 +64,7 @@ OneForAll one_of(const Portfolio& portfolio, const std::vector<const Result*>& c
 
 std::optional<OneForAll> one_for_all(const TuningSummary& summary) {
   const ByConfiguration configurations = newest(summary);
-  const std::map<std::string, double> best_ms = best_times(configurations);
+  const std::map<std::string, double> best_ms = best_times(summary);
   if (best_ms.size() < 2) return std::nullopt;
   TimeTable table;
   std::vector<const ByProblem*> variants;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <vector>
 
 namespace smemtune {
 namespace {
@@ -23,8 +25,17 @@ Result timed(std::int64_t n, const std::string& kernel, std::int64_t tile, doubl
 }
 
 std::optional<OneForAll> one_of(const std::vector<Result>& results) {
+  std::map<Problem, std::vector<Result>> by_problem;
+  for (const Result& result : results) by_problem[result.problem].push_back(result);
   TuningSummary summary;
-  summary.problems.emplace_back().results = results;
+  for (const auto& [problem, its] : by_problem) {
+    ProblemSummary& added = summary.problems.emplace_back();
+    added.problem = problem;
+    added.results = its;
+    std::vector<RunResult> ranked;
+    for (const Result& result : its) ranked.push_back({&result});
+    for (const Result* best : best_of_each_kernel(ranked)) added.bests.kernels.push_back(*best);
+  }
   return one_for_all(summary);
 }
 

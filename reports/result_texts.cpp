@@ -29,8 +29,7 @@ const LaunchResult* tightest_launch(const Result& result) {
 }
 
 double metric(const Result& result, const std::string& name) {
-  const auto found = result.metrics.find(name);
-  return found == result.metrics.end() ? 0 : found->second;
+  return find_figure(result.metrics, name).value_or(0);
 }
 
 std::optional<double> measured_dram_bytes(const Result& result) {
@@ -38,9 +37,9 @@ std::optional<double> measured_dram_bytes(const Result& result) {
   double bytes = 0;
   for (const LaunchResult& launch : result.launches) {
     for (const char* direction : {"dram_read_bytes", "dram_write_bytes"}) {
-      const auto found = launch.facts.find(std::string(kCounterFacts) + direction);
-      if (found == launch.facts.end()) return std::nullopt;
-      bytes += found->second;
+      const auto counter = find_figure(launch.facts, std::string(kCounterFacts) + direction);
+      if (!counter) return std::nullopt;
+      bytes += *counter;
     }
   }
   return bytes;
@@ -85,9 +84,8 @@ std::string rates(const Result& result) {
   const double seconds = result.measurement.median_ms * 1e-3;
   std::string text;
   const auto add = [&](const char* name, const char* unit) {
-    const auto work = result.metrics.find(name);
-    if (work == result.metrics.end()) return;
-    text += (text.empty() ? "" : ", ") + format_rate(work->second / seconds, unit);
+    const auto work = find_figure(result.metrics, name);
+    if (work) text += (text.empty() ? "" : ", ") + format_rate(*work / seconds, unit);
   };
   add("flops", "FLOP/s");
   add("bytes", "B/s");

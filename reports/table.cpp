@@ -339,11 +339,6 @@ std::string Table::markdown() const {
   return text;
 }
 
-std::string extents_text(const Dim3& extents) {
-  return std::to_string(extents[0]) + "x" + std::to_string(extents[1]) + "x" +
-         std::to_string(extents[2]);
-}
-
 std::string for_markdown(const std::string& text) {
   std::string escaped;
   for (const char c : printable(text)) {

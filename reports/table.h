@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tuner/core/device.h"
 #include "tuner/core/text.h"
 
 #include <cstddef>
@@ -75,9 +74,6 @@ class Table {
 
 /// Returns one line in which all markup, links and HTML are escaped with backslashes.
 std::string for_markdown(const std::string& text);
-
-/// Returns text like `16x16x1`.
-std::string extents_text(const Dim3& extents);
 
 /// Returns one word, or a whole command line, quoted for a POSIX shell.
 std::string shell_word(const std::string& word);

@@ -31,8 +31,7 @@ constexpr double kEnoughOccupancy_percent = 50;
 constexpr std::size_t kMostDifferences = 8;
 
 double fact(const Facts& facts, const std::string& name) {
-  const auto found = facts.find(name);
-  return found == facts.end() ? 0 : found->second;
+  return find_figure(facts, name).value_or(0);
 }
 
 /// The known facts of a launch, and figures that follow from them.
@@ -77,8 +76,7 @@ class Figures {
   double tensor() const { return fact(launch_.facts, "code.tensor"); }
   /// The value of a hardware counter; nullopt if it was not read.
   std::optional<double> counter(const std::string& name) const {
-    const auto found = launch_.facts.find(kCounterFacts + name);
-    return found == launch_.facts.end() ? std::nullopt : std::optional(found->second);
+    return find_figure(launch_.facts, kCounterFacts + name);
   }
   double spilled() const {
     return static_cast<double>(launch_.resources.spill_store_bytes +

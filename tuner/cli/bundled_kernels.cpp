@@ -126,10 +126,10 @@ db::BundledKernel::Launch launch(const CompiledFit& fit, const Turn& turn) {
   const std::vector<Argument>& arguments = fit.instance.arguments;
   for (const std::string& name : turn.as.arguments) {
     const auto at = std::ranges::find(arguments, name, &Argument::name) - arguments.begin();
-    const auto changed = std::ranges::find(turn.as.scalars, name, &Argument::name);
-    launch.taken.push_back({.parameter = static_cast<std::size_t>(at),
-                            .value = changed == turn.as.scalars.end() ? db::BundledKernel::Bytes{}
-                                                                      : scalar_bytes(*changed)});
+    const Argument* const changed = find_argument(turn.as.scalars, name);
+    launch.taken.push_back(
+        {.parameter = static_cast<std::size_t>(at),
+         .value = changed ? scalar_bytes(*changed) : db::BundledKernel::Bytes{}});
   }
   return launch;
 }

@@ -182,7 +182,7 @@ int run_prune(const DatabaseOptions& options) {
                                         : db::would_prune(options.database, rule);
   if (pruned.results == 0 && pruned.runs == 0) {
     refuse_unknown(options.database, query,
-                   open_results(options.database, query.source, /*no_shipped=*/true));
+                   open_results({options.database, query, /*no_shipped=*/true}));
   }
   show(options, prune_text(options, pruned), "smemtune-db-prune", prune_json(options, pruned));
   return 0;

@@ -12,6 +12,7 @@
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_hash.h"
+#include "tuner/core/ranking.h"
 #include "tuner/core/temporary_folder.h"
 #include "tuner/core/text.h"
 #include "tuner/engine/no_log.h"
@@ -219,7 +220,7 @@ class Diff {
                                             const Problem& problem) const {
     if (!store_) return std::nullopt;
     const Device& device = pool_.greeting().devices.front();
-    std::optional<db::StoredResult> best;
+    std::vector<db::StoredResult> bests;
     for (const KernelTemplate* kernel : chosen_kernels(version.space, options_.kernels)) {
       for (db::StoredResult& stored : store_->best({.space = version.space.name,
                                       .kernel = kernel->name,
@@ -229,14 +230,14 @@ class Diff {
                                                    /*per_kernel=*/true)) {
         const bool is_its = stored.result.problem == problem &&
                             db::device_model_key(stored.device) == db::device_model_key(device);
-        const auto rank = [](const db::StoredResult& one) {
-          return std::pair(one.result.stage != Stage::final, one.result.measurement.median_ms);
-        };
-        if (is_its && (!best || rank(stored) < rank(*best))) best = std::move(stored);
+        if (is_its) bests.push_back(std::move(stored));
       }
     }
-    if (!best) return std::nullopt;
-    return KernelConfiguration{best->result.kernel, best->result.configuration};
+    std::vector<RunResult> ranked;
+    for (const db::StoredResult& one : bests) ranked.push_back({&one.result, one.run_id});
+    const std::vector<const Result*> of_kernels = best_of_each_kernel(ranked);
+    if (of_kernels.empty()) return std::nullopt;
+    return KernelConfiguration{of_kernels.front()->kernel, of_kernels.front()->configuration};
   }
 
   /// Returns the pair of winners. A version that was never tuned gets the other's winner, if it has

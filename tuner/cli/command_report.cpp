@@ -30,16 +30,16 @@ using Reported = std::variant<ReportSource, VersionDiff>;
 
 /// Returns the only space that matches the query. Throws InputError naming the spaces if there are
 /// several.
-std::string the_space(const ReportOptions& options, const db::ResultReader& store) {
+std::string the_space(const StoredChoice& choice, const db::ResultReader& store) {
   std::set<std::string> spaces;
-  for (const db::StoredRun& run : store.runs(options.query)) {
+  for (const db::StoredRun& run : store.runs(choice.query)) {
     if (run.results > 0) spaces.insert(run.space);
   }
   if (spaces.size() == 1) return *spaces.begin();
-  const std::string database = options.database.string();
+  const std::string database = choice.database.string();
   if (spaces.empty()) {
-    refuse_unknown(options.database, options.query, store);
-    db::Query imported = options.query;
+    refuse_unknown(choice.database, choice.query, store);
+    db::Query imported = choice.query;
     imported.source = "imported";
     throw InputError(database + (store.runs(imported).empty()
                                      ? ": no result matches (smemtune list shows what is there)"
@@ -90,15 +90,15 @@ std::string text_of(const ReportOptions& options, const Reported& reported) {
 
 }  // namespace
 
-ReportSource stored_of_one_space(const ReportOptions& options, bool with_histories) {
-  const db::LayeredStore store =
-      open_results(options.database, options.query.source, options.no_shipped);
-  db::Query query = options.query;
-  query.space = the_space(options, store);
-  ReportSource source = stored_source(store, query, static_cast<std::size_t>(options.max_rows));
+ReportSource stored_of_one_space(const StoredChoice& choice, std::uint64_t max_rows,
+                                 bool with_histories) {
+  const db::LayeredStore store = open_results(choice);
+  db::Query query = choice.query;
+  query.space = the_space(choice, store);
+  ReportSource source = stored_source(store, query, static_cast<std::size_t>(max_rows));
   if (source.sections.empty()) {
-    refuse_unknown(options.database, query, store);
-    throw InputError(options.database.string() + ": what is stored of " + quote(query.space) +
+    refuse_unknown(choice.database, query, store);
+    throw InputError(choice.database.string() + ": what is stored of " + quote(query.space) +
                      " is of kernels that have changed since: nothing to report" +
                      (query.versions ? "; --space " + query.space + " reports on them" : ""));
   }
@@ -106,8 +106,8 @@ ReportSource stored_of_one_space(const ReportOptions& options, bool with_histori
   return source;
 }
 
-StoredToRank stored_to_rank(const ReportOptions& options, const std::string& objective) {
-  ReportSource source = stored_of_one_space(options);
+StoredToRank stored_to_rank(const StoredChoice& choice, const std::string& objective) {
+  ReportSource source = stored_of_one_space(choice);
   std::set<std::string> metrics;
   for (const db::ProblemResults& section : source.sections) {
     for (const db::StoredResult& stored : section.results) {
@@ -126,10 +126,7 @@ void add_report_options(CLI::App& app, ReportOptions& options) {
             "A document to report on, of a run, a dry run, list --results or diff, each with "
             "--json [what is stored]",
             "");
-  add_database(app, options.database);
-  add_selection(app, options.query);
-  add_layered_source(app, options.query.source);
-  add_shared(app, options.no_shipped);
+  add_choice(app, options);
   add_value(app, "--format", options.format,
             "html: one page that needs no network; md: Markdown for pull requests; json: what "
             "the page draws",
@@ -163,26 +160,22 @@ int run_report(const ReportOptions& options) {
   }
   std::filesystem::path output = options.output;
   if (output.empty()) output = options.format == "html" ? "report.html" : "-";
-  const Reported reported =
-      options.document.empty() ? Reported(stored_of_one_space(options, true)) : documented(options);
+  const Reported reported = options.document.empty()
+                                ? Reported(stored_of_one_space(options, options.max_rows, true))
+                                : documented(options);
   const std::string text = text_of(options, reported);
   write_whole_file(output, text);
   if (output != "-") write_error("wrote " + output.string() + "\n");
   return 0;
 }
 
-struct WhyOptions {
-  ReportOptions selection;  ///< Selects the stored results of one space.
+struct WhyOptions : StoredChoice {
   std::string objective = "time";
   bool json = false;
 };
 
 void add_why_options(CLI::App& app, WhyOptions& options) {
-  ReportOptions& selection = options.selection;
-  add_database(app, selection.database);
-  add_selection(app, selection.query);
-  add_layered_source(app, selection.query.source);
-  add_shared(app, selection.no_shipped);
+  add_choice(app, options);
   add_objective(
       app, options.objective,
       "Rank the finalists by time, energy, edp (energy x time) or an expression over what is known "
@@ -193,7 +186,7 @@ void add_why_options(CLI::App& app, WhyOptions& options) {
 /// Prints why the winner of each problem beats its default and its runner-up. Returns 0. Throws
 /// StoreError, and InputError if nothing matches, several spaces do, or the objective ranks nothing.
 int run_why(const WhyOptions& options) {
-  const auto [source, objective] = stored_to_rank(options.selection, options.objective);
+  const auto [source, objective] = stored_to_rank(options, options.objective);
   if (options.json) {
     write_document(why_document(source, objective));
   } else {

@@ -48,17 +48,20 @@ void end_on_signals();
 const std::atomic<bool>& stop_on_signals();
 
 // Each of these functions adds a command, or several that belong together, with its options.
+void add_best_command(Commands& commands);
 void add_check_command(Commands& commands);
+void add_compare_command(Commands& commands);
 void add_database_commands(Commands& commands);
 void add_devices_command(Commands& commands);
 void add_diff_command(Commands& commands);
+void add_export_command(Commands& commands);
 void add_history_command(Commands& commands);
 void add_import_commands(Commands& commands);
 void add_init_command(Commands& commands);
+void add_list_command(Commands& commands);
 void add_occupancy_command(Commands& commands);
 void add_replay_command(Commands& commands);
 void add_report_commands(Commands& commands);
-void add_results_commands(Commands& commands);
 void add_run_command(Commands& commands);
 void add_space_command(Commands& commands);
 

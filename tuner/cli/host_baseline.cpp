@@ -18,8 +18,7 @@ constexpr double kMostWork = 4e9;
 
 double work_of(const std::map<std::string, double>& metrics) {
   for (const char* const name : {"flops", "bytes"}) {
-    const auto found = metrics.find(name);
-    if (found != metrics.end()) return found->second;
+    if (const auto work = find_figure(metrics, name)) return *work;
   }
   return 0;
 }

@@ -143,8 +143,9 @@ int run_command_line(int argc, char** argv) {
 
   Commands commands(app);
   for (const auto add :
-       {add_results_commands, add_report_commands, add_import_commands, add_database_commands,
-        add_init_command, add_run_command, add_check_command, add_history_command, add_diff_command,
+       {add_best_command, add_list_command, add_export_command, add_compare_command,
+        add_report_commands, add_import_commands, add_database_commands, add_init_command,
+        add_run_command, add_check_command, add_history_command, add_diff_command,
         add_devices_command, add_occupancy_command, add_replay_command, add_space_command}) {
     add(commands);
   }

@@ -3,6 +3,7 @@
 #include "db/device_model.h"
 #include "db/process_name.h"
 #include "db/result_store.h"
+#include "db/run_log.h"
 #include "tuner/cli/device_sharing.h"
 #include "tuner/cli/host_baseline.h"
 #include "tuner/cli/progress.h"
@@ -258,8 +259,7 @@ Run run_now(const LoadedSpace& loaded, const DeviceGreeting& hello) {
   run.compiler_sha256 = hello.compiler_sha256;
   run.tool_version = SMEMTUNE_VERSION;
   run.host = db::host_name();
-  run.started_unix =
-      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  run.started_unix = db::unix_now();
   return run;
 }
 

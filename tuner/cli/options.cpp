@@ -1,11 +1,11 @@
 #include "tuner/cli/options.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/number_text.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
@@ -56,26 +56,21 @@ const char* environment(const char* name) {
 
 std::uint64_t parse_count(const std::string& option, const std::string& text, std::uint64_t least,
                           std::uint64_t most) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [parsed, error] = std::from_chars(text.data(), end, value);
+  const auto value = number_in<std::uint64_t>(text);
   const bool leading_zero = text.size() > 1 && text.front() == '0';
-  if (error != std::errc() || parsed != end || leading_zero || value < least || value > most) {
+  if (!value || leading_zero || *value < least || *value > most) {
     throw InputError(option + ": '" + text + "' is not a whole number " +
                      range_text(static_cast<double>(least), static_cast<double>(most)));
   }
-  return value;
+  return *value;
 }
 
 double parse_number(const std::string& option, const std::string& text, double least, double most) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [parsed, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || parsed != end || !std::isfinite(value) || value < least ||
-      value > most) {
+  const auto value = number_in<double>(text);
+  if (!value || !std::isfinite(*value) || *value < least || *value > most) {
     throw InputError(option + ": '" + text + "' is not a number " + range_text(least, most));
   }
-  return value;
+  return *value;
 }
 
 CLI::Option* add_repeatable(CLI::App& app, const std::string& name,

@@ -77,14 +77,17 @@ void add_shared(CLI::App& app, bool& no_shipped) {
                "Ignore the results that come with smemtune (or SMEMTUNE_SHIPPED=off)");
 }
 
-void add_layered_source(CLI::App& app, std::string& source) {
-  source = kAllSources;
-  add_value(app, "--source", source,
+void add_choice(CLI::App& app, StoredChoice& choice) {
+  add_database(app, choice.database);
+  add_selection(app, choice.query);
+  choice.query.source = kAllSources;
+  add_value(app, "--source", choice.query.source,
             "own: what was measured here; shared: by others, where own has no answer; "
             "imported; several of them separated by commas; all; or part of the name of an "
             "imported or shared file",
             "WORDS")
       ->capture_default_str();
+  add_shared(app, choice.no_shipped);
 }
 
 std::vector<db::SharedFile> shared_files(bool no_shipped) {
@@ -98,10 +101,10 @@ std::vector<db::SharedFile> shared_files(bool no_shipped) {
   return files;
 }
 
-db::LayeredStore open_results(const std::filesystem::path& database, const std::string& source,
-                              bool no_shipped) {
+db::LayeredStore open_results(const StoredChoice& choice) {
+  const std::filesystem::path& database = choice.database;
   std::vector<db::SharedFile> shared;
-  if (db::means_shared(source)) shared = shared_files(no_shipped);
+  if (db::means_shared(choice.query.source)) shared = shared_files(choice.no_shipped);
   std::error_code ignored;
   std::optional<db::ResultStore> own;
   if (!shared.empty() && !database.empty() && !std::filesystem::exists(database, ignored)) {
@@ -179,6 +182,18 @@ void refuse_unknown(const std::filesystem::path& database, const db::Query& aske
   for (const auto& [name, value] : parse_key(query.problem)) {
     if (!sizes.empty() && !sizes.contains(name)) refuse("size", name, sizes);
   }
+}
+
+std::vector<db::StoredResult> best_or_throw(const StoredChoice& choice,
+                                            const db::ResultReader& store, bool per_kernel) {
+  std::vector<db::StoredResult> best = store.best(choice.query, per_kernel);
+  if (best.empty()) {
+    refuse_unknown(choice.database, choice.query, store);
+    throw InputError(choice.database.string() +
+                     ": no verified result matches (smemtune list shows what is there)");
+  }
+  explain_stale(best, choice.query, store);
+  return best;
 }
 
 }  // namespace smemtune::cli

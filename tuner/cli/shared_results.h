@@ -18,19 +18,27 @@ inline constexpr const char* kAllSources = "all";
 /// Adds the options that select stored results, except --source.
 void add_selection(CLI::App& app, db::Query& query);
 
-/// Adds --no-shipped, and --source, which is kAllSources until it is given.
+/// Adds --no-shipped.
 void add_shared(CLI::App& app, bool& no_shipped);
-void add_layered_source(CLI::App& app, std::string& source);
+
+/// The stored results that a command answers from.
+struct StoredChoice {
+  std::filesystem::path database;
+  db::Query query;
+  bool no_shipped = false;
+};
+
+/// Adds all options that choose stored results. --source is kAllSources until it is given.
+void add_choice(CLI::App& app, StoredChoice& choice);
 
 /// Returns the shared files below the user's own database: `$SMEMTUNE_SHARED_DB`, and those that
 /// come with smemtune, unless `no_shipped` is set or `$SMEMTUNE_SHIPPED` is `off`.
 std::vector<db::SharedFile> shared_files(bool no_shipped);
 
-/// Opens the user's own database and, if `source` asks for them, the shared files. Files that
+/// Opens the user's own database and, if the source asks for them, the shared files. Files that
 /// cannot be read are left out. Reports on stderr which these are, that a newer smemtune wrote the
 /// database, or that there is none and the shared files answer. Throws StoreError.
-db::LayeredStore open_results(const std::filesystem::path& database, const std::string& source,
-                              bool no_shipped);
+db::LayeredStore open_results(const StoredChoice& choice);
 
 /// Opens only the shared files, for questions about one space.
 db::LayeredStore open_shared(bool no_shipped, const std::string& space);
@@ -42,5 +50,10 @@ inline constexpr std::size_t kShownIdCharacters = 8;
 /// size of a problem that is not stored in `database`. REQUIRES: nothing matches `asked`.
 void refuse_unknown(const std::filesystem::path& database, const db::Query& asked,
                     const db::ResultReader& store);
+
+/// Returns the best results of the choice, of each kernel if so asked. Throws InputError if nothing
+/// matches; says on stderr which are stale, and why.
+std::vector<db::StoredResult> best_or_throw(const StoredChoice& choice,
+                                            const db::ResultReader& store, bool per_kernel);
 
 }  // namespace smemtune::cli

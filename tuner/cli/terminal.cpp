@@ -1,15 +1,14 @@
 #include "tuner/cli/terminal.h"
 
 #include "reports/text_layout.h"
+#include "tuner/core/number_text.h"
 #include "tuner/core/text.h"
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <sys/ioctl.h>
-#include <system_error>
 #include <unistd.h>
 
 namespace smemtune::cli {
@@ -20,11 +19,8 @@ constexpr std::size_t kUsualColumns = 80;
 /// Returns $COLUMNS if it is a number.
 std::optional<std::size_t> given_columns() {
   const char* columns = std::getenv("COLUMNS");
-  const std::string_view text = columns == nullptr ? "" : columns;
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() && end == text.data() + text.size() && value > 0;
-  return is_number ? std::optional(value) : std::nullopt;
+  const auto value = number_in<std::size_t>(columns == nullptr ? "" : columns);
+  return value == 0 ? std::nullopt : value;
 }
 
 }  // namespace

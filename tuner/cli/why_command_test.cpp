@@ -16,7 +16,6 @@
 #include <fstream>
 #include <optional>
 #include <string>
-#include <utility>
 
 namespace smemtune {
 namespace {

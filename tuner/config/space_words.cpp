@@ -3,14 +3,13 @@
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
+#include "tuner/core/number_text.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <initializer_list>
 #include <set>
-#include <system_error>
 
 namespace smemtune {
 namespace {
@@ -19,12 +18,8 @@ namespace {
 std::optional<double> parse_number(std::string_view text) {
   const std::string number = trimmed(text);
   if (number.empty() || is_letter(number.front())) return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc() || end != number.data() + number.size() || !std::isfinite(value)) {
-    return std::nullopt;
-  }
-  return value;
+  const auto value = number_in<double>(number);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 /// Returns the operands between commas that stand in no parentheses.
@@ -137,10 +132,8 @@ std::string refused_option(const std::string& option) {
   }
   if (option.starts_with("--maxrregcount=")) {
     const auto is_count = [](std::string_view value) {
-      int count = 0;
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
-      return error == std::errc() && end == value.data() + value.size() && count >= 16 &&
-             count <= 255;
+      const auto count = number_in<int>(value);
+      return count && *count >= 16 && *count <= 255;
     };
     return refused_value("--maxrregcount=", is_count, ", which takes 16 to 255");
   }
@@ -176,14 +169,9 @@ std::string refused_option(const std::string& option) {
 
 std::optional<std::int64_t> struct_bytes(std::string_view type) {
   if (!type.starts_with("bytes(") || !type.ends_with(")")) return std::nullopt;
-  const std::string_view digits = type.substr(6, type.size() - 7);
   constexpr std::int64_t kMost = 4096;
-  std::int64_t bytes = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
-  if (error == std::errc() && end == digits.data() + digits.size() && bytes >= 1 &&
-      bytes <= kMost) {
-    return bytes;
-  }
+  const auto bytes = number_in<std::int64_t>(type.substr(6, type.size() - 7));
+  if (bytes && *bytes >= 1 && *bytes <= kMost) return bytes;
   throw InputError(quote(type) + " does not have 1 to " + std::to_string(kMost) + " bytes");
 }
 

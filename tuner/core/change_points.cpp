@@ -1,6 +1,5 @@
 #include "tuner/core/change_points.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <numeric>

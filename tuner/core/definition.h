@@ -113,7 +113,9 @@ class Definition {
   struct Node;
   struct Program;
   class Parser;
+  class Analysis;
   class Evaluation;
+  class Elements;
   std::shared_ptr<const Program> program_;
 };
 

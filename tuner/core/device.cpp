@@ -13,6 +13,11 @@ std::int64_t memory_bytes_per_cycle(const Device& device) {
 
 }  // namespace
 
+std::string extents_text(const Dim3& extents) {
+  return std::to_string(extents[0]) + "x" + std::to_string(extents[1]) + "x" +
+         std::to_string(extents[2]);
+}
+
 std::string to_text(DeviceKind kind) { return kind == DeviceKind::gpu ? "gpu" : "cpu"; }
 
 DeviceKind parse_device_kind(const std::string& word) {

@@ -13,6 +13,9 @@ using Dim3 = std::array<std::int64_t, 3>;  ///< Extents in x, y and z.
 /// Returns the product of the extents: the blocks of a grid, the threads of a block.
 constexpr std::int64_t volume(const Dim3& extents) { return extents[0] * extents[1] * extents[2]; }
 
+/// `32x8x1`.
+std::string extents_text(const Dim3& extents);
+
 enum class DeviceKind { gpu, cpu };
 
 /// Returns the word of a kind. The words are stored: never rename one.

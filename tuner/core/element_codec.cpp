@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
-#include <thread>
 #include <type_traits>
 
 namespace smemtune {

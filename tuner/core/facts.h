@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace smemtune {
@@ -21,5 +22,12 @@ constexpr const char* kCounterFacts = "counter.";
 /// Facts of the energy that a finalist takes when it is repeated. They are of a launch of the whole
 /// kernel, and stand with the first of its launches.
 constexpr const char* kEnergyFacts = "energy.";
+
+/// Returns a fact, or a metric, of which results have several by name; nullopt if it is not known.
+inline std::optional<double> find_figure(const std::map<std::string, double>& figures,
+                                         const std::string& name) {
+  const auto found = figures.find(name);
+  return found == figures.end() ? std::nullopt : std::optional(found->second);
+}
 
 }  // namespace smemtune

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -70,6 +71,13 @@ std::string read_text(const std::filesystem::path& file, std::uintmax_t max_byte
     text.append(piece, 0, count);
     if (count < piece.size()) return text;
   }
+}
+
+std::string first_line_of_file(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  std::getline(stream, line);
+  return line;
 }
 
 }  // namespace smemtune

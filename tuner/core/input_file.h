@@ -45,4 +45,7 @@ class InputFile {
 /// Returns the contents of a file. Throws InputError as InputFile does.
 std::string read_text(const std::filesystem::path& file, std::uintmax_t max_bytes);
 
+/// Returns the first line of a file, such as those of /proc; empty if it cannot be read.
+std::string first_line_of_file(const std::filesystem::path& file);
+
 }  // namespace smemtune

@@ -76,6 +76,11 @@ std::int64_t Argument::bytes() const {
   return raw_bytes > 0 ? raw_bytes : elements() * static_cast<std::int64_t>(size_of(type));
 }
 
+const Argument* find_argument(const std::vector<Argument>& arguments, const std::string& name) {
+  const auto found = std::ranges::find(arguments, name, &Argument::name);
+  return found == arguments.end() ? nullptr : &*found;
+}
+
 std::int64_t total_bytes(const std::vector<Argument>& arguments) {
   std::int64_t bytes = 0;
   for (const Argument& argument : arguments) bytes += argument.bytes();

@@ -82,6 +82,9 @@ struct Argument {
   bool operator==(const Argument&) const = default;
 };
 
+/// Returns the argument of that name; null if there is none.
+const Argument* find_argument(const std::vector<Argument>& arguments, const std::string& name);
+
 /// Returns the bytes of all arguments together.
 std::int64_t total_bytes(const std::vector<Argument>& arguments);
 

@@ -1,5 +1,6 @@
 #include "tuner/core/least_time.h"
 
+#include "tuner/core/facts.h"
 #include "tuner/core/roofline.h"
 #include "tuner/core/text.h"
 
@@ -63,11 +64,6 @@ double fastest_operations_per_s(const std::vector<Argument>& arguments, const De
   return std::max(fastest, operations_per_s(device, ScalarType::int8).back());
 }
 
-double metric(const std::map<std::string, double>& metrics, const std::string& name) {
-  const auto found = metrics.find(name);
-  return found == metrics.end() ? 0 : found->second;
-}
-
 }  // namespace
 
 std::string LeastTime::text(double taken_ms) const {
@@ -91,8 +87,9 @@ std::vector<LeastTime> least_times(const KernelInstance& instance,
   };
   const std::vector<Argument>& arguments = instance.arguments;
   add_bytes(written_bytes(arguments), "outputs", "");
-  add_bytes(std::min(metric(metrics, "bytes"), held_bytes(arguments)), "`bytes`", "bytes");
-  const double flops = metric(metrics, "flops");
+  add_bytes(std::min(find_figure(metrics, "bytes").value_or(0), held_bytes(arguments)), "`bytes`",
+            "bytes");
+  const double flops = find_figure(metrics, "flops").value_or(0);
   const double peak = fastest_operations_per_s(arguments, running);
   if (flops > 0 && peak > 0) {
     times.push_back(

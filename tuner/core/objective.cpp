@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 namespace smemtune {
@@ -59,9 +58,9 @@ std::optional<double> counter_of(const Result& result, const std::string& name) 
   if (result.launches.empty() || (result.launches.size() > 1 && !adds_up)) return std::nullopt;
   double sum = 0;
   for (const LaunchResult& launch : result.launches) {
-    const auto found = launch.facts.find(kCounterFacts + name);
-    if (found == launch.facts.end()) return std::nullopt;
-    sum += found->second;
+    const std::optional<double> counter = find_figure(launch.facts, kCounterFacts + name);
+    if (!counter) return std::nullopt;
+    sum += *counter;
   }
   return sum;
 }
@@ -159,9 +158,7 @@ std::vector<ResultFigure> result_figures(const std::set<std::string>& metrics) {
   for (const std::string& name : metrics) {
     if (std::ranges::find(figures, name, &ResultFigure::name) != figures.end()) continue;
     figures.push_back({.name = name, .of = [name](const Result& result) {
-                         const auto found = result.metrics.find(name);
-                         return found == result.metrics.end() ? std::nullopt
-                                                              : std::optional(found->second);
+                         return find_figure(result.metrics, name);
                        }});
   }
   return figures;
@@ -199,9 +196,7 @@ std::vector<std::string> Objective::unknown_of(const Result& result) const {
 
 std::optional<double> energy_fact(const Result& result, const std::string& name) {
   if (result.launches.empty()) return std::nullopt;
-  const Facts& facts = result.launches.front().facts;
-  const auto found = facts.find(kEnergyFacts + name);
-  return found == facts.end() ? std::nullopt : std::optional(found->second);
+  return find_figure(result.launches.front().facts, kEnergyFacts + name);
 }
 
 std::optional<double> joules_of(const Result& result) {

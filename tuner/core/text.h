@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 // Text for people, and protection of their terminals against control characters in foreign text.
 

@@ -1,5 +1,7 @@
 #include "tuner/core/usable_cores.h"
 
+#include "tuner/core/input_file.h"
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -13,13 +15,6 @@
 namespace smemtune {
 
 namespace {
-
-std::string first_line_of_file(const std::filesystem::path& file) {
-  std::string line;
-  std::ifstream stream(file);
-  std::getline(stream, line);
-  return line;
-}
 
 /// Returns this process's control group, `/user.slice`; empty if there is none. `controller`:
 /// `memory` and the like for version 1, empty for version 2.

@@ -1,11 +1,10 @@
 #include "tuner/core/value.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/number_text.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <system_error>
 
 namespace smemtune {
 
@@ -148,13 +147,12 @@ Bindings parse_key(std::string_view text) {
     const std::string word = word_of_key(part.substr(equals + 1));
     Value value = word;
     if (is_integer_literal(word)) {
-      std::int64_t integer = 0;
-      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), integer);
-      if (error != std::errc()) {
+      const auto integer = number_in<std::int64_t>(word);
+      if (!integer) {
         throw InputError("'" + std::string(text) + "': " + std::string(word) + " of " + name +
                          " does not fit 64 bits");
       }
-      value = integer;
+      value = *integer;
     }
     if (!bindings.emplace(name, std::move(value)).second) {
       throw InputError("'" + std::string(text) + "': " + name + " is given twice");

@@ -7,13 +7,11 @@
 #include "tuner/engine/worker_process.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
 #include <map>
 #include <optional>
-#include <random>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>

@@ -165,8 +165,7 @@ std::string listed_with_or(const std::vector<std::string>& words) {
 
 std::string first_element(Launcher& launcher, const NumberedWorkload& workload,
                           const std::string& output) {
-  const Argument& argument =
-      *std::ranges::find(workload.workload.arguments, output, &Argument::name);
+  const Argument& argument = *find_argument(workload.workload.arguments, output);
   const Bytes bytes = launcher.kept_elements(workload.id, output, std::vector<std::int64_t>{0});
   const std::string exact = is_floating(argument.type)
                                 ? std::string()
@@ -233,8 +232,8 @@ Outcome<std::vector<std::string>> blind_spots(Launcher& launcher,
                                               const NumberedWorkload& workload) {
   std::vector<std::string> notes;
   for (const KeptOutput& one : kept) {
-    const auto argument = std::ranges::find(workload.workload.arguments, one.name, &Argument::name);
-    if (argument == workload.workload.arguments.end() || one.changed == 0) continue;
+    const Argument* const argument = find_argument(workload.workload.arguments, one.name);
+    if (argument == nullptr || one.changed == 0) continue;
     const auto unseen = MutatedOutput(launcher, reference, *argument).unseen();
     if (!unseen) return unseen.failure();
     if (unseen->empty()) continue;

@@ -318,7 +318,7 @@ std::optional<Failure> add_outputs(DefinitionRun& run, Launcher& launcher, const
 }
 
 const Argument& argument_of(const NumberedWorkload& workload, const std::string& output) {
-  return *std::ranges::find(workload.workload.arguments, output, &Argument::name);
+  return *find_argument(workload.workload.arguments, output);
 }
 
 std::string gigabytes(std::uint64_t bytes) {

@@ -1,15 +1,15 @@
 #include "tuner/engine/device_worker.h"
 
-#include "tuner/core/definition.h"
+#include "tuner/core/elapsed.h"
 #include "tuner/core/error.h"
-#include "tuner/core/usable_cores.h"
 #include "tuner/engine/comparison_check.h"
-#include "tuner/engine/definition_checks.h"
 #include "tuner/engine/early_loss.h"
 #include "tuner/engine/fitted_tolerances.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/output_classes.h"
+#include "tuner/engine/reference_checks.h"
 #include "tuner/engine/sampler.h"
+#include "tuner/engine/timed_data.h"
 #include "tuner/engine/tolerance_derivation.h"
 #include "tuner/engine/verifier.h"
 #include "tuner/engine/worker_channel.h"
@@ -30,34 +30,11 @@ namespace {
 
 constexpr int kContextLost = 70;
 
-// Data for timed launches: kFirstData sets at first, or fewer, but kLeastData, when drawing them
-// takes more than kFirstData_ms; later more, while that takes at most these shares of the time, and
-// a single draw at most kMostDraw_ms.
-constexpr int kFirstData = 4;
-constexpr int kLeastData = 2;
-constexpr double kFirstData_ms = 250;
-constexpr double kSearchShare = 0.01;
-constexpr double kFinalsShare = 0.05;
-constexpr double kMostDraw_ms = 1000;
-
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
 /// Ends the process: the context is gone, and releasing anything in it may hang.
 [[noreturn]] void end_with_lost_context() {
   std::fflush(nullptr);
   _exit(kContextLost);
 }
-
-/// The time that drawing data for timed launches took, and the time of which it is a share.
-struct DrawingTime {
-  double last_ms = 0;
-  double all_ms = 0;
-  double of_ms = 0;
-};
 
 // A first sample has no second launch if the first takes this many times as long as the fastest
 // rival.
@@ -74,7 +51,7 @@ struct Fastest {
 class DeviceWorker {
  public:
   DeviceWorker(Launcher& launcher, WorkerChannel& channel)
-      : launcher_(launcher), channel_(channel) {}
+      : launcher_(launcher), channel_(channel), checks_(launcher, channel), timed_data_(launcher) {}
 
   PrepareReply prepare(const PrepareRequest& request) {
     release_all();
@@ -88,11 +65,11 @@ class DeviceWorker {
     derived_.clear();
     fitted_.clear();
     largest_values_.clear();
-    draws_ = false;
+    timed_data_.stop();
     PrepareReply reply;
-    begin_definitions(request);
+    checks_.begin(request);
     reply.failure = fill_buffers(request.workloads);
-    if (!reply.failure && definitions_) definitions_->buffers_are_filled();
+    if (!reply.failure) checks_.buffers_are_filled();
     if (!reply.failure && !request.reference.parts.empty()) {
       reply.failure = prepare_reference(request, reply);
     }
@@ -103,8 +80,8 @@ class DeviceWorker {
     is_only_filled_ = false;
     EvaluateReply reply;
     std::vector<LoadedKernel> loaded;
-    if (request.screen_samples > 0) draw_data(searching_, kSearchShare);
-    const auto start = Clock::now();
+    if (request.screen_samples > 0) draw_data(timed_data_.search);
+    const auto start = std::chrono::steady_clock::now();
     const Outcome<std::vector<Check>> checks = load(request.job, loaded);
     if (checks) {
       reply.loaded = loaded.front();
@@ -113,7 +90,7 @@ class DeviceWorker {
     } else {
       reply.failure = checks.failure();
     }
-    searching_.of_ms += ms_since(start);
+    timed_data_.search.of_ms += ms_since(start);
     const bool lost = reply.failure && reply.failure->context_lost;
     if (lost) return reply;  // Nothing can be unloaded any more.
     const bool keep = request.keep_as >= 0 && !reply.failure;
@@ -141,8 +118,8 @@ class DeviceWorker {
       entrants.push_back({kept->second, entry.launches_per_sample});
     }
     SampleRoundReply reply;
-    draw_data(in_finals_, kFinalsShare);
-    const auto start = Clock::now();
+    draw_data(timed_data_.finals);
+    const auto start = std::chrono::steady_clock::now();
     const auto tell = [this](int number) { channel_.tell_phase("race", number); };
     for (const Outcome<TimeReport>& outcome : smemtune::sample_round(launcher_, entrants, tell)) {
       RoundSample sample;
@@ -156,7 +133,7 @@ class DeviceWorker {
       }
       reply.samples.push_back(std::move(sample));
     }
-    in_finals_.of_ms += ms_since(start);
+    timed_data_.finals.of_ms += ms_since(start);
     return reply;
   }
 
@@ -202,6 +179,10 @@ class DeviceWorker {
     }
     channel_.tell_phase("reference");
     const Check& tuned = checks->front();
+    const auto hold = [&](const Check& check) {
+      return checks_.hold(check, workloads_.at(check.workload),
+                          workloads_.at(tuned.workload).problem, request, reply);
+    };
     std::set<Problem> repeated;
     for (Check& check : *checks) {
       if (auto failure = keep_outputs(launcher_, check)) return failure;
@@ -209,7 +190,7 @@ class DeviceWorker {
       // Exact values take the place of what the reference writes.
       const auto& instead = exact[check.workload];
       if (!instead.empty()) {
-        if (auto failure = hold(check, tuned, request, reply)) return failure;
+        if (auto failure = hold(check)) return failure;
         channel_.tell_phase("reference");
         if (auto failure = keep_outputs(launcher_, check, instead)) return failure;
       }
@@ -220,47 +201,22 @@ class DeviceWorker {
     }
     if (auto failure = look_at_comparisons(*checks, reply)) return failure;
     classes_.begin(tuned, workloads_.at(tuned.workload));
-    if (auto failure = draw_first_data(tuned)) return failure;
-    if (definitions_) launcher_.warm_up();  // They may not be evaluated yet.
+    reference_ = tuned;
+    if (auto failure = timed_data_.draw_first(tuned)) return failure;
+    if (checks_.has_definitions()) launcher_.warm_up();  // They may not be evaluated yet.
     for (const Check& check : *checks) {
       if (!exact[check.workload].empty()) continue;
-      if (auto failure = hold(check, tuned, request, reply)) return failure;
+      if (auto failure = hold(check)) return failure;
     }
-    definitions_.reset();
+    checks_.end();
     leave_out_unchanged(reply);
     return request.with_transfers ? time_transfers(tuned, reply) : std::nullopt;
   }
 
-  /// Draws data for timed launches, so that a kernel's first ones use data that it has not seen.
-  std::optional<Failure> draw_first_data(const Check& tuned) {
-    reference_ = tuned;
-    searching_ = in_finals_ = {};
-    for (int i = 0; i < kFirstData; ++i) {
-      if (i >= kLeastData && searching_.all_ms > kFirstData_ms) break;
-      const auto start = Clock::now();
-      const Outcome<bool> drawn = launcher_.draw_data(tuned.handle, tuned.workload);
-      if (!drawn) return drawn.failure();
-      draws_ = *drawn;
-      if (!draws_) break;
-      searching_.last_ms = ms_since(start);
-      searching_.all_ms += searching_.last_ms;
-    }
-    in_finals_.last_ms = searching_.last_ms;
-    searching_.all_ms = 0;
-    return std::nullopt;
-  }
-
-  /// Draws further data if that takes no more than `share` of the time.
-  void draw_data(DrawingTime& time, double share) {
-    const bool affordable = time.all_ms + time.last_ms <= share * time.of_ms;
-    if (!draws_ || !affordable || time.last_ms > kMostDraw_ms) return;
-    const auto start = Clock::now();
-    const Outcome<bool> drawn = launcher_.draw_data(reference_.handle, reference_.workload);
+  /// Draws further data for timed launches.
+  void draw_data(TimedData::Part& part) {
     // The reference was right before, so no kernel that was requested is to blame.
-    if (!drawn && drawn.failure().context_lost) end_with_lost_context();
-    draws_ = drawn && *drawn;
-    time.last_ms = ms_since(start);
-    time.all_ms += time.last_ms;
+    if (timed_data_.draw(part)) end_with_lost_context();
   }
 
   /// Reports for each problem how much a comparison with the reference can reveal, and notes the
@@ -403,7 +359,7 @@ class DeviceWorker {
 
   std::optional<Failure> verify(std::span<const Check> checks, EvaluateReply& reply) {
     channel_.tell_phase("verify");
-    const auto start = Clock::now();
+    const auto start = std::chrono::steady_clock::now();
     const Outcome<Verification> verification = smemtune::verify(launcher_, checks);
     reply.verify_ms += ms_since(start);
     if (!verification) return verification.failure();
@@ -579,85 +535,6 @@ class DeviceWorker {
     }
   }
 
-  /// Begins to evaluate the definitions, unless that has begun.
-  void begin_definitions(const PrepareRequest& request) {
-    if (request.definitions.empty() || request.again) {
-      definitions_.reset();
-    } else if (!definitions_ || !definitions_->are_of(request.workloads, request.definitions)) {
-      definitions_.reset();
-      definitions_ = std::make_unique<DefinitionChecks>(
-          launcher_, request.workloads, request.definitions,
-          DefinitionBudget{.host_bytes = usable_memory_bytes() / 2});
-    }
-  }
-
-  /// Compares what the reference has kept with whatever else vouches for it.
-  std::optional<Failure> hold(const Check& check, const Check& tuned, const PrepareRequest& request,
-                              PrepareReply& reply) {
-    if (definitions_) {
-      channel_.tell_phase("definition");
-      if (auto failure = hold_against_definitions(check, request, reply)) return failure;
-    }
-    // The second set of data of the tuned problem has answers in files with two sets.
-    const bool has_files =
-        !request.expected.empty() && !request.again &&
-        workloads_.at(check.workload).problem == workloads_.at(tuned.workload).problem;
-    return has_files ? hold_against_files(check, request.expected, reply) : std::nullopt;
-  }
-
-  std::optional<Failure> hold_against_definitions(const Check& check, const PrepareRequest& request,
-                                                  PrepareReply& reply) {
-    const auto note_guess = [&](const std::string& why) {
-      note_once(reply,
-                "the definition that init derived from the kernel is not what the kernel "
-                "computes: correct or remove it: " +
-                    why);
-    };
-    try {
-      const Outcome<Comparisons> held = definitions_->compare(check);
-      if (held) {
-        for (const std::string& note : held->notes) note_once(reply, note);
-        // Agreement means nothing for a definition that was read from the kernel itself.
-        if (!request.definition_is_a_guess) add(held->compared, reply);
-        return std::nullopt;
-      }
-      const Failure& failure = held.failure();
-      const bool is_wrong = failure.status == Status::correctness && failure.reason == "definition";
-      if (!is_wrong || !request.definition_is_a_guess) return failure;
-      note_guess(failure.detail);
-    } catch (const ExpressionError& error) {
-      const std::string why = "on " + check.label + ": " + error.what();
-      if (!request.definition_is_a_guess) throw InputError("the definition " + why);
-      note_guess(why);
-    }
-    return std::nullopt;
-  }
-
-  static void note_once(PrepareReply& reply, const std::string& note) {
-    if (std::ranges::find(reply.notes, note) == reply.notes.end()) reply.notes.push_back(note);
-  }
-
-  static void add(const std::vector<ComparedOutput>& compared, PrepareReply& reply) {
-    for (const ComparedOutput& one : compared) add_compared(reply.compared, one);
-  }
-
-  /// Compares the outputs on the tuned problem, which the files are for.
-  std::optional<Failure> hold_against_files(const Check& check,
-                                            const std::map<std::string, DataFile>& expected,
-                                            PrepareReply& reply) {
-    channel_.tell_phase("expected");
-    try {
-      const Outcome<Comparisons> held =
-          check_expected(launcher_, check, workloads_.at(check.workload), expected);
-      if (!held) return held.failure();
-      add(held->compared, reply);
-    } catch (const InputError& error) {
-      reply.notes.push_back("the reference was not checked against its expected outputs on " +
-                            check.label + ": " + error.what());
-    }
-    return std::nullopt;
-  }
-
   Launcher& launcher_;
   WorkerChannel& channel_;
   std::map<WorkloadId, NumberedWorkload> workloads_;
@@ -667,15 +544,12 @@ class DeviceWorker {
   /// Tolerances by problem and output.
   std::map<std::string, std::map<std::string, Tolerance>> fitted_;
   std::vector<LoadedKernel> reference_handles_;
-  std::unique_ptr<DefinitionChecks>
-      definitions_;  ///< Null if there is nothing to hold against them.
+  ReferenceChecks checks_;
   std::map<std::int32_t, Check> kept_;
   std::map<std::int32_t, Fastest> fastest_;  ///< Keyed by EvaluateRequest::rivals.
   Check reference_;
   std::map<std::string, double> largest_values_;  ///< Of the outputs that `reference_` writes.
-  bool draws_ = false;                            ///< True if data for timed launches can be drawn.
-  DrawingTime searching_;
-  DrawingTime in_finals_;
+  TimedData timed_data_;
   OutputClasses classes_;
 };
 

@@ -5,7 +5,6 @@
 #include "tuner/core/text.h"
 #include "tuner/source/kept_variables.h"
 
-#include <cmath>
 #include <cstddef>
 #include <string>
 

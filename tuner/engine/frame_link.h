@@ -3,7 +3,6 @@
 #include "tuner/engine/running_clock.h"
 #include "tuner/engine/wire.h"
 
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>

@@ -281,8 +281,6 @@ void Race::cut_finals() { options_.final_rounds = final_rounds_ / 2; }
 
 bool Race::in_finals() const { return in_finals_; }
 
-std::size_t Race::contenders() const { return contenders_.size(); }
-
 std::size_t Race::final_rounds() const { return final_rounds_; }
 
 std::size_t Race::samples_left() const {

@@ -71,7 +71,6 @@ class Race {
   void cut_finals();
 
   bool in_finals() const;
-  std::size_t contenders() const;    ///< Variants still in the race.
   std::size_t final_rounds() const;  ///< Rounds of the finals measured so far.
   /// Estimates the samples still needed, assuming that the next decision leaves only finalists; a
   /// close race takes some rounds more.

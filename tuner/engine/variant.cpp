@@ -71,10 +71,9 @@ Signature signature_of(const KernelInstance& instance) {
     if (!known.emplace(entry, names).second) return;
     PassedArguments launch = {.name_expression = entry, .arguments = {}};
     for (const std::string& name : names) {
-      const auto argument = std::ranges::find(instance.arguments, name, &Argument::name);
-      launch.arguments.push_back(argument == instance.arguments.end()
-                                     ? PassedArgument{.name = name}
-                                     : passed(*argument, holders.contains(name)));
+      const Argument* const argument = find_argument(instance.arguments, name);
+      launch.arguments.push_back(argument ? passed(*argument, holders.contains(name))
+                                          : PassedArgument{.name = name});
     }
     signature.push_back(std::move(launch));
   };

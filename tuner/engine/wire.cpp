@@ -2,6 +2,7 @@
 
 #include "tuner/core/hash.h"
 
+#include <cstring>
 #include <new>
 #include <zlib.h>
 

@@ -6,7 +6,6 @@
 #include "tuner/engine/wire.h"
 #include "tuner/engine/worker_process.h"
 
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>

@@ -142,11 +142,10 @@ PlanObject::PlanObject(PlannedKernel kernel, Target for_target, int gpu_index)
 void PlanObject::add(const Turn& turn) {
   std::vector<smemtune_launch_argument>& taken = launch_arguments.emplace_back();
   for (const std::string& name : turn.as.arguments) {
-    const auto changed = std::ranges::find(turn.as.scalars, name, &Argument::name);
-    const bool is_changed = changed != turn.as.scalars.end();
-    if (is_changed) changed_scalars.push_back(scalar_bytes(*changed));
+    const Argument* const changed = find_argument(turn.as.scalars, name);
+    if (changed) changed_scalars.push_back(scalar_bytes(*changed));
     taken.push_back({.index = index_of(planned.instance.arguments, name),
-                     .value = is_changed ? changed_scalars.back().data() : nullptr});
+                     .value = changed ? changed_scalars.back().data() : nullptr});
   }
   const LaunchShape& shape = planned.instance.launches[turn.launch];
   smemtune_launch_shape& launch = launch_list.emplace_back();

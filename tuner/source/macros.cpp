@@ -1,9 +1,8 @@
 #include "tuner/source/macros.h"
 
 #include "tuner/core/expression.h"
+#include "tuner/core/number_text.h"
 #include "tuner/source/directive.h"
-
-#include <charconv>
 
 namespace smemtune {
 namespace {
@@ -82,10 +81,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   while (!text.empty() && std::string_view("uUlL").find(text.back()) != std::string_view::npos) {
     text.remove_suffix(1);
   }
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return number_in<std::int64_t>(text, base);
 }
 
 }  // namespace smemtune

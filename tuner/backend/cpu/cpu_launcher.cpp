@@ -5,6 +5,7 @@
 #include "tuner/backend/cpu/processor.h"
 #include "tuner/backend/fresh_data.h"
 #include "tuner/backend/launch_times.h"
+#include "tuner/core/elapsed.h"
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
 
@@ -33,12 +34,6 @@ constexpr std::int64_t kMaxFlushedBytes = 64 << 20;
 
 using Clock = std::chrono::steady_clock;
 
-double ms_between(Clock::time_point start, Clock::time_point end) {
-  return std::chrono::duration<double, std::milli>(end - start).count();
-}
-
-double ms_since(Clock::time_point start) { return ms_between(start, Clock::now()); }
-
 /// Returns a stride, about the golden ratio of `count`, whose multiples modulo `count` reach
 /// everything, and soon come near everything.
 std::uint64_t spreading_stride(std::uint64_t count) {
@@ -54,11 +49,6 @@ std::map<std::string, EncodedArray> download(const std::vector<std::string>& nam
   std::map<std::string, EncodedArray> all;
   for (const std::string& name : names) all[name] = buffers.elements(name);
   return all;
-}
-
-const Argument* find_argument(const std::vector<Argument>& arguments, const std::string& name) {
-  const auto found = std::ranges::find(arguments, name, &Argument::name);
-  return found == arguments.end() ? nullptr : &*found;
 }
 
 }  // namespace

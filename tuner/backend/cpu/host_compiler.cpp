@@ -6,6 +6,7 @@
 #include "tuner/backend/cpu/module.h"
 #include "tuner/backend/cpu/object_file.h"
 #include "tuner/backend/cpu/processor.h"
+#include "tuner/core/elapsed.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/machine_fault.h"
@@ -411,8 +412,7 @@ Outcome<CompiledKernel> HostCompiler::compile(const CompileRequest& request) {
   kernel.image =
       pack({.fast = read_file(sources / "fast.so"), .checked = read_file(sources / "checked.so")});
   kernel.log = log.substr(0, kMaxLogBytes);
-  kernel.compile_ms =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  kernel.compile_ms = ms_since(start);
   return kernel;
 }
 

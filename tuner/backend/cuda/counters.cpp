@@ -6,7 +6,6 @@
 #include <cmath>
 #include <iterator>
 #include <memory>
-#include <utility>
 
 namespace smemtune::cuda {
 namespace {
@@ -193,15 +192,6 @@ bool Counters::has(const CounterMetric& metric, const std::string& chip) const {
   } catch (const UnavailableError&) {
     return false;
   }
-}
-
-std::size_t Counters::passes() const {
-  std::vector<std::uint8_t> image = config_;
-  cupti::Passes passes;
-  passes.bytes = image.size();
-  passes.image = image.data();
-  cupti_.check(cupti_.passes(&passes), "cuptiProfilerHostGetNumOfPasses");
-  return passes.passes;
 }
 
 std::vector<std::vector<double>> Counters::read(void* context, std::size_t launches,

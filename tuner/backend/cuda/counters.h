@@ -27,9 +27,6 @@ class Counters {
   /// Returns the metrics that the chip has.
   const std::vector<CounterMetric>& metrics() const { return metrics_; }
 
-  /// Returns how often a range must be launched until all metrics are known.
-  std::size_t passes() const;
-
   /// Puts launches on the context's streams, waits for each, and calls `next` before each.
   using Pass = std::function<void(const std::function<void()>& next)>;
 

@@ -15,9 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,7 +43,6 @@ static_assert(sizeof(cupti::AddMetrics) == CUpti_Profiler_Host_ConfigAddMetrics_
 static_assert(sizeof(cupti::ConfigSize) ==
               CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
 static_assert(sizeof(cupti::Config) == CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
-static_assert(sizeof(cupti::Passes) == CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE);
 static_assert(sizeof(cupti::Evaluate) ==
               CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
 static_assert(offsetof(cupti::Evaluate, range) ==
@@ -94,7 +91,7 @@ TEST(Cupti, SaysWhatItNeedsWhereThereIsNone) {
 }
 
 // The host's part needs no GPU.
-TEST(Counters, OfHopperHaveAllMetricsInFewPasses) {
+TEST(Counters, OfHopperHaveAllMetrics) {
   const std::optional<Cupti> library = cupti();
   if (!library) GTEST_SKIP() << "no CUPTI here";
   const Counters counters(*library, "GH100");
@@ -104,8 +101,6 @@ TEST(Counters, OfHopperHaveAllMetricsInFewPasses) {
   for (const CounterMetric& metric : counters.metrics()) {
     EXPECT_NO_THROW(Objective(std::string(kCounterFacts) + metric.fact)) << "can be ranked by";
   }
-  EXPECT_GT(counters.passes(), 0u);
-  EXPECT_LT(counters.passes(), 100u);
 }
 
 TEST(Counters, OfAChipThatIsNotKnownAreRefusedWithTheReason) {

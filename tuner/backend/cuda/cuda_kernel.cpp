@@ -71,11 +71,6 @@ std::optional<Failure> find_symbols(const Driver& driver, const CompiledKernel& 
 
 }  // namespace
 
-const Argument* find_argument(const std::vector<Argument>& arguments, const std::string& name) {
-  const auto found = std::ranges::find(arguments, name, &Argument::name);
-  return found == arguments.end() ? nullptr : &*found;
-}
-
 Failure argument_failure(std::string detail) {
   return failure({Status::runtime, "arguments"}, std::move(detail));
 }

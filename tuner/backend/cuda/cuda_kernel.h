@@ -13,9 +13,6 @@
 
 namespace smemtune::cuda {
 
-/// Returns the argument of this name, or nullptr.
-const Argument* find_argument(const std::vector<Argument>& arguments, const std::string& name);
-
 /// Returns the failure of a kernel whose arguments do not fit.
 Failure argument_failure(std::string detail);
 

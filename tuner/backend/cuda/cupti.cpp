@@ -24,7 +24,6 @@ std::string find_functions(void* library, Cupti& cupti) {
   find("cuptiProfilerHostConfigAddMetrics", cupti.add_metrics);
   find("cuptiProfilerHostGetConfigImageSize", cupti.config_size);
   find("cuptiProfilerHostGetConfigImage", cupti.config);
-  find("cuptiProfilerHostGetNumOfPasses", cupti.passes);
   find("cuptiProfilerHostEvaluateToGpuValues", cupti.evaluate);
   find("cuptiRangeProfilerEnable", cupti.enable);
   find("cuptiRangeProfilerDisable", cupti.disable);

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -64,14 +63,6 @@ struct Config {
   void* host = nullptr;
   std::size_t bytes = 0;
   std::uint8_t* image = nullptr;
-};
-
-struct Passes {
-  std::size_t size = sizeof(Passes);
-  void* reserved = nullptr;
-  std::size_t bytes = 0;
-  std::uint8_t* image = nullptr;
-  std::size_t passes = 0;
 };
 
 struct Evaluate {
@@ -184,7 +175,6 @@ struct Cupti {
   Function<cupti::AddMetrics> add_metrics = nullptr;
   Function<cupti::ConfigSize> config_size = nullptr;
   Function<cupti::Config> config = nullptr;
-  Function<cupti::Passes> passes = nullptr;
   Function<cupti::Evaluate> evaluate = nullptr;
   Function<cupti::Enable> enable = nullptr;
   Function<cupti::OfProfiler> disable = nullptr;

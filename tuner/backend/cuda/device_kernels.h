@@ -158,6 +158,9 @@ class DeviceKernels {
 std::vector<std::future<CompiledKernel>> compile_device_kernels(
     const std::shared_ptr<Compiler>& compiler, const std::string& architecture);
 
+/// Returns the kernels' source, device_kernels.cu.
+const char* device_kernels_source();
+
 /// Returns the requests that compile these kernels.
 std::vector<CompileRequest> device_kernels_requests(const std::string& architecture);
 

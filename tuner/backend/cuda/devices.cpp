@@ -3,15 +3,16 @@
 #include "tuner/backend/cuda/handles.h"
 #include "tuner/core/error.h"
 #include "tuner/core/names.h"
+#include "tuner/core/number_text.h"
 
 #include <cuda_runtime_api.h>
 
+#include <climits>
+
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -149,11 +150,9 @@ std::vector<Device> cuda_devices() {
 
 int select_device(const std::vector<Device>& devices, const std::string& choice) {
   if (choice.empty() && !devices.empty()) return 0;
-  int number = -1;
-  const char* const end = choice.data() + choice.size();
-  const auto [stop, error] = std::from_chars(choice.data(), end, number);
+  const int number = number_in<int>(choice).value_or(INT_MAX);
   // `4090` is part of a name; no machine has a hundred GPUs.
-  const bool is_index = error == std::errc() && stop == end && number < 100;
+  const bool is_index = number < 100;
   const auto count = static_cast<int>(devices.size());
   if (is_index && number >= 0 && number < count) return number;
   std::vector<std::string> names;

@@ -2,6 +2,7 @@
 
 #include "tuner/backend/fresh_data.h"
 #include "tuner/backend/launch_times.h"
+#include "tuner/core/elapsed.h"
 #include "tuner/core/error.h"
 #include "tuner/core/measurement.h"
 
@@ -47,7 +48,7 @@ Transfers time_transfers(const BoundKernel& bound, CUstream stream) {
     const Clock::time_point start = Clock::now();
     copy(to, from, bytes, kind, stream);
     synchronize(stream);
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    return ms_since(start);
   };
   Transfers transfers;
   for (const DeviceBuffer* buffer : bound.buffers()) {

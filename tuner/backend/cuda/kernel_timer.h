@@ -6,7 +6,6 @@
 #include "tuner/backend/cuda/stopwatch.h"
 #include "tuner/backend/launcher.h"
 
-#include <cstdint>
 #include <optional>
 
 namespace smemtune::cuda {

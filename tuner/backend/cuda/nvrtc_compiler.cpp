@@ -5,6 +5,7 @@
 #include "tuner/backend/cuda/ptxas_report.h"
 #include "tuner/backend/cuda/readable_text.h"
 #include "tuner/backend/cuda/standard_headers.h"
+#include "tuner/core/elapsed.h"
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/text.h"
@@ -290,11 +291,6 @@ Failure program_failure(const std::string& log) {
           std::to_string(most) + "; use dynamic shared memory for more\n" + readable_text(log));
 }
 
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
 }  // namespace
 
 NvrtcCompiler::NvrtcCompiler(Nvrtc nvrtc)
@@ -359,7 +355,7 @@ Outcome<CompiledKernel> NvrtcCompiler::compile(const CompileRequest& request) {
 
   const bool as_ptx = is_virtual(request.architecture);
   compiled.image = as_ptx ? ptx(nvrtc_, program.get()) : cubin(nvrtc_, program.get());
-  compiled.compile_ms = milliseconds_since(start);
+  compiled.compile_ms = ms_since(start);
   compiled.log = readable_text(log);
   std::string missing = add_entries(nvrtc_, program.get(), request, compiled);
   if (missing.empty() && !as_ptx) {

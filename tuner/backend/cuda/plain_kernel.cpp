@@ -65,8 +65,8 @@ PlainKernel::PlainKernel(const CompiledKernel& compiled, std::vector<LaunchShape
 }
 
 const Argument& PlainKernel::argument(const std::string& name) const {
-  const auto found = std::ranges::find(arguments_, name, &Argument::name);
-  if (found == arguments_.end()) throw InputError("the kernel has no argument " + name);
+  const Argument* const found = find_argument(arguments_, name);
+  if (found == nullptr) throw InputError("the kernel has no argument " + name);
   return *found;
 }
 

@@ -1,7 +1,8 @@
 #include "tuner/backend/cuda/ptxas_report.h"
 
+#include "tuner/core/number_text.h"
+
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -16,10 +17,7 @@ std::optional<std::int64_t> number_before(std::string_view line, std::string_vie
   const std::size_t end = found - 1;
   std::size_t begin = end;
   while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
-  std::int64_t number = 0;
-  const auto [stop, error] = std::from_chars(line.data() + begin, line.data() + end, number);
-  if (begin == end || error != std::errc() || stop != line.data() + end) return std::nullopt;
-  return number;
+  return number_in<std::int64_t>(line.substr(begin, end - begin));
 }
 
 // Returns the name that follows `words`: `_Z1kv` in "Function properties for _Z1kv".

@@ -3,7 +3,6 @@
 #include "tuner/backend/cuda/handles.h"
 #include "tuner/core/kernel_binding.h"
 
-#include <cstdint>
 #include <string>
 #include <utility>
 

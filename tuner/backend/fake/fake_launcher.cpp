@@ -87,9 +87,7 @@ Outcome<LoadedKernel> FakeLauncher::load(KernelHandle handle, const CompiledKern
     const CompiledEntry* entry = compiled.entry(launch.name_expression);
     if (entry == nullptr) throw UnavailableError("no entry " + launch.name_expression);
     for (const std::string& name : launch.arguments) {
-      if (std::ranges::find(arguments, name, &Argument::name) == arguments.end()) {
-        throw UnavailableError("no argument " + name);
-      }
+      if (!find_argument(arguments, name)) throw UnavailableError("no argument " + name);
     }
     Resources resources = entry->resources;
     if (!kernel.script.driver_registers.empty()) {
@@ -161,7 +159,7 @@ std::optional<Mismatch> FakeLauncher::wrong_result(const std::optional<std::stri
 
 std::vector<std::uint8_t> FakeLauncher::contents(WorkloadId id, const std::string& argument) {
   const Workload& data = workload(id);
-  return initial_contents(*std::ranges::find(data.arguments, argument, &Argument::name), data.seed);
+  return initial_contents(*find_argument(data.arguments, argument), data.seed);
 }
 
 Outcome<RunReport> FakeLauncher::run(KernelHandle handle, const RunRequest& request) {
