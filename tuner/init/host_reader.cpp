@@ -1,9 +1,9 @@
 #include "tuner/init/host_reader.h"
 
 #include "tuner/init/copies.h"
+#include "tuner/init/counting_loop.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/host_function.h"
-#include "tuner/init/host_loops.h"
 #include "tuner/init/host_state.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/kernel_uses.h"
@@ -324,7 +324,7 @@ class HostReader {
              const HostState& state)
         : reader_(reader), was_chosen_(std::exchange(reader.is_chosen_, true)) {
       std::set<std::string> counters;
-      for (const HostLoop& loop : reader_.loops_) {
+      for (const CountingLoop& loop : reader_.loops_) {
         if (!loop.counter.empty()) counters.insert(loop.counter);
       }
       const bool depends = state.uses(condition, counters);
@@ -387,7 +387,7 @@ class HostReader {
     if (syntax.kind == Kind::loop) statement(syntax.parts[Syntax::kBeginning], state);
     const std::size_t launched = launches_.size();
     const HostState before = state;
-    HostLoop loop = read_host_loop(source_, syntax);
+    CountingLoop loop = read_counting_loop(source_, syntax);
     enter(syntax, loop, state);
     if (syntax.kind == Kind::list_loop) enter_list(head, state);
     repeat(loop, body, state);
@@ -404,7 +404,7 @@ class HostReader {
   }
 
   /// Forgets what a loop changes, and begins to count.
-  void enter(const Syntax& syntax, HostLoop& loop, HostState& state) {
+  void enter(const Syntax& syntax, CountingLoop& loop, HostState& state) {
     const bool is_while = syntax.is(Kind::loop, "while");
     if (is_while && !loop.counter.empty()) loop.first = state.keep_former(loop.counter);
     for (const std::string& name : loop.changes) state.assign(name, std::nullopt);
@@ -431,7 +431,7 @@ class HostReader {
     if (!state.list(list).empty()) state.assign(name, list + "[" + name + "__turn]");
   }
 
-  void repeat(const HostLoop& loop, const Syntax& body, HostState& state) {
+  void repeat(const CountingLoop& loop, const Syntax& body, HostState& state) {
     const std::set<std::string> frozen_before = frozen_;
     for (const auto& [one, other] : loop.swaps) frozen_.insert({one, other});
     loops_.push_back(loop);
@@ -994,7 +994,7 @@ class HostReader {
     std::vector<std::string> used = site.arguments;
     used.insert(used.end(), site.grid.begin(), site.grid.end());
     used.insert(used.end(), site.block.begin(), site.block.end());
-    for (const HostLoop& loop : loops_) {
+    for (const CountingLoop& loop : loops_) {
       const bool is_used = std::ranges::any_of(
           used, [&](const std::string& text) { return state.uses(text, loop.changes); });
       // A `for` that is not understood mostly measures; a `while` waits for something.
@@ -1058,7 +1058,7 @@ class HostReader {
 
   // The place that is walked through.
   Function* function_ = nullptr;
-  std::vector<HostLoop> loops_;  ///< Loops around it.
+  std::vector<CountingLoop> loops_;  ///< Loops around it.
   std::vector<std::pair<std::size_t, std::string>> conditions_;
   bool is_chosen_ = false;
   std::size_t previous_ = kNoToken;  ///< Token of the launch from which it goes straight to here.

@@ -360,11 +360,11 @@ std::vector<std::string> left_out_around(const FlatSource& source, const KernelF
   std::map<std::size_t, std::string> lines;  // By the loop.
   for (const LaunchSite& site : file.launches) {
     if (!is_drafted(site) || site.loops.empty()) continue;
-    const HostLoop& loop = site.loops.back();
+    const CountingLoop& loop = site.loops.back();
     std::vector<std::string> others;
     for (const LaunchSite& other : file.launches) {
       const bool is_inside = std::ranges::any_of(
-          other.loops, [&](const HostLoop& one) { return one.place == loop.place; });
+          other.loops, [&](const CountingLoop& one) { return one.place == loop.place; });
       const bool shares = std::ranges::any_of(other.arguments, [&](const std::string& text) {
         return !number_of(text) && std::ranges::find(site.arguments, text) != site.arguments.end();
       });

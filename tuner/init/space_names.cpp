@@ -39,7 +39,7 @@ std::int64_t smaller(std::int64_t size, std::int64_t most) {
 
 /// Returns true if a text changes with the turns of a loop around the launch.
 bool changes(const LaunchSite& site, const std::string& text) {
-  return std::ranges::any_of(site.loops, [&](const HostLoop& loop) {
+  return std::ranges::any_of(site.loops, [&](const CountingLoop& loop) {
     if (!loop.counter.empty()) return has_name(text, loop.counter);
     return std::ranges::any_of(loop.changes,
                                [&](const std::string& name) { return has_name(text, name); });

@@ -1,4 +1,4 @@
-#include "tuner/init/kernel_statements.h"
+#include "tuner/init/statements.h"
 
 #include "tuner/init/host_terms.h"
 
