@@ -2087,6 +2087,30 @@ TEST(HostFunction, IsNoneWhereABraceBehindTheKernelDoesNotClose) {
   EXPECT_FALSE(host_function_for(source, file.kernels.front()));
 }
 
+TEST(DraftSpace, SaysInWhichLoopTheHostCalculatesAValue) {
+  const Json json = Drafted(R"cu(
+__global__ void k(float* out, const float* in, float scale, unsigned n) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = scale * in[i];
+}
+int main() {
+  size_t length = atol(text);
+  float *d_in, *d_out, *h_out, scale;
+  cudaMalloc(&d_in, length * sizeof(float));
+  cudaMalloc(&d_out, length * sizeof(float));
+  for (int turn = 0; turn < 10; ++turn) {
+    scale = 1 / (1 + h_out[0]);
+    k<<<4, 256>>>(d_out, d_in, scale, static_cast<unsigned>(length));
+    cudaMemcpy(h_out, d_out, length * sizeof(float), cudaMemcpyDeviceToHost);
+  }
+}
+)cu")
+                        .json();
+  EXPECT_THAT(json["arguments"][2]["value"],
+              HasSubstr("which the host calculates in each turn of the loop in line 11"));
+  EXPECT_EQ(json["problems"][0].size(), 1) << json["problems"];
+}
+
 /// Returns the initial contents of `in` of such a kernel.
 std::string begins_with(const std::string& type, const std::string& body) {
   const Json json = Drafted(

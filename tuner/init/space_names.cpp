@@ -267,6 +267,15 @@ void SpaceNames::add_problem(const std::string& name, const Json& value, const J
   cpu_problem_[name] = cpu_value;
 }
 
+Bindings SpaceNames::numbers_of_problem() const {
+  Bindings numbers;
+  for (const auto& [name, value] : problem_.items()) {
+    if (value.is_number_integer()) numbers.emplace(name, value.get<std::int64_t>());
+  }
+  for (const std::string& counter : counters_) numbers.emplace(counter, 1);
+  return numbers;
+}
+
 Json SpaceNames::small_problem(std::int64_t least) const {
   constexpr std::int64_t kUsual = 64;
   constexpr std::int64_t kLargest = 256;
