@@ -1,9 +1,12 @@
 #pragma once
 
 #include "tuner/init/syntax.h"
-#include "tuner/source/kernel_function.h"
+#include "tuner/source/kernel_file.h"
 
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace smemtune {
 
@@ -11,5 +14,16 @@ namespace smemtune {
 /// else, loops that add up, and one element that is stored; nullopt for any other kernel.
 std::optional<SingleStore> single_store(const ParsedSource& source, const Syntax& body,
                                         const KernelFunction& kernel);
+
+/// What a function of the host stores and compares.
+struct HostValues {
+  std::vector<HostValue> values = {};
+  /// Variables that it gives a value once, and that value.
+  std::map<std::string, std::string> constants = {};
+};
+
+/// Returns what a function stores to elements of arrays in loops over their indices, as far as it
+/// is as simple as above, and what it compares elements or single values with.
+HostValues host_values(const ParsedSource& source, const Syntax& body);
 
 }  // namespace smemtune
