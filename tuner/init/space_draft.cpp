@@ -304,6 +304,54 @@ bool has_empty_grid(const Json& launch, const Json& problem, const Json& default
          });
 }
 
+/// Keeps in a smaller problem what its sizes have to do with each other: one that is the product of
+/// others, one that is larger by 1, and the number of blocks of as many threads as a kernel has by
+/// default.
+void keep_relations(const SpaceNames& names, const Json& kernels, Json& small) {
+  constexpr std::int64_t kLeast = 16;  // Smaller numbers are equal by chance.
+  std::map<std::string, std::int64_t> whole;
+  for (const auto& [name, value] : names.problem().items()) {
+    const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : 0;
+    if (number >= kLeast) whole.emplace(name, number);
+  }
+  std::set<std::int64_t> threads;
+  for (const Json& kernel : kernels) {
+    const Json defaults = kernel.value("default", Json::object());
+    for (const auto& [name, value] : defaults.items()) {
+      if (counts_threads(name) && value.is_number_integer())
+        threads.insert(value.get<std::int64_t>());
+    }
+  }
+  const auto related = [&](const std::string& name, std::int64_t value) -> std::int64_t {
+    for (const auto& [one, size] : whole) {
+      const auto its = small[one].get<std::int64_t>();
+      if (one == name) continue;
+      if (value == size + 1) return its + 1;
+      for (const std::int64_t block : threads) {
+        const bool counts_blocks = block >= kLeast && value == (size + block - 1) / block;
+        if (counts_blocks) return (its + block - 1) / block;
+      }
+      for (const auto& [other, second] : whole) {
+        if (other == name || other <= one || size > value / second) continue;
+        const std::int64_t both = its * small[other].get<std::int64_t>();
+        if (value == size * second) return both;
+        for (const auto& [last, third] : whole) {
+          const bool is_product = last != name && last > other && value == size * second * third;
+          if (is_product) return both * small[last].get<std::int64_t>();
+        }
+      }
+    }
+    return 0;
+  };
+  constexpr int kTimes = 2;  // Some follow from those that follow.
+  for (int time = 0; time < kTimes; ++time) {
+    for (const auto& [name, value] : whole) {
+      const std::int64_t follows = related(name, value);
+      if (follows > 0) small[name] = std::min(value, follows);
+    }
+  }
+}
+
 /// Returns the problem for the CPU device, as large as every grid needs to have a block.
 Json cpu_problem(const SpaceNames& names, const Json& kernels) {
   Json problem = names.cpu_problem();
@@ -319,6 +367,7 @@ Json cpu_problem(const SpaceNames& names, const Json& kernels) {
       value = std::min(whole, std::max<std::int64_t>(1, value.get<std::int64_t>()) * 2);
     }
   }
+  keep_relations(names, kernels, problem);
   return problem;
 }
 
@@ -545,8 +594,10 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   draft.has_witness =
       request.witness && add_scalars(*request.witness, names, root["arguments"], kernels);
   if (draft.has_witness) {
-    add_witness(request, kernel_named(file, request.witness->kernel_name), names,
-                names.small_problem(largest_default(kernels)), root["verify"], kernels);
+    Json small = names.small_problem(largest_default(kernels));
+    keep_relations(names, kernels, small);
+    add_witness(request, kernel_named(file, request.witness->kernel_name), names, small,
+                root["verify"], kernels);
   }
   add_definition(source, file, names, root["arguments"], root["verify"]);
   add_answers(source, file, root["arguments"], root["verify"]);

@@ -2247,6 +2247,26 @@ int main() {
   EXPECT_EQ(json["problems"][0].size(), 1) << json["problems"];
 }
 
+TEST(DraftSpace, KeepsWhatSizesHaveToDoWithEachOtherInSmallProblems) {
+  const Json json = Drafted(R"cu(
+__global__ void k(float* out, const float* in, int n, int nx, int ny) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n && i / nx < ny) out[i] = nx * in[i];
+}
+int main() {
+  float *out, *in;
+  int n = 2097152, nx = 2048, ny = 1024;
+  cudaMalloc(&out, n * sizeof(float));
+  cudaMalloc(&in, n * sizeof(float));
+  k<<<(n + 255) / 256, 256>>>(out, in, n, nx, ny);
+}
+)cu")
+                        .json();
+  const Json& small = json["cpu_problems"][0];
+  ASSERT_EQ(json["problems"][0], Json({{"N", 2097152}, {"NX", 2048}, {"NY", 1024}}));
+  EXPECT_EQ(small["N"], small["NX"].get<int>() * small["NY"].get<int>()) << small;
+}
+
 TEST(DraftSpace, ComparesKernelsThatComputeTheSame) {
   const std::string source = R"cu(
 __global__ void warmup(float* out, const float* in, int n) { out[threadIdx.x] = in[n]; }
