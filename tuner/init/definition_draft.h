@@ -17,10 +17,10 @@ namespace smemtune {
 std::optional<std::string> definition_of(const KernelFunction& kernel, const SpaceNames& names,
                                          const Json& arguments);
 
-/// What the host expects of a launch's results, as a definition.
+/// The host's expectation of a launch's results, as a definition.
 struct ExpectedByHost {
   std::string definition;
-  Contents contents;     ///< What arguments must hold for it; empty if anything will do.
+  Contents contents;     ///< Contents of arguments that it needs; empty if anything will do.
   std::size_t line = 0;  ///< Where it compares them.
 };
 

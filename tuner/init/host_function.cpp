@@ -134,7 +134,7 @@ bool is_consistent(const Candidate& function, const std::vector<KernelParameter>
   return true;
 }
 
-/// What is passed for each parameter of a function.
+/// The arguments for each parameter of a function.
 struct Matches {
   /// Numbers of the kernel's parameters, and behind these of `scalars`; kNone for a number of
   /// repetitions.

@@ -15,8 +15,8 @@ struct HostFunction {
   /// A scalar that the function takes and the kernel does not.
   struct Scalar {
     KernelParameter parameter;
-    std::string passed;     ///< What the host passes, in the names of the calling function.
-    std::size_t frame = 0;  ///< That function among the launch's frames.
+    std::string passed;     ///< The host's text for it, in the names of the calling function.
+    std::size_t frame = 0;  ///< Number of the calling function's frame.
   };
 
   std::string name;                    ///< `softmax_forward_cpu`.
@@ -24,7 +24,7 @@ struct HostFunction {
   std::vector<std::string> arguments;  ///< The kernel's arguments that it takes, in their order.
   /// The source with the function for the device as well, and that kernel behind it.
   std::string source;
-  std::vector<Scalar> scalars = {};  ///< That kernel takes these behind the arguments.
+  std::vector<Scalar> scalars = {};  ///< The kernel takes these behind the arguments.
 };
 
 /// Returns true if a word of a name says that what it names is for comparison.

@@ -888,7 +888,7 @@ class HostReader {
   static std::string pointer_in(const std::string& text) {
     CppTokens words = cpp_tokens(text);
     while (!words.empty() && (words.back().is(")") || words.back().is("("))) {
-      words.pop_back();  // Of a cast or a call.
+      words.pop_back();  // The parentheses belong to a cast or a call.
       if (words.size() > 2 && words.back().is("data")) words.resize(words.size() - 2);
     }
     if (!words.empty() && words.back().is("]")) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kLongestText = 4000;
 constexpr std::size_t kMostLoops = 8;
-constexpr std::size_t kMostValues = 1000;  // Of a function.
+constexpr std::size_t kMostValues = 1000;  // A function has no more.
 
 using Kind = Syntax::Kind;
 
@@ -310,7 +310,7 @@ class Statements {
   }
 
   const CppTokens& tokens_;
-  std::optional<std::set<std::string>> pointers_;  ///< What may be stored to, if not everything.
+  std::optional<std::set<std::string>> pointers_;  ///< Names that may be stored to; null for all.
   std::set<std::string, std::less<>> unknown_;     ///< Names of values that were not understood.
   /// Values of local names, and of the stored element.
   std::map<std::string, std::string> values_;
@@ -428,7 +428,7 @@ class HostStatements : public Statements {
       try {
         one.through(loop);
         one.keep_store(loop);
-      } catch (const NotSimple&) {  // What it is compared with may be known.
+      } catch (const NotSimple&) {  // Its comparisons may be known.
       }
       std::ranges::move(one.found_.values, std::back_inserter(found_.values));
     }

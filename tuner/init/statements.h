@@ -15,7 +15,7 @@ namespace smemtune {
 std::optional<SingleStore> single_store(const ParsedSource& source, const Syntax& body,
                                         const KernelFunction& kernel);
 
-/// What a function of the host stores and compares.
+/// The stores and comparisons of a function of the host.
 struct HostValues {
   std::vector<HostValue> values = {};
   /// Variables that it gives a value once, and that value.

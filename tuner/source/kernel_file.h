@@ -68,8 +68,8 @@ struct Answer {
   bool is_file = false;
 };
 
-/// What the host stores to the elements of an array, or compares them with. Its loops over the
-/// elements are `axis_a`, `axis_b`, ... in the texts, which have its variables besides.
+/// A value that the host stores to the elements of an array, or compares them with. Its loops over
+/// the elements are `axis_a`, `axis_b`, ... in the texts, which have its variables besides.
 struct HostValue {
   SingleStore store = {};  ///< Without an index for two whole arrays that are compared.
   std::size_t line = 0;
