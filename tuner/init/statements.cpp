@@ -491,8 +491,8 @@ class HostStatements : public Statements {
   /// it counts.
   std::set<std::string> arrays_through(const Syntax& loop) const {
     std::set<std::string> arrays;
-    const auto [counter, first] = counted_from(loop);
-    if (first == nullptr) return arrays;
+    const std::pair<std::string, const Syntax*> counted = counted_from(loop);
+    if (counted.second == nullptr) return arrays;
     std::map<std::string, std::string> made_of;
     for_each(loop, [&](const Syntax& part) {
       if (part.kind == Kind::variable && part.parts.size() == 1) {
@@ -504,7 +504,7 @@ class HostStatements : public Statements {
       const std::set<std::string> names =
           names_behind({joined(tokens_, target.parts[1].whole)},
                        [&](const std::string& name) { return value_among(made_of, name); });
-      if (names.contains(counter)) arrays.insert(target.parts[0].text);
+      if (names.contains(counted.first)) arrays.insert(target.parts[0].text);
     };
     for_each(loop, [&](const Syntax& part) {
       if (part.kind == Kind::assignment) add(part.parts[0]);
