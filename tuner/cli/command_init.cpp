@@ -49,7 +49,7 @@ struct ChosenKernels {
 ChosenKernels launched_or_alike(const KernelFile& file, const std::string& kernel) {
   std::vector<std::string> launched = kernels_launched_with(file, kernel);
   if (!launched.empty()) return {.names = std::move(launched), .together = true};
-  return {.names = kernels_like(file, kernel)};
+  return {.names = computing_the_same(file, kernels_like(file, kernel))};
 }
 
 ChosenKernels kernels_to_take(const FlatSource& source, const KernelFile& file,
@@ -280,7 +280,8 @@ int run_init(const InitOptions& options) {
                           .kernels = kernels,
                           .together = together};
   const KernelFunction launched = as_launched(all, request);
-  const std::optional<HostFunction> witness = host_function_for(source.text, launched);
+  const std::optional<HostFunction> witness =
+      host_function_for(source.text, launched, all, launch_of(all, request));
   if (witness) {
     source.text = witness->source;
     only.insert(witness->kernel_name);
@@ -300,12 +301,7 @@ int run_init(const InitOptions& options) {
   const bool needs_copy = !files.kernels.empty();
   request.name = space_name(files.space);
   request.source = files.source;
-  if (witness) {
-    request.witness = witness->kernel_name;
-    request.witness_of = witness->name;
-    const bool takes_all = witness->arguments.size() == launched.parameters.size();
-    if (!takes_all) request.witness_takes = witness->arguments;
-  }
+  request.witness = witness;
   const SpaceDraft draft = draft_space(source, file, request);
   if (needs_copy) {
     const KernelFile guarded = read_kernel_file(source, guard, only);
@@ -330,7 +326,7 @@ int run_init(const InitOptions& options) {
   const std::vector<std::string> faults = check_space(files.space, share);
   write_out("wrote " + files.space.string() + (faults.empty() ? ":\n" : ", to be completed:\n"));
   say_draft(draft);
-  if (witness) {
+  if (draft.has_witness) {
     write_out("  " + witness->name +
               "() of the source gives the expected results of small problems\n");
   }

@@ -29,6 +29,7 @@ class ArgumentDrafter {
       add_row(draft, std::move(row));
     }
     add_constants(draft.arguments);
+    keep_sums_from_zero(draft.arguments);
     for (std::size_t i = draft.rows.size(); i < draft.arguments.size(); ++i) {
       add_row(draft, {.name = draft.arguments[i]["name"]});
     }
@@ -49,6 +50,43 @@ class ArgumentDrafter {
     const std::size_t number = number_of(parameter);
     return site() == nullptr || number >= site()->arguments.size() ? nullptr
                                                                    : &site()->arguments[number];
+  }
+
+  /// Gives inputs of which far fewer results are made values of one sign: a sum of both signs is so
+  /// much smaller than what it is made of that no relative tolerance fits it.
+  void keep_sums_from_zero(Json& arguments) const {
+    constexpr double kManyOfOne = 32;
+    double most_read = 0;
+    double most_written = 0;
+    for (const Json& argument : arguments) {
+      if (!argument.contains("shape")) continue;
+      const double elements = elements_in(argument["shape"]);
+      if (elements == 0) return;
+      double& most = argument["role"] == "input" ? most_read : most_written;
+      most = std::max(most, elements);
+    }
+    if (most_read < kManyOfOne * most_written) return;
+    for (Json& argument : arguments) {
+      const bool is_input = argument.value("role", "") == "input";
+      if (is_input && argument.value("init", "") == "uniform(-1, 1)") {
+        argument["init"] = "uniform(0, 1)";
+      }
+    }
+  }
+
+  /// Returns the number of elements of a shape, with the first values of the parameters; 0 if it
+  /// is not known.
+  double elements_in(const Json& shape) const {
+    Json first = Json::object();
+    for (const auto& [name, values] : names_.parameters().items()) {
+      first[name] = values.is_array() && !values.empty() ? values.front() : values;
+    }
+    double elements = 1;
+    for (const Json& extent : shape) {
+      const std::string text = extent.is_string() ? extent.get<std::string>() : extent.dump();
+      elements *= static_cast<double>(value_with(text, {&names_.problem(), &first}).value_or(0));
+    }
+    return elements;
   }
 
   static void add_row(ArgumentDraft& draft, DraftedArgument row) {
@@ -473,18 +511,25 @@ class ArgumentDrafter {
   std::string said_of(const KernelParameter& parameter) const {
     const std::string* const passed = passed_text(parameter);
     if (passed == nullptr) return "";
-    return "; " + source_.place(site()->line) + " passes " + in_full(*site(), *passed);
+    std::string text = "; " + source_.place(site()->line) + " passes " + in_full(*site(), *passed);
+    const std::vector<std::string_view> names = identifiers(*passed);
+    for (const CountingLoop& loop : site()->loops) {
+      const bool is_new_in_each_turn = std::ranges::any_of(names, [&](std::string_view name) {
+        return name != loop.counter && loop.changes.contains(std::string(name));
+      });
+      if (!is_new_in_each_turn) continue;
+      text += ", which the host calculates in each turn of the loop in " +
+              source_.place(loop.line) + ": a space has one value for all turns";
+      break;
+    }
+    return text;
   }
 
   /// Returns the value that the host calculates for a scalar, as a formula of the problem's sizes.
   std::optional<std::string> passed_formula(const KernelParameter& parameter) const {
     if (site() == nullptr) return std::nullopt;
     const HostTerms terms = names_.terms_of(*site());
-    Bindings sizes;
-    for (const auto& [name, value] : names_.problem().items()) {
-      if (value.is_number_integer()) sizes.emplace(name, value.get<std::int64_t>());
-    }
-    for (const std::string& counter : names_.counters()) sizes.emplace(counter, 1);
+    const Bindings sizes = names_.numbers_of_problem();
     for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
       const std::string text = terms.passed(number_of(parameter), frame);
       if (text.empty()) continue;

@@ -1,6 +1,7 @@
 #include "tuner/init/definition_draft.h"
 
 #include "tuner/core/definition.h"
+#include "tuner/init/agreement.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/host_terms.h"
 
@@ -110,22 +111,23 @@ bool is_fraction(const std::string_view number) {
 
 class DefinitionDrafter {
  public:
-  DefinitionDrafter(const KernelFunction& kernel, const SpaceNames& names, const Json& arguments,
-                    SingleStore store)
-      : kernel_(kernel), names_(names), arguments_(arguments), store_(std::move(store)) {}
+  /// `ours`: our names for what the store's texts have others for.
+  DefinitionDrafter(const SpaceNames& names, const Json& arguments, SingleStore store, Terms ours)
+      : names_(names), arguments_(arguments), store_(std::move(store)), ours_(std::move(ours)) {}
 
   std::optional<std::string> draft() {
     const Json* const output = argument(store_.array);
     if (output == nullptr || !output->contains("shape") || (*output)["shape"].size() != 1) {
       return std::nullopt;
     }
-    choose_names();
+    choose_index();
+    const bool is_single = store_.index == "0" && (*output)["shape"][0] == 1;
     const std::vector<Stride> strides = strides_of(in_our_names(store_.index));
-    if (strides.empty() || !name_axes(strides)) return std::nullopt;
+    if (!is_single && (strides.empty() || !name_axes(strides))) return std::nullopt;
     const bool keeps = (*output)["role"] == "inout";
     std::string conditions;
     for (const std::string& condition : store_.conditions) {
-      if (!keeps && is_upper_bound(condition)) continue;
+      if (is_upper_bound(condition) && (!keeps || is_of_all(condition, *output))) continue;
       conditions += (conditions.empty() ? "(" : " && (") + condition + ")";
     }
     const std::string own = SpaceNames::argument_name(store_.array) + "[" + index_ + "]";
@@ -146,18 +148,12 @@ class DefinitionDrafter {
     return nullptr;
   }
 
-  /// Chooses the name of the output's index, `i` or another, and adds our names of the host's
-  /// sizes.
-  void choose_names() {
+  /// Chooses the name of the output's index, `i` or another.
+  void choose_index() {
     for (const std::string_view name : {"i", "j", "e", "index", "element"}) {
       index_ = name;
       const bool is_taken = names_.problem().contains(index_) || argument(index_) != nullptr;
       if (!is_taken) break;
-    }
-    for (const auto& [size, chosen] : names_.sizes()) ours_.emplace_back(size, chosen);
-    for (const KernelParameter& parameter : kernel_.parameters) {
-      const std::string ours = SpaceNames::argument_name(parameter.name);
-      if (ours != parameter.name) ours_.emplace_back(parameter.name, ours);
     }
   }
 
@@ -214,6 +210,19 @@ class DefinitionDrafter {
       }
     }
     return true;
+  }
+
+  /// Returns true for `axis_x < n` if the output has n elements.
+  bool is_of_all(const std::string& condition, const Json& output) const {
+    const Json& extent = output["shape"][0];
+    const std::string elements = extent.is_string() ? extent.get<std::string>() : extent.dump();
+    return axes_.size() == 1 && without_blanks(plain_tokens(in_our_names(condition))) ==
+                                    without_blanks(axes_.front().name + "<" + elements);
+  }
+
+  static std::string without_blanks(std::string text) {
+    std::erase(text, ' ');
+    return text;
   }
 
   /// Returns a text in the language of definitions; nullopt if C++ means something else by it.
@@ -332,13 +341,200 @@ class DefinitionDrafter {
     std::string as_value;
   };
 
-  const KernelFunction& kernel_;
   const SpaceNames& names_;
   const Json& arguments_;
   SingleStore store_;
-  std::string index_;
   Terms ours_;
+  std::string index_;
   std::vector<Axis> axes_;
+};
+
+/// Finds what the host expects of a launch's results.
+class ExpectationDrafter {
+ public:
+  ExpectationDrafter(const KernelFile& file, const SpaceNames& names, const Json& arguments,
+                     const LaunchSite& site)
+      : file_(file),
+        names_(names),
+        arguments_(arguments),
+        site_(site),
+        terms_(names.terms_of(site, names.parameters())) {}
+
+  std::optional<ExpectedByHost> draft() {
+    for (frame_ = 0; frame_ < site_.frames.size(); ++frame_) {
+      for (const HostValue& value : file_.values) {
+        if (!value.is_compared || value.function != site_.frames[frame_].function) continue;
+        if (auto expected = expected_by(value)) return expected;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<ExpectedByHost> expected_by(const HostValue& value) const {
+    const auto definition = definition_by(value);
+    if (!definition) return std::nullopt;
+    ExpectedByHost expected = {.definition = *definition, .contents = {}, .line = value.line};
+    try {
+      if (reads_others(*definition, names_, arguments_)) return expected;
+    } catch (const ExpressionError&) {
+      return std::nullopt;
+    }
+    return with_contents(std::move(expected));
+  }
+
+  /// Returns what the host expects for the contents that it gives the inputs: the kernel's own
+  /// definition if that gives the same for these, else with these contents, unless they are
+  /// constants, which would hide what is wrong.
+  std::optional<ExpectedByHost> with_contents(ExpectedByHost expected) const {
+    bool vary = false;
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      const std::string role = arguments_[i].value("role", "");
+      if (role.empty() || role == "output") continue;
+      const auto contents = contents_of(i);
+      if (!contents) return std::nullopt;
+      const std::size_t equals = contents->find('=');
+      const std::string index(identifiers(*contents)[1]);
+      vary = vary || has_name(contents->substr(equals), index);
+      expected.contents.emplace(arguments_[i]["name"], *contents);
+    }
+    const auto own = definition_of(names_.first(), names_, arguments_);
+    const auto is_own =
+        own ? agree(*own, expected.definition, names_, arguments_, expected.contents)
+            : std::nullopt;
+    if (is_own == false) return std::nullopt;
+    if (is_own) return ExpectedByHost{.definition = *own, .contents = {}, .line = expected.line};
+    return vary ? std::optional(std::move(expected)) : std::nullopt;
+  }
+
+  /// Returns what the host stores to the elements of an argument before it launches.
+  std::optional<std::string> contents_of(std::size_t argument) const {
+    const std::string passed = terms_.passed(argument, frame_);
+    for (const HostValue& value : file_.values) {
+      const std::string& array = value.store.array;
+      const bool fills = array == passed || file_.copies.contains({passed, array});
+      if (value.is_compared || !fills || value.function != site_.frames[frame_].function) continue;
+      Json arguments = arguments_;
+      arguments[argument]["role"] = "output";
+      auto ours = in_our_names(value.store, arguments[argument]["name"]);
+      if (ours) return DefinitionDrafter(names_, arguments, std::move(*ours), {}).draft();
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::string> definition_by(const HostValue& value) const {
+    const auto results = arguments_with(value.store.array, true);
+    if (results.size() != 1) return std::nullopt;
+    const SingleStore* expected = &value.store;
+    const CppTokens tokens = cpp_tokens(value.store.value);
+    const bool is_element = tokens.size() > 1 && tokens[1].is("[") &&
+                            closing(tokens, 1) + 1 == tokens.size() &&
+                            joined(tokens, {2, tokens.size() - 1}) == value.store.index;
+    if (is_element || value.store.index.empty()) {
+      const std::string array(tokens.empty() ? "" : tokens[0].text);
+      if (const HostValue* const made = made_by_host(array, value)) expected = &made->store;
+    }
+    const std::string& output = arguments_[results.front()]["name"].get_ref<const std::string&>();
+    auto ours = in_our_names(*expected, output);
+    if (!ours) return std::nullopt;
+    return DefinitionDrafter(names_, arguments_, std::move(*ours), {}).draft();
+  }
+
+  /// Returns what the host stores to an array that the device does not get.
+  const HostValue* made_by_host(const std::string& array, const HostValue& compared) const {
+    if (!arguments_with(array, false).empty()) return nullptr;
+    const auto made = std::ranges::find_if(file_.values, [&](const HostValue& value) {
+      return !value.is_compared && value.store.array == array &&
+             value.function == compared.function;
+    });
+    return made == file_.values.end() ? nullptr : &*made;
+  }
+
+  /// Returns the arguments whose elements an array of the host has: those that are copied there, or
+  /// are copied from there.
+  std::vector<std::size_t> arguments_with(const std::string& array, bool are_results) const {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < std::min(arguments_.size(), site_.arguments.size()); ++i) {
+      const std::string role = arguments_[i].value("role", "");
+      if (role.empty() || (are_results && role == "input")) continue;
+      const std::string passed = terms_.passed(i, frame_);
+      const bool is_copied = are_results ? file_.copies.contains({array, passed})
+                                         : file_.copies.contains({passed, array});
+      if (!passed.empty() && (passed == array || is_copied)) found.push_back(i);
+    }
+    return found;
+  }
+
+  std::optional<SingleStore> in_our_names(const SingleStore& store,
+                                          const std::string& output) const {
+    SingleStore ours = {.array = output};
+    const auto translate = [&](const std::string& text, std::string& to) {
+      const auto translated = in_our_names(text, store.array, output);
+      if (translated) to = *translated;
+      return translated.has_value();
+    };
+    bool is_known = translate(store.index, ours.index) && translate(store.value, ours.value);
+    for (const std::string& condition : store.conditions) {
+      is_known = is_known && translate(condition, ours.conditions.emplace_back());
+    }
+    return is_known ? std::optional(ours) : std::nullopt;
+  }
+
+  std::optional<std::string> in_our_names(const std::string& text, const std::string& array,
+                                          const std::string& output) const {
+    const std::string plain = with_functions_of_definitions(text);
+    const CppTokens tokens = cpp_tokens(plain);
+    Terms ours;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if (tokens[i].is(".") || tokens[i].is("->") || tokens[i].is("::")) return std::nullopt;
+      if (!tokens[i].is_word() || tokens[i].text.starts_with("axis_")) continue;
+      const std::string name(tokens[i].text);
+      const bool is_array = i + 1 < tokens.size() && tokens[i + 1].is("[");
+      const bool is_called = i + 1 < tokens.size() && tokens[i + 1].is("(");
+      if (is_called || name == "bound_of" || is_counter(tokens, name)) continue;
+      const auto known = is_array ? array_called(name, array, output) : scalar_called(name);
+      if (!known) return std::nullopt;
+      ours.emplace_back(name, *known);
+    }
+    return substituted(plain, ours);
+  }
+
+  /// Returns true for `k` of `sum(k < n, ...)`.
+  static bool is_counter(const CppTokens& tokens, std::string_view name) {
+    for (std::size_t i = 2; i < tokens.size(); ++i) {
+      if (tokens[i].is(name) && tokens[i - 1].is("(") && tokens[i - 2].is("sum")) return true;
+    }
+    return false;
+  }
+
+  /// `array`: the one that is to have the results, and may have begun as they do.
+  std::optional<std::string> array_called(const std::string& name, const std::string& array,
+                                          const std::string& output) const {
+    const auto inputs = arguments_with(name, false);
+    if (inputs.size() == 1) return arguments_[inputs.front()]["name"].get<std::string>();
+    return inputs.empty() && name == array ? std::optional(output) : std::nullopt;
+  }
+
+  std::optional<std::string> scalar_called(const std::string& name) const {
+    for (std::size_t i = 0; i < std::min(arguments_.size(), site_.arguments.size()); ++i) {
+      const bool is_scalar = arguments_[i].contains("value");
+      if (is_scalar && terms_.passed(i, frame_) == name) {
+        const Json& value = arguments_[i]["value"];
+        const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+        return names_.problem().contains(text) ? text : arguments_[i]["name"].get<std::string>();
+      }
+    }
+    if (const auto whole = terms_.in_our_names(name, frame_)) return in_parentheses(*whole);
+    const auto real = terms_.formula(name, names_.numbers_of_problem(), frame_);
+    return real ? std::optional(in_parentheses(*real)) : std::nullopt;
+  }
+
+  const KernelFile& file_;
+  const SpaceNames& names_;
+  const Json& arguments_;
+  const LaunchSite& site_;
+  HostTerms terms_;
+  std::size_t frame_ = 0;
 };
 
 }  // namespace
@@ -346,7 +542,19 @@ class DefinitionDrafter {
 std::optional<std::string> definition_of(const KernelFunction& kernel, const SpaceNames& names,
                                          const Json& arguments) {
   if (!kernel.store) return std::nullopt;
-  return DefinitionDrafter(kernel, names, arguments, *kernel.store).draft();
+  Terms ours = names.sizes();
+  for (const KernelParameter& parameter : kernel.parameters) {
+    const std::string name = SpaceNames::argument_name(parameter.name);
+    if (name != parameter.name) ours.emplace_back(parameter.name, name);
+  }
+  return DefinitionDrafter(names, arguments, *kernel.store, std::move(ours)).draft();
+}
+
+std::optional<ExpectedByHost> expected_by_host(const KernelFile& file, const SpaceNames& names,
+                                               const Json& arguments) {
+  const LaunchSite* const site = names.launch_of(names.first().name);
+  if (site == nullptr) return std::nullopt;
+  return ExpectationDrafter(file, names, arguments, *site).draft();
 }
 
 }  // namespace smemtune

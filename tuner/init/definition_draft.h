@@ -1,8 +1,10 @@
 #pragma once
 
 #include "tuner/config/json_reader.h"
+#include "tuner/init/agreement.h"
 #include "tuner/init/space_names.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -14,5 +16,17 @@ namespace smemtune {
 /// those of the space that `names` belongs to.
 std::optional<std::string> definition_of(const KernelFunction& kernel, const SpaceNames& names,
                                          const Json& arguments);
+
+/// The host's expectation of a launch's results, as a definition.
+struct ExpectedByHost {
+  std::string definition;
+  Contents contents;     ///< Contents of arguments that it needs; empty if anything will do.
+  std::size_t line = 0;  ///< Where it compares them.
+};
+
+/// Returns what the host compares the results of the first kernel's launch with, where it states it
+/// for every element: by an expression, or in an array that it fills in loops.
+std::optional<ExpectedByHost> expected_by_host(const KernelFile& file, const SpaceNames& names,
+                                               const Json& arguments);
 
 }  // namespace smemtune

@@ -1,6 +1,8 @@
 #include "tuner/init/host_function.h"
 
 #include "tuner/core/text.h"
+#include "tuner/init/elements.h"
+#include "tuner/init/host_terms.h"
 #include "tuner/init/names.h"
 #include "tuner/source/cpp_tokens.h"
 #include "tuner/source/source_items.h"
@@ -132,10 +134,18 @@ bool is_consistent(const Candidate& function, const std::vector<KernelParameter>
   return true;
 }
 
+/// The arguments for each parameter of a function.
+struct Matches {
+  /// Numbers of the kernel's parameters, and behind these of `scalars`; kNone for a number of
+  /// repetitions.
+  std::vector<std::size_t> numbers;
+  std::vector<HostFunction::Scalar> scalars = {};
+};
+
 /// Returns the kernel's parameter for each of the function's: the one of the same name, else the
-/// first one of its type that is left; kNone for a number of repetitions.
-std::optional<std::vector<std::size_t>> matched(const Candidate& candidate,
-                                                const std::vector<KernelParameter>& kernel) {
+/// first one of its type that is left.
+std::optional<Matches> matched(const Candidate& candidate,
+                               const std::vector<KernelParameter>& kernel) {
   const std::vector<KernelParameter>& function = candidate.parameters;
   std::vector<std::size_t> matches(function.size(), kNone);
   std::vector<bool> used(kernel.size());
@@ -163,17 +173,107 @@ std::optional<std::vector<std::size_t>> matched(const Candidate& candidate,
     if (theirs == 0 || ours != theirs) return std::nullopt;
     used[matches[i]] = true;
   }
-  return is_consistent(candidate, kernel, matches) ? std::optional(matches) : std::nullopt;
+  return is_consistent(candidate, kernel, matches) ? std::optional(Matches{matches}) : std::nullopt;
 }
+
+bool is_written(const KernelParameter& parameter) {
+  return parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
+}
+
+/// Finds out by the host's calls which of a launch's arguments a function's parameters stand for.
+class CallMatcher {
+ public:
+  CallMatcher(const Candidate& candidate, const KernelFunction& kernel, const HostPart& host,
+              const LaunchSite& launch)
+      : candidate_(candidate),
+        kernel_(kernel.parameters),
+        host_(host),
+        launch_(launch),
+        terms_(launch, {}, [](const std::string& text) { return text; }) {}
+
+  std::optional<Matches> matches(const std::string& function) {
+    for (const HostCall& call : host_.calls) {
+      const auto frame = std::ranges::find(launch_.frames, call.caller, &HostFrame::function);
+      if (call.callee != function || frame == launch_.frames.end()) continue;
+      frame_ = static_cast<std::size_t>(frame - launch_.frames.begin());
+      if (auto found = matches_of(call)) return found;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Matches> matches_of(const HostCall& call) const {
+    Matches matches;
+    for (const KernelParameter& own : candidate_.parameters) {
+      const auto passed = call.passed.find(own.name);
+      if (passed == call.passed.end()) return std::nullopt;
+      std::size_t number =
+          own.pointers > 0 ? array(own, passed->second, call) : scalar(own, passed->second);
+      if (number == kNone && own.pointers > 0) return std::nullopt;
+      if (number == kNone && !is_repeat(own)) {
+        if (scalar_bytes_of(own.type) == 0) return std::nullopt;
+        number = kernel_.size() + matches.scalars.size();
+        matches.scalars.push_back({own, passed->second, frame_});
+      }
+      matches.numbers.push_back(number);
+    }
+    return matches;
+  }
+
+  std::size_t array(const KernelParameter& own, const std::string& text,
+                    const HostCall& call) const {
+    std::string name;
+    for (const std::string_view word : identifiers(text)) {
+      if (word != "data") name = word;
+    }
+    for (std::size_t i = 0; i < kernel_.size(); ++i) {
+      const std::string passed = terms_.passed(i, frame_);
+      const bool is_same = passed == name || host_.copies.contains({passed, name});
+      if (is_same && !passed.empty() && candidate_.takes(own, kernel_[i])) return i;
+    }
+    // It is to have the results: those that are compared with it, or the only ones of that type.
+    std::size_t found = kNone;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < kernel_.size(); ++i) {
+      if (!is_written(kernel_[i]) || own.is_const || !candidate_.takes(own, kernel_[i])) continue;
+      if (is_compared(name, terms_.passed(i, frame_), call.caller)) return i;
+      found = i;
+      ++count;
+    }
+    return count == 1 ? found : kNone;
+  }
+
+  /// Returns true if the host compares an array with what it has of a device pointer.
+  bool is_compared(const std::string& array, const std::string& pointer,
+                   const std::string& function) const {
+    return std::ranges::any_of(host_.values, [&](const HostValue& value) {
+      const std::string& result = value.store.array;
+      return value.is_compared && value.function == function &&
+             has_name(value.store.value, array) &&
+             (result == pointer || host_.copies.contains({result, pointer}));
+    });
+  }
+
+  std::size_t scalar(const KernelParameter& own, const std::string& text) const {
+    for (std::size_t i = 0; i < kernel_.size(); ++i) {
+      if (candidate_.takes(own, kernel_[i]) && terms_.passed(i, frame_) == text) return i;
+    }
+    return kNone;
+  }
+
+  const Candidate& candidate_;
+  const std::vector<KernelParameter>& kernel_;
+  const HostPart& host_;
+  const LaunchSite& launch_;
+  HostTerms terms_;
+  std::size_t frame_ = 0;
+};
 
 /// Returns true if the function is passed everything that the kernel writes.
 bool gets_results(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
   bool any = false;
   for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
-    const KernelParameter& parameter = kernel.parameters[j];
-    const bool is_written =
-        parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
-    if (!is_written) continue;
+    if (!is_written(kernel.parameters[j])) continue;
     if (std::ranges::find(matches, j) == matches.end()) return false;
     any = true;
   }
@@ -198,11 +298,8 @@ std::set<std::string> results_of(const std::vector<KernelParameter>& function,
                                  const KernelFunction& kernel) {
   std::set<std::string> results;
   for (std::size_t i = 0; i < matches.size(); ++i) {
-    if (matches[i] == kNone) continue;
-    const KernelParameter& parameter = kernel.parameters[matches[i]];
-    const bool is_written =
-        parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
-    if (is_written) results.insert(function[i].name);
+    if (matches[i] >= kernel.parameters.size()) continue;
+    if (is_written(kernel.parameters[matches[i]])) results.insert(function[i].name);
   }
   return results;
 }
@@ -212,14 +309,15 @@ std::string declared(const KernelParameter& parameter) {
          std::string(static_cast<std::size_t>(parameter.pointers), '*') + " " + parameter.name;
 }
 
-/// Returns a kernel that passes `taken` of another kernel's parameters to the function.
+/// Returns a kernel that passes `taken` of these parameters to the function.
 std::string text_of(const std::string& name, const std::string& function,
-                    const KernelFunction& kernel, const std::vector<std::size_t>& matches,
+                    const std::vector<KernelParameter>& parameters,
+                    const std::vector<std::size_t>& numbers,
                     const std::vector<KernelParameter>& taken) {
   const std::string list = joined(taken, ", ", declared);
-  const std::string given = joined(matches, ", ", [&](std::size_t match) -> std::string {
-    if (match == kNone) return "1";
-    const KernelParameter& parameter = kernel.parameters[match];
+  const std::string given = joined(numbers, ", ", [&](std::size_t number) -> std::string {
+    if (number == kNone) return "1";
+    const KernelParameter& parameter = parameters[number];
     if (parameter.pointers <= 0) return parameter.name;
     const std::string stars(static_cast<std::size_t>(parameter.pointers), '*');
     return "(" + parameter.type + stars + ")" + parameter.name;
@@ -251,21 +349,35 @@ Candidate candidate_of(const CppTokens& tokens, const SourceItem& item) {
 
 /// Returns the source with the function for the device as well, and a kernel that calls it.
 HostFunction wrapped(const std::string& source, const CppTokens& tokens, const SourceItem& item,
-                     const KernelFunction& kernel, const std::vector<std::size_t>& matches) {
+                     const KernelFunction& kernel, const Matches& matches) {
   HostFunction found = {
       .name = item.declares.front(), .kernel_name = {}, .arguments = {}, .source = source};
   found.kernel_name = found.name + "_by_one_thread";
+  found.scalars = matches.scalars;
+  std::vector<KernelParameter> parameters = kernel.parameters;
+  for (HostFunction::Scalar& scalar : found.scalars) {
+    while (std::ranges::find(parameters, scalar.parameter.name, &KernelParameter::name) !=
+           parameters.end()) {
+      scalar.parameter.name += "_of_" + found.name;
+    }
+    parameters.push_back(scalar.parameter);
+  }
   std::vector<KernelParameter> taken;
-  for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
-    if (std::ranges::find(matches, j) != matches.end()) taken.push_back(kernel.parameters[j]);
+  for (std::size_t j = 0; j < parameters.size(); ++j) {
+    if (std::ranges::find(matches.numbers, j) != matches.numbers.end()) {
+      taken.push_back(parameters[j]);
+    }
   }
   for (const KernelParameter& parameter : taken) found.arguments.push_back(parameter.name);
   const bool is_template = tokens[item.first].is("template");
   const std::size_t first = is_template ? closing(tokens, item.first + 1) + 1 : item.first;
   found.source.insert(tokens[first].begin, "__host__ __device__ ");
-  found.source += text_of(found.kernel_name, found.name, kernel, matches, taken);
+  found.source += text_of(found.kernel_name, found.name, parameters, matches.numbers, taken);
   return found;
 }
+
+/// How a function is known to compute what the kernel does.
+enum class How { called, named, computing };
 
 bool has_kernel(const std::string& source, const std::string& name) {
   const CppTokens tokens = cpp_tokens(source);
@@ -285,7 +397,8 @@ bool is_for_comparison(const std::string& name) {
 }
 
 std::optional<HostFunction> host_function_for(const std::string& source,
-                                              const KernelFunction& kernel) {
+                                              const KernelFunction& kernel, const HostPart& host,
+                                              const LaunchSite& launch) {
   const bool is_open = std::ranges::any_of(kernel.template_parameters, [&](const auto& type) {
     return type.is_type() && std::ranges::find(kernel.parameters, type.name,
                                                &KernelParameter::type) != kernel.parameters.end();
@@ -299,21 +412,24 @@ std::optional<HostFunction> host_function_for(const std::string& source,
       hosts.insert(item.declares.begin(), item.declares.end());
     }
   }
-  // One that a name marks, else one that computes from all that the kernel reads.
-  for (const bool by_name : {true, false}) {
+  for (const How how : {How::called, How::named, How::computing}) {
     for (const SourceItem& item : read.items) {
       const bool is_function = item.body != kNoToken && item.list != kNoToken && !item.is_kernel &&
                                item.declares.size() == 1 && item.name_space.empty();
       if (!is_function) continue;
       const std::string& name = item.declares.front();
-      if (by_name != is_for_comparison(name) || !is_plain(tokens, item, hosts)) continue;
+      const bool is_wanted = how == How::called || (how == How::named) == is_for_comparison(name);
+      if (!is_wanted || !is_plain(tokens, item, hosts)) continue;
       const Candidate candidate = candidate_of(tokens, item);
       if (candidate.parameters.empty()) continue;
-      const auto matches = matched(candidate, kernel.parameters);
-      if (!matches || !gets_results(*matches, kernel)) continue;
+      const auto matches = how == How::called
+                               ? CallMatcher(candidate, kernel, host, launch).matches(name)
+                               : matched(candidate, kernel.parameters);
+      if (!matches || !gets_results(matches->numbers, kernel)) continue;
       const bool is_certain =
-          by_name || (!is_for_data(name) && gets_all(*matches, kernel) &&
-                      computes(tokens, item, results_of(candidate.parameters, *matches, kernel)));
+          how == How::named ||
+          (!is_for_data(name) && (how == How::called || gets_all(matches->numbers, kernel)) &&
+           computes(tokens, item, results_of(candidate.parameters, matches->numbers, kernel)));
       if (!is_certain) continue;
       HostFunction found = wrapped(source, tokens, item, kernel, *matches);
       // A brace before it may not close.

@@ -1,13 +1,15 @@
 #include "tuner/init/host_reader.h"
 
 #include "tuner/init/copies.h"
+#include "tuner/init/counting_loop.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/host_function.h"
-#include "tuner/init/host_loops.h"
 #include "tuner/init/host_state.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/kernel_uses.h"
+#include "tuner/init/names.h"
 #include "tuner/init/space_names.h"
+#include "tuner/init/statements.h"
 #include "tuner/init/syntax.h"
 
 #include <algorithm>
@@ -37,6 +39,8 @@ struct Function {
   std::map<std::size_t, std::string> given;      ///< What it assigns through a pointer parameter.
   std::map<std::size_t, std::string> allocated;  ///< Bytes that it allocates for a parameter.
   std::string returned;                          ///< Bytes that it allocates and returns.
+  HostValues values = {};
+  std::set<std::pair<std::size_t, std::size_t>> copies = {};  ///< Parameters to and from.
 };
 
 /// A call or a launch as written, `name<A, B>(arguments)`.
@@ -51,6 +55,13 @@ struct Caller {
   const Function* function = nullptr;
   std::size_t line = 0;
   HostState state;
+  std::map<std::string, std::string> passed;
+};
+
+/// A call of a function that the source has.
+struct Call {
+  const Function* caller = nullptr;
+  const Function* callee = nullptr;
   std::map<std::string, std::string> passed;
 };
 
@@ -76,8 +87,10 @@ class HostReader {
     run_all();  // To know what functions allocate and give before their callers are walked through.
     launches_.clear();
     callers_.clear();
+    calls_.clear();
     seen_.clear();
     run_all();
+    for (Function& function : functions_) function.values = host_values(source_, function.body);
   }
 
   std::vector<LaunchSite> launches() {
@@ -95,7 +108,7 @@ class HostReader {
 
   std::map<std::string, std::string> fills() const {
     std::map<std::string, std::string> fills = filled_;
-    for (const auto& [to, from] : copied_from_) {
+    for (const auto& [to, from] : copies_) {
       const auto filled = filled_.find(from);
       if (filled != filled_.end()) fills.emplace(to, filled->second);
     }
@@ -106,7 +119,7 @@ class HostReader {
     std::map<std::string, std::set<std::string>> copied;
     for (const auto& [constant, data] : constants_) {
       copied[constant] = {data};
-      for (const auto& [to, from] : copied_from_) {
+      for (const auto& [to, from] : copies_) {
         if (from == data) copied[constant].insert(to);
       }
     }
@@ -114,6 +127,42 @@ class HostReader {
   }
 
   const std::map<std::size_t, Answer>& answers() const { return answers_; }
+  const std::set<std::pair<std::string, std::string>>& copies() const { return copies_; }
+
+  std::vector<HostCall> calls() const {
+    std::vector<HostCall> calls;
+    for (const Call& call : calls_) {
+      calls.push_back({call.caller->name, call.callee->name, call.passed});
+    }
+    return calls;
+  }
+
+  /// Returns what functions store and compare, also what those do that they call, in the names of
+  /// the caller.
+  std::vector<HostValue> values() const {
+    constexpr int kDeepest = 3;
+    constexpr std::size_t kMost = 10000;
+    std::vector<HostValue> all = compared_;
+    std::vector<HostValue> level;
+    for (const Function& function : functions_) {
+      for (HostValue value : function.values.values) {
+        value.function = function.name;
+        level.push_back(std::move(value));
+      }
+    }
+    for (int depth = 0; depth < kDeepest && all.size() < kMost; ++depth) {
+      all.insert(all.end(), level.begin(), level.end());
+      std::vector<HostValue> next;
+      for (const Call& call : calls_) {
+        for (const HostValue& value : level) {
+          if (value.function != call.callee->name || next.size() == kMost) continue;
+          if (auto of_caller = in_caller(value, call)) next.push_back(std::move(*of_caller));
+        }
+      }
+      level = std::move(next);
+    }
+    return all;
+  }
 
   Macros functions() const {
     Macros found;
@@ -324,7 +373,7 @@ class HostReader {
              const HostState& state)
         : reader_(reader), was_chosen_(std::exchange(reader.is_chosen_, true)) {
       std::set<std::string> counters;
-      for (const HostLoop& loop : reader_.loops_) {
+      for (const CountingLoop& loop : reader_.loops_) {
         if (!loop.counter.empty()) counters.insert(loop.counter);
       }
       const bool depends = state.uses(condition, counters);
@@ -387,7 +436,7 @@ class HostReader {
     if (syntax.kind == Kind::loop) statement(syntax.parts[Syntax::kBeginning], state);
     const std::size_t launched = launches_.size();
     const HostState before = state;
-    HostLoop loop = read_host_loop(source_, syntax);
+    CountingLoop loop = read_counting_loop(source_, syntax);
     enter(syntax, loop, state);
     if (syntax.kind == Kind::list_loop) enter_list(head, state);
     repeat(loop, body, state);
@@ -404,7 +453,7 @@ class HostReader {
   }
 
   /// Forgets what a loop changes, and begins to count.
-  void enter(const Syntax& syntax, HostLoop& loop, HostState& state) {
+  void enter(const Syntax& syntax, CountingLoop& loop, HostState& state) {
     const bool is_while = syntax.is(Kind::loop, "while");
     if (is_while && !loop.counter.empty()) loop.first = state.keep_former(loop.counter);
     for (const std::string& name : loop.changes) state.assign(name, std::nullopt);
@@ -431,7 +480,7 @@ class HostReader {
     if (!state.list(list).empty()) state.assign(name, list + "[" + name + "__turn]");
   }
 
-  void repeat(const HostLoop& loop, const Syntax& body, HostState& state) {
+  void repeat(const CountingLoop& loop, const Syntax& body, HostState& state) {
     const std::set<std::string> frozen_before = frozen_;
     for (const auto& [one, other] : loop.swaps) frozen_.insert({one, other});
     loops_.push_back(loop);
@@ -694,6 +743,7 @@ class HostReader {
     const auto found = by_name_.find(call->name);
     Function* const callee = found == by_name_.end() ? nullptr : found->second;
     pass_variables(*call, callee, state);
+    if (callee == nullptr) note_comparison(*call, range.first);
     if (callee == nullptr || callee == function_ || function_ == nullptr) return;
     Caller caller = {.function = function_,
                      .line = source_.line(syntax.cursor),
@@ -707,7 +757,39 @@ class HostReader {
         allocated_elsewhere_.emplace(names.back(), in_caller(bytes, caller.passed));
       }
     }
+    for (const auto& [to, from] : callee->copies) {
+      if (std::max(to, from) >= call->arguments.size()) continue;
+      note_copy(call->arguments[to], call->arguments[from]);
+    }
+    calls_.push_back({.caller = function_, .callee = callee, .passed = caller.passed});
     callers_.emplace(callee, std::move(caller));
+  }
+
+  /// Notes that a function without a body here gets arrays to compare, as its name says.
+  void note_comparison(const CallText& call, std::size_t token) {
+    static constexpr std::array<std::string_view, 5> kWords = {"check", "compare", "verify",
+                                                               "memcmp", "valid"};
+    if (function_ == nullptr || !holds_any(call.name, kWords)) return;
+    std::vector<std::string> names;
+    for (const std::string& text : call.arguments) {
+      const std::string name = pointer_in(text);
+      if (!name.empty()) names.push_back(name);
+    }
+    for (const std::string& one : names) {
+      for (const std::string& other : names) {
+        if (one == other) continue;
+        compared_.push_back({.store = {.array = one, .value = other},
+                             .line = tokens_[token].line,
+                             .is_compared = true,
+                             .function = function_->name});
+      }
+    }
+  }
+
+  void note_copy(const std::string& to, const std::string& from) {
+    copies_.emplace(pointer_in(to), pointer_in(from));
+    const auto [i, j] = std::pair(parameter(pointer_in(to)), parameter(pointer_in(from)));
+    if (i && j) function_->copies.emplace(*i, *j);
   }
 
   /// Returns the template parameter that is a variable's type; empty if none is.
@@ -750,6 +832,40 @@ class HostReader {
     return substituted(text, terms);
   }
 
+  /// Returns a value of a function in the names of its caller; nullopt if it is made of what the
+  /// function alone knows, or of an array that it has itself.
+  static std::optional<HostValue> in_caller(HostValue value, const Call& call) {
+    const Function& callee = *call.callee;
+    SingleStore& store = value.store;
+    const auto array = call.passed.find(store.array);
+    if (array == call.passed.end()) return std::nullopt;
+    store.array = pointer_in(array->second);
+    std::vector<std::pair<std::string, std::string>> own;
+    for (const auto& [name, text] : callee.values.constants) {
+      own.emplace_back(name, in_parentheses(text));
+    }
+    std::map<std::string, std::string> passed = call.passed;
+    for (auto& [name, text] : passed) {
+      if (const std::string pointer = pointer_in(text); text.ends_with(".data()")) text = pointer;
+    }
+    const auto translate = [&](std::string& text) {
+      const std::string without_own = substituted(substituted(text, own), own);
+      const CppTokens words = cpp_tokens(without_own);
+      bool is_known = true;
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::string name(words[i].text);
+        const bool is_called = i + 1 < words.size() && words[i + 1].is("(");
+        if (!is_called && callee.types.contains(name) && !passed.contains(name)) is_known = false;
+      }
+      text = in_caller(without_own, passed);
+      return is_known;
+    };
+    value.function = call.caller->name;
+    bool is_known = translate(store.index) && translate(store.value);
+    for (std::string& condition : store.conditions) is_known = translate(condition) && is_known;
+    return is_known ? std::optional(std::move(value)) : std::nullopt;
+  }
+
   /// Changes the variables whose address or reference a function gets.
   void pass_variables(const CallText& call, const Function* callee, HostState& state) {
     if (call.name == "cudaLaunchKernelEx" || call.name.starts_with("cudaMalloc")) return;
@@ -768,10 +884,13 @@ class HostReader {
     }
   }
 
-  /// Returns the variable in `&a`, `(void**)&a`, `&a[0]`.
+  /// Returns the variable in `&a`, `(void**)&a`, `&a[0]`, `a.data()`.
   static std::string pointer_in(const std::string& text) {
     CppTokens words = cpp_tokens(text);
-    while (!words.empty() && words.back().is(")")) words.pop_back();  // Of a cast.
+    while (!words.empty() && (words.back().is(")") || words.back().is("("))) {
+      words.pop_back();  // The parentheses belong to a cast or a call.
+      if (words.size() > 2 && words.back().is("data")) words.resize(words.size() - 2);
+    }
     if (!words.empty() && words.back().is("]")) {
       const std::size_t open = opening(words, words.size() - 1);
       words.resize(open == kNoToken ? 0 : open);
@@ -789,7 +908,7 @@ class HostReader {
       constants_[pointer_in(parts[0])] = pointer_in(parts[1]);
     }
     if (copies && parts.size() > 2 && call.name != "cudaMemset") {
-      copied_from_.emplace(pointer_in(parts[0]), pointer_in(parts[1]));
+      note_copy(parts[0], parts[1]);
     }
     if (copies && parts.size() > 2) {
       copied_.emplace(pointer_in(parts[0]), parts[2]);
@@ -994,7 +1113,7 @@ class HostReader {
     std::vector<std::string> used = site.arguments;
     used.insert(used.end(), site.grid.begin(), site.grid.end());
     used.insert(used.end(), site.block.begin(), site.block.end());
-    for (const HostLoop& loop : loops_) {
+    for (const CountingLoop& loop : loops_) {
       const bool is_used = std::ranges::any_of(
           used, [&](const std::string& text) { return state.uses(text, loop.changes); });
       // A `for` that is not understood mostly measures; a `while` waits for something.
@@ -1058,7 +1177,7 @@ class HostReader {
 
   // The place that is walked through.
   Function* function_ = nullptr;
-  std::vector<HostLoop> loops_;  ///< Loops around it.
+  std::vector<CountingLoop> loops_;  ///< Loops around it.
   std::vector<std::pair<std::size_t, std::string>> conditions_;
   bool is_chosen_ = false;
   std::size_t previous_ = kNoToken;  ///< Token of the launch from which it goes straight to here.
@@ -1074,8 +1193,10 @@ class HostReader {
   std::map<std::string, std::string> of_host_;
   std::map<std::string, std::string> filled_;     ///< Values stored in loops, by array.
   std::map<std::string, std::string> constants_;  ///< Variables that are copied to constant memory.
-  std::map<std::string, std::string> copied_from_;  ///< Where a pointer's data come from.
-  std::map<std::size_t, Answer> answers_;           ///< Keyed by the index of the token.
+  std::set<std::pair<std::string, std::string>> copies_;  ///< Pointers to and from.
+  std::vector<Call> calls_;
+  std::vector<HostValue> compared_;        ///< Arrays that functions of other sources compare.
+  std::map<std::size_t, Answer> answers_;  ///< Keyed by the index of the token.
 };
 
 }  // namespace
@@ -1089,7 +1210,10 @@ HostPart read_host(const FlatSource& source) {
                    .enumerators = {},
                    .fills = reader.fills(),
                    .copied_to_constants = reader.copied_to_constants(),
-                   .answers = {}};
+                   .answers = {},
+                   .values = reader.values(),
+                   .calls = reader.calls(),
+                   .copies = reader.copies()};
   for (const auto& [token, answer] : reader.answers()) host.answers.push_back(answer);
   add_enumerations(reader.source(), host);
   return host;

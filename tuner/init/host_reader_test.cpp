@@ -163,12 +163,12 @@ TEST(HostReader, KnowsTheVariablesOfTheBranchThatLaunches) {
 TEST(HostReader, ReadsLoopsThatCountInOtherWays) {
   const auto loop = [](const std::string& head, const std::string& tail = "") {
     const LaunchSite site = launch_in(head + " { k<<<n, 32>>>(out, n); " + tail + " }");
-    return site.loops.empty() ? HostLoop() : site.loops.front();
+    return site.loops.empty() ? CountingLoop() : site.loops.front();
   };
-  const HostLoop doubles = loop("for (int s = 1; s < n; s <<= 1)");
+  const CountingLoop doubles = loop("for (int s = 1; s < n; s <<= 1)");
   EXPECT_EQ(doubles.operation, '*');
   EXPECT_EQ(doubles.step, "2");
-  const HostLoop halves = loop("while (n > 1)", "n = n / 2;");
+  const CountingLoop halves = loop("while (n > 1)", "n = n / 2;");
   EXPECT_EQ(halves.operation, '/');
   EXPECT_EQ(halves.counter, "n__turn");
   EXPECT_EQ(halves.bound, "1");

@@ -81,6 +81,8 @@ void HostTerms::add_argument(std::size_t number, const std::string& name) {
     const std::string text = passed(number, frame);
     if (text.empty() || number_of(text)) continue;
     terms_[frame].emplace_back(text, name);
+    const std::string plain = without_parentheses(without_casts(text));
+    if (plain != text && !number_of(plain)) terms_[frame].emplace_back(plain, name);
     const auto made_of = site_.frames[frame].variables.find(text);
     if (made_of == site_.frames[frame].variables.end() || number_of(made_of->second)) continue;
     if (cpp_tokens(made_of->second).size() > 1) terms_[frame].emplace_back(made_of->second, name);

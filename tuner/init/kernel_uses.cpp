@@ -1,10 +1,10 @@
 #include "tuner/init/kernel_uses.h"
 
 #include "tuner/config/space_words.h"
-#include "tuner/init/host_loops.h"
+#include "tuner/init/counting_loop.h"
 #include "tuner/init/host_terms.h"
-#include "tuner/init/kernel_statements.h"
 #include "tuner/init/macro_expansion.h"
+#include "tuner/init/statements.h"
 #include "tuner/init/syntax.h"
 #include "tuner/source/directive.h"
 
@@ -567,7 +567,7 @@ std::vector<std::string> divisions_in(const ParsedSource& source, const Syntax& 
   std::vector<std::string> found;
   for_each(body, [&](const Syntax& syntax) {
     if (!syntax.is(Kind::loop, "for")) return;
-    const HostLoop loop = read_host_loop(source, syntax);
+    const CountingLoop loop = read_counting_loop(source, syntax);
     const bool counts_up = loop.first == "0" && loop.compares == "<" && loop.operation == '+';
     if (loop.counter.empty() || !counts_up) return;
     const std::string factor = unroll_factor(source.tokens(), loop.place);
@@ -592,7 +592,7 @@ class ThreadExtents {
     });
     for_each(body, [&](const Syntax& syntax) {
       if (!syntax.is(Kind::loop, "for")) return;
-      const HostLoop loop = read_host_loop(source, syntax);
+      const CountingLoop loop = read_counting_loop(source, syntax);
       if (loop.operation == '+' && is_identifier(loop.step)) steps_[loop.counter].insert(loop.step);
       for_each(syntax.parts[Syntax::kBeginning], [&](const Syntax& part) {
         if (const auto axis = axis_of(part, "threadIdx")) begins_loop_[*axis] = true;

@@ -32,20 +32,20 @@ std::string swapped_text(const std::string& text, const std::pair<std::string, s
 }
 
 /// Returns true if a launch is passed something that a loop swaps with something else.
-bool swaps_arguments(const HostLoop& loop, const LaunchSite& site) {
+bool swaps_arguments(const CountingLoop& loop, const LaunchSite& site) {
   return std::ranges::any_of(loop.swaps, [&](const auto& swap) {
     return std::ranges::any_of(
         site.arguments, [&](const std::string& text) { return swapped_text(text, swap) != text; });
   });
 }
 
-bool is_in(const LaunchSite& site, const HostLoop& loop) {
-  return std::ranges::find(site.loops, loop.place, &HostLoop::place) != site.loops.end();
+bool is_in(const LaunchSite& site, const CountingLoop& loop) {
+  return std::ranges::find(site.loops, loop.place, &CountingLoop::place) != site.loops.end();
 }
 
 }  // namespace
 
-bool is_used(const HostLoop& loop, const LaunchSite& site) {
+bool is_used(const CountingLoop& loop, const LaunchSite& site) {
   if (loop.counter.empty() || swaps_arguments(loop, site)) return true;
   std::vector<std::string> texts = site.arguments;
   texts.insert(texts.end(), site.grid.begin(), site.grid.end());
@@ -56,11 +56,11 @@ bool is_used(const HostLoop& loop, const LaunchSite& site) {
 
 namespace {
 
-bool falls(const HostLoop& loop) { return loop.operation == '-' || loop.operation == '/'; }
+bool falls(const CountingLoop& loop) { return loop.operation == '-' || loop.operation == '/'; }
 
 /// Returns the number of turns of a loop that doubles or halves its counter; empty if it cannot be
 /// said.
-std::string doublings_of(const HostLoop& loop) {
+std::string doublings_of(const CountingLoop& loop) {
   if (loop.step != "2") return "";
   const std::string first = in_parentheses(loop.first);
   const std::string bound = in_parentheses(loop.bound);
@@ -79,7 +79,7 @@ std::string doublings_of(const HostLoop& loop) {
 }
 
 /// Returns the number of turns of a loop; empty if it cannot be said.
-std::string times_of(const HostLoop& loop) {
+std::string times_of(const CountingLoop& loop) {
   if (loop.counter.empty()) return "";
   if (loop.operation == '*' || loop.operation == '/') return doublings_of(loop);
   const std::string low = in_parentheses(falls(loop) ? loop.bound : loop.first);
@@ -93,7 +93,7 @@ std::string times_of(const HostLoop& loop) {
 }
 
 /// Returns the value of the host's counter after `counter` turns of the loop.
-std::string value_of(const HostLoop& loop, const std::string& counter) {
+std::string value_of(const CountingLoop& loop, const std::string& counter) {
   if (loop.operation == '*' || loop.operation == '/') {
     const bool is_power = loop.operation == '*' && loop.first == "1";
     const std::string factor = "pow2(" + counter + ")";
@@ -118,7 +118,7 @@ class SequenceReader {
     auto end = first + 1;
     while (end != file.launches.end() && end->follows) ++end;
     for (auto site = begin; site != end; ++site) {
-      for (const HostLoop& loop : site->loops) {
+      for (const CountingLoop& loop : site->loops) {
         const bool is_innermost = loop == site->loops.back();
         const bool is_conditional = is_innermost && !site->conditions.empty();
         const bool is_other = is_copy(site->kernel) ? feeds_back(*site, loop)
@@ -154,7 +154,7 @@ class SequenceReader {
 
  private:
   /// Returns true if a loop's turns begin with what a copy takes from an argument of a kernel in it.
-  bool feeds_back(const LaunchSite& copy, const HostLoop& loop) const {
+  bool feeds_back(const LaunchSite& copy, const CountingLoop& loop) const {
     return std::ranges::any_of(file_.launches, [&](const LaunchSite& site) {
       const std::vector<std::string>& passed = site.arguments;
       return !is_copy(site.kernel) && is_in(site, loop) &&
@@ -164,7 +164,7 @@ class SequenceReader {
 
   /// Returns true for a copy that no loop repeats.
   bool is_apart(const LaunchSite& site) const {
-    return is_copy(site.kernel) && std::ranges::none_of(site.loops, [&](const HostLoop& loop) {
+    return is_copy(site.kernel) && std::ranges::none_of(site.loops, [&](const CountingLoop& loop) {
              return used_.contains(loop.place);
            });
   }
@@ -173,7 +173,7 @@ class SequenceReader {
   /// before it does.
   void add(LaunchSite site) {
     if (launched_kernel(file_, site) == nullptr) return;
-    const std::optional<HostLoop> loop = loop_around(site);
+    const std::optional<CountingLoop> loop = loop_around(site);
     const bool is_known = std::ranges::any_of(known_, [&](const auto& known) {
       return known.first == loop && known.second.kernel == site.kernel &&
              known.second.arguments == site.arguments && known.second.grid == site.grid;
@@ -193,11 +193,11 @@ class SequenceReader {
 
   /// Returns the innermost loop that the launch, or another launch in the loop, uses. Where another
   /// such loop is around it, or a condition in it, nothing tells how often it is launched.
-  std::optional<HostLoop> loop_around(const LaunchSite& site) {
-    std::optional<HostLoop> loop;
+  std::optional<CountingLoop> loop_around(const LaunchSite& site) {
+    std::optional<CountingLoop> loop;
     std::string around;
-    std::vector<HostLoop> nest;
-    for (const HostLoop& one : site.loops) {
+    std::vector<CountingLoop> nest;
+    for (const CountingLoop& one : site.loops) {
       if (!used_.contains(one.place)) continue;
       nest.push_back(one);
       loop = one;
@@ -218,13 +218,13 @@ class SequenceReader {
   /// Two loops of which the inner one has all launches, as one loop with as many turns for each turn
   /// of the outer one as the inner one has at most.
   struct Nest {
-    HostLoop outer;
+    CountingLoop outer;
     std::string most;   ///< Turns of the inner loop.
     std::string holds;  ///< True in a turn that the inner loop has; empty if it has them all.
   };
 
   /// Returns false if the two loops cannot be said as one.
-  bool add_nest(const HostLoop& outer, const HostLoop& inner, const LaunchSite& site) {
+  bool add_nest(const CountingLoop& outer, const CountingLoop& inner, const LaunchSite& site) {
     const bool is_filled = std::ranges::all_of(file_.launches, [&](const LaunchSite& one) {
       return !is_in(one, outer) || is_in(one, inner);
     });
@@ -252,9 +252,9 @@ class SequenceReader {
   }
 
   /// Goes on in the turns of two loops.
-  void enter_nest(const Nest& nest, const HostLoop& loop) {
+  void enter_nest(const Nest& nest, const CountingLoop& loop) {
     const std::string before = value_of(nest.outer, "(turn / " + nest.most + ")");
-    HostLoop inner = loop;
+    CountingLoop inner = loop;
     for (std::string* const text : {&inner.first, &inner.bound, &inner.step}) {
       *text = substituted(*text, {{nest.outer.counter, before}});
     }
@@ -322,7 +322,7 @@ class SequenceReader {
     });
   }
 
-  void enter(const HostLoop& loop) {
+  void enter(const CountingLoop& loop) {
     if (loop == current_ && !sequence_.loops.empty() &&
         sequence_.loops.back().end == sequence_.sites.size()) {
       return;
@@ -513,13 +513,13 @@ class SequenceReader {
   const KernelFile& file_;
   std::string wanted_;  ///< Name of the kernel that was asked for.
   LaunchSequence sequence_;
-  std::vector<std::pair<std::optional<HostLoop>, LaunchSite>> known_;
-  std::set<std::size_t> used_;  ///< HostLoop::place of the loops that matter.
+  std::vector<std::pair<std::optional<CountingLoop>, LaunchSite>> known_;
+  std::set<std::size_t> used_;  ///< CountingLoop::place of the loops that matter.
   /// Counters of the host, and what they are in the space.
   std::map<std::string, std::string> counters_;
-  std::optional<HostLoop> current_;
+  std::optional<CountingLoop> current_;
   bool was_again_ = false;             ///< True if the previous launch repeats one before it.
-  std::map<std::size_t, Nest> nests_;  ///< Keyed by HostLoop::place of the inner loop.
+  std::map<std::size_t, Nest> nests_;  ///< Keyed by CountingLoop::place of the inner loop.
   std::map<std::string, std::size_t> places_;  ///< Places of arguments, by the text that is passed.
 };
 

@@ -35,7 +35,7 @@ struct LaunchSequence {
 
 /// Returns true if a loop around a launch does other work in each turn: the launch uses its counter,
 /// it swaps the arguments, or nothing tells how often it turns.
-bool is_used(const HostLoop& loop, const LaunchSite& site);
+bool is_used(const CountingLoop& loop, const LaunchSite& site);
 
 /// Returns the launches that belong together with that of `kernel`, if they are of several kernels
 /// or in a loop whose counter they use; nullopt if it is launched by itself.

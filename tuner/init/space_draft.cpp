@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -96,6 +97,30 @@ bool takes_the_same(const KernelFile& file, const KernelFunction& one,
          is_passed_the_same(file, one, other);
 }
 
+/// Returns the definition of what another kernel of the same arguments computes, in those of the
+/// first; nullopt if it cannot be read.
+std::optional<std::string> definition_of(const KernelFunction& other, const KernelFunction& first,
+                                         const SpaceNames& names, const Json& arguments) {
+  if (!other.store) return std::nullopt;
+  std::vector<std::pair<std::string, std::string>> terms;
+  for (std::size_t i = 0; i < first.parameters.size(); ++i) {
+    terms.emplace_back(other.parameters[i].name, first.parameters[i].name);
+  }
+  KernelFunction renamed = first;
+  SingleStore& store = renamed.store.emplace(*other.store);
+  for (std::string* const text : {&store.array, &store.index, &store.value}) {
+    *text = substituted(*text, terms);
+  }
+  for (std::string& condition : store.conditions) condition = substituted(condition, terms);
+  return definition_of(renamed, names, arguments);
+}
+
+/// Returns true for a kernel that only wakes the GPU up.
+bool is_warm_up(const std::string& name) {
+  static constexpr std::array<std::string_view, 2> kWords = {"warmup", "warm_up"};
+  return holds_any(name, kWords);
+}
+
 /// Returns the kernel to compare with: one whose name says that it is the plain one, else the
 /// first.
 std::string reference_of(const DraftRequest& request) {
@@ -144,32 +169,82 @@ void add_answers(const FlatSource& source, const KernelFile& file, const Json& a
   verify["description"] = text;
 }
 
-void add_definition(const std::string& definition, Json& verify) {
-  verify["description"] = verify["description"].get<std::string>() +
-                          " The definition is what the kernel itself seems to compute: correct it "
-                          "where something else is meant, then remove definition_is_a_guess.";
-  verify["definition"] = definition;
-  verify["definition_is_a_guess"] = true;
+/// Adds the definition of what the host expects, or else of what the kernel seems to compute.
+void add_definition(const FlatSource& source, const KernelFile& file, const SpaceNames& names,
+                    Json& arguments, Json& verify) {
+  std::string text = verify["description"];
+  const auto own = definition_of(names.first(), names, arguments);
+  const auto expected = expected_by_host(file, names, arguments);
+  // Where the kernel computes something else, it has run several times before the host compares.
+  const bool is_of_one_launch =
+      expected && (!own || !expected->contents.empty() ||
+                   agree(*own, expected->definition, names, arguments).value_or(true));
+  if (is_of_one_launch) {
+    verify["definition"] = expected->definition;
+    for (Json& argument : arguments) {
+      const auto held = expected->contents.find(argument["name"]);
+      if (held != expected->contents.end()) argument["init"] = held->second;
+    }
+    text += " The definition is what the host compares the results with, " +
+            source.place(expected->line) + ".";
+  } else if (own) {
+    verify["definition"] = *own;
+    verify["definition_is_a_guess"] = true;
+    text +=
+        " The definition is what the kernel itself seems to compute: correct it where something "
+        "else is meant, then remove definition_is_a_guess.";
+  }
+  verify["description"] = text;
 }
 
-void add_witness(const DraftRequest& request, const KernelFunction& witness, const Json& problem,
-                 Json& verify, Json& kernels) {
+/// Adds the scalars that only the host's function takes to the arguments, and leaves them out of
+/// what the kernels take. Returns false if they cannot be said.
+bool add_scalars(const HostFunction& witness, const SpaceNames& names, Json& arguments,
+                 Json& kernels) {
+  if (witness.scalars.empty()) return true;
+  const HostTerms terms = names.terms_of(*names.launch_of(names.first().name), names.parameters());
+  Json before = Json::array();
+  for (const Json& argument : arguments) before.push_back(argument["name"]);
+  Json added = Json::array();
+  for (const HostFunction::Scalar& scalar : witness.scalars) {
+    const bool is_real = is_floating_name(scalar.parameter.type);
+    const auto value = is_real
+                           ? terms.formula(scalar.passed, names.numbers_of_problem(), scalar.frame)
+                           : terms.in_our_names(scalar.passed, scalar.frame);
+    if (!value) return false;
+    added.push_back({{"name", SpaceNames::argument_name(scalar.parameter.name)},
+                     {"type", elements_of(scalar.parameter.type).type},
+                     {"value", as_value(*value)},
+                     {"description", "Only " + witness.name + "() takes it."}});
+  }
+  arguments.insert(arguments.end(), added.begin(), added.end());
+  for (Json& kernel : kernels) {
+    if (!kernel.contains("launches") && !kernel.contains("arguments")) kernel["arguments"] = before;
+  }
+  return true;
+}
+
+void add_witness(const DraftRequest& request, const KernelFunction& called, const SpaceNames& names,
+                 const Json& problem, Json& verify, Json& kernels) {
+  const HostFunction& witness = *request.witness;
   verify["description"] =
-      "On the problems of \"also\" every configuration is compared with " + request.witness_of +
+      "On the problems of \"also\" every configuration is compared with " + witness.name +
       "() of the source, which one thread runs. Worth adding there: a size that "
       "no tile divides, where the kernels allow for such.";
   verify["reference"] = request.together ? request.name : reference_of(request);
   verify["also"] = Json::array({problem});
-  verify["also_reference"] = request.witness;
-  Json kernel = {{"name", request.witness},
-                 {"description", "The host's " + request.witness_of + "(), by one thread."},
+  verify["also_reference"] = witness.kernel_name;
+  Json kernel = {{"name", witness.kernel_name},
+                 {"description", "The host's " + witness.name + "(), by one thread."},
                  {"source", request.source},
-                 {"entry", request.witness},
+                 {"entry", witness.kernel_name},
                  {"block", Json::array({1})},
                  {"grid", Json::array({1})}};
-  if (!request.witness_takes.empty()) {
+  const bool takes_all =
+      witness.scalars.empty() && witness.arguments.size() == names.first().parameters.size();
+  if (!takes_all) {
     kernel["arguments"] = Json::array();
-    for (const std::string& name : request.witness_takes) {
+    for (const std::string& name : witness.arguments) {
       kernel["arguments"].push_back(SpaceNames::argument_name(name));
     }
   }
@@ -177,7 +252,7 @@ void add_witness(const DraftRequest& request, const KernelFunction& witness, con
   // The kernel needs values for the macros that it has in the source.
   if (kernels.front().value("pass", "") == "define" && kernels.front().contains("default")) {
     for (const auto& [name, value] : kernels.front()["default"].items()) {
-      if (witness.reached.contains(name)) kernel["parameters"][name] = Json::array({value});
+      if (called.reached.contains(name)) kernel["parameters"][name] = Json::array({value});
     }
   }
   kernels.push_back(std::move(kernel));
@@ -229,6 +304,54 @@ bool has_empty_grid(const Json& launch, const Json& problem, const Json& default
          });
 }
 
+/// Keeps in a smaller problem what its sizes have to do with each other: one that is the product of
+/// others, one that is larger by 1, and the number of blocks of as many threads as a kernel has by
+/// default.
+void keep_relations(const SpaceNames& names, const Json& kernels, Json& small) {
+  constexpr std::int64_t kLeast = 16;  // Smaller numbers are equal by chance.
+  std::map<std::string, std::int64_t> whole;
+  for (const auto& [name, value] : names.problem().items()) {
+    const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : 0;
+    if (number >= kLeast) whole.emplace(name, number);
+  }
+  std::set<std::int64_t> threads;
+  for (const Json& kernel : kernels) {
+    const Json defaults = kernel.value("default", Json::object());
+    for (const auto& [name, value] : defaults.items()) {
+      if (counts_threads(name) && value.is_number_integer())
+        threads.insert(value.get<std::int64_t>());
+    }
+  }
+  const auto related = [&](const std::string& name, std::int64_t value) -> std::int64_t {
+    for (const auto& [one, size] : whole) {
+      const auto its = small[one].get<std::int64_t>();
+      if (one == name) continue;
+      if (value == size + 1) return its + 1;
+      for (const std::int64_t block : threads) {
+        const bool counts_blocks = block >= kLeast && value == (size + block - 1) / block;
+        if (counts_blocks) return (its + block - 1) / block;
+      }
+      for (const auto& [other, second] : whole) {
+        if (other == name || other <= one || size > value / second) continue;
+        const std::int64_t both = its * small[other].get<std::int64_t>();
+        if (value == size * second) return both;
+        for (const auto& [last, third] : whole) {
+          const bool is_product = last != name && last > other && value == size * second * third;
+          if (is_product) return both * small[last].get<std::int64_t>();
+        }
+      }
+    }
+    return 0;
+  };
+  constexpr int kTimes = 2;  // Some follow from those that follow.
+  for (int time = 0; time < kTimes; ++time) {
+    for (const auto& [name, value] : whole) {
+      const std::int64_t follows = related(name, value);
+      if (follows > 0) small[name] = std::min(value, follows);
+    }
+  }
+}
+
 /// Returns the problem for the CPU device, as large as every grid needs to have a block.
 Json cpu_problem(const SpaceNames& names, const Json& kernels) {
   Json problem = names.cpu_problem();
@@ -244,6 +367,7 @@ Json cpu_problem(const SpaceNames& names, const Json& kernels) {
       value = std::min(whole, std::max<std::int64_t>(1, value.get<std::int64_t>()) * 2);
     }
   }
+  keep_relations(names, kernels, problem);
   return problem;
 }
 
@@ -319,6 +443,33 @@ std::vector<std::string> kernels_like(const KernelFile& file, const std::string&
   return names;
 }
 
+std::vector<std::string> computing_the_same(const KernelFile& file,
+                                            std::vector<std::string> kernels) {
+  if (kernels.size() < 2) return kernels;
+  const DraftRequest request = {.name = {}, .written_from = {}, .source = {}, .kernels = kernels};
+  const SpaceNames names(file, request);
+  const Json arguments = draft_arguments(FlatSource(), file, names).arguments;
+  const auto own = [&](const std::string& kernel) {
+    return definition_of(kernel_named(file, kernel), names.first(), names, arguments);
+  };
+  const auto differs = [&](const std::string& kernel, const std::string& wanted) {
+    const auto its = own(kernel);
+    return its && !agree(*its, wanted, names, arguments).value_or(true);
+  };
+  std::optional<std::string> wanted = own(kernels.front());
+  if (const auto expected = expected_by_host(file, names, arguments)) {
+    // Where it is none of theirs, something else has happened before the host compares.
+    const bool is_of_one = std::ranges::any_of(
+        kernels, [&](const std::string& kernel) { return !differs(kernel, expected->definition); });
+    if (is_of_one) wanted = expected->definition;
+  }
+  if (wanted) {
+    std::erase_if(kernels, [&](const std::string& kernel) { return differs(kernel, *wanted); });
+  }
+  if (!std::ranges::all_of(kernels, is_warm_up)) std::erase_if(kernels, is_warm_up);
+  return kernels;
+}
+
 std::vector<std::string> kernels_launched_with(const KernelFile& file, const std::string& kernel) {
   std::vector<std::string> names;
   const auto sequence = sequence_of(file, kernel);
@@ -351,6 +502,15 @@ KernelFunction as_launched(const KernelFile& file, const DraftRequest& request) 
   return kernel;
 }
 
+LaunchSite launch_of(const KernelFile& file, const DraftRequest& request) {
+  const std::string& first = request.kernels.front();
+  if (const auto sequence = request.together ? sequence_of(file, first) : std::nullopt) {
+    return sequence->launch;
+  }
+  const auto site = std::ranges::find(file.launches, last_name(first), &LaunchSite::kernel);
+  return site == file.launches.end() ? LaunchSite() : *site;
+}
+
 std::vector<std::string> left_out_around(const FlatSource& source, const KernelFile& file,
                                          const std::vector<std::string>& kernels) {
   const auto is_drafted = [&](const LaunchSite& site) {
@@ -360,11 +520,11 @@ std::vector<std::string> left_out_around(const FlatSource& source, const KernelF
   std::map<std::size_t, std::string> lines;  // By the loop.
   for (const LaunchSite& site : file.launches) {
     if (!is_drafted(site) || site.loops.empty()) continue;
-    const HostLoop& loop = site.loops.back();
+    const CountingLoop& loop = site.loops.back();
     std::vector<std::string> others;
     for (const LaunchSite& other : file.launches) {
       const bool is_inside = std::ranges::any_of(
-          other.loops, [&](const HostLoop& one) { return one.place == loop.place; });
+          other.loops, [&](const CountingLoop& one) { return one.place == loop.place; });
       const bool shares = std::ranges::any_of(other.arguments, [&](const std::string& text) {
         return !number_of(text) && std::ranges::find(site.arguments, text) != site.arguments.end();
       });
@@ -431,14 +591,15 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   root["cpu_problems"] = Json::array({cpu_problem(names, kernels)});
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);
-  if (!request.witness.empty()) {
-    add_witness(request, kernel_named(file, request.witness),
-                names.small_problem(largest_default(kernels)), root["verify"], kernels);
+  draft.has_witness =
+      request.witness && add_scalars(*request.witness, names, root["arguments"], kernels);
+  if (draft.has_witness) {
+    Json small = names.small_problem(largest_default(kernels));
+    keep_relations(names, kernels, small);
+    add_witness(request, kernel_named(file, request.witness->kernel_name), names, small,
+                root["verify"], kernels);
   }
-  if (!sequence) {
-    const auto definition = definition_of(names.first(), names, root["arguments"]);
-    if (definition) add_definition(*definition, root["verify"]);
-  }
+  add_definition(source, file, names, root["arguments"], root["verify"]);
   add_answers(source, file, root["arguments"], root["verify"]);
   root["kernels"] = std::move(kernels);
 

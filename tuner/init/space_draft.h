@@ -1,7 +1,9 @@
 #pragma once
 
+#include "tuner/init/host_function.h"
 #include "tuner/source/kernel_file.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +17,8 @@ struct DraftRequest {
   std::vector<std::string> kernels;  ///< Names of the file's kernels, all of one signature.
   /// Instead: the space has one kernel, of all that the host launches together with the first one.
   bool together = false;
-  /// A kernel of the file that one thread runs to give the right results, and the host's function
-  /// that it calls. Empty if there is none.
-  std::string witness = {};
-  std::string witness_of = {};
-  std::vector<std::string> witness_takes = {};  ///< Arguments of the kernel's that it takes.
+  /// A function of the host that says what is right; the file has the kernel that calls it.
+  std::optional<HostFunction> witness = {};
 };
 
 /// The draft of an argument, or of a name of the problem, for people.
@@ -38,6 +37,7 @@ struct SpaceDraft {
   std::vector<std::string> launches;
   /// True if a role or a default is a guess, which the source does not show.
   bool has_guesses = false;
+  bool has_witness = false;  ///< True if the function of the host says what is right.
 };
 
 /// Returns the numbers (macros, constants) of a file that its kernels could be tuned by, as their
@@ -51,6 +51,12 @@ std::vector<NamedNumber> problem_numbers(const KernelFile& file);
 /// order; at most 16.
 std::vector<std::string> kernels_like(const KernelFile& file, const std::string& kernel);
 
+/// Returns those of some kernels that take the same which compute what the host expects of them, or
+/// else what the first one computes, as far as their definitions tell. Kernels that warm the GPU up
+/// are left out.
+std::vector<std::string> computing_the_same(const KernelFile& file,
+                                            std::vector<std::string> kernels);
+
 /// Returns the kernels that the host launches together with `kernel`, itself included, in the order
 /// of their launches; empty if it is launched by itself.
 std::vector<std::string> kernels_launched_with(const KernelFile& file, const std::string& kernel);
@@ -58,6 +64,10 @@ std::vector<std::string> kernels_launched_with(const KernelFile& file, const std
 /// Returns a kernel that takes what the first of these kernels takes, or all of them if they are
 /// launched together, with the types that the host passes in place of template parameters.
 KernelFunction as_launched(const KernelFile& file, const DraftRequest& request);
+
+/// Returns the launch of the first of these kernels, or the one that stands for all if they are
+/// launched together; without frames if there is none.
+LaunchSite launch_of(const KernelFile& file, const DraftRequest& request);
 
 /// Returns what the host does around the launches of these kernels and a draft of them leaves out: a
 /// loop that also launches others on the same buffers, or copies these from or to the host. Each is

@@ -39,7 +39,7 @@ class Drafted {
     request_ = {.name = "mine",
                 .written_from = "mine.cu",
                 .source = "mine.cu",
-                .kernels = kernels_like(file, file.kernels.front().name),
+                .kernels = computing_the_same(file, kernels_like(file, file.kernels.front().name)),
                 .together = !kernels_launched_with(file, file.kernels.front().name).empty()};
     text_ = draft_space(flat, file, request_).text;
     folder_.write("mine.json", text_);
@@ -935,7 +935,7 @@ int main() {
   const Json json = drafted.json();
   EXPECT_EQ(json["problems"][0], Json({{"COLUMNS", 2049}, {"ROWS", 2048}}));
   EXPECT_EQ(json["arguments"][0]["shape"], Json::array({"(ROWS + 1) * COLUMNS"}));
-  EXPECT_EQ(json["cpu_problems"][0]["COLUMNS"], 193);
+  EXPECT_EQ(json["cpu_problems"][0], Json({{"COLUMNS", 257}, {"ROWS", 256}})) << "it is a square";
 }
 
 TEST(DraftSpace, KnowsStoresThroughIntrinsicsAndTestsOfPointers) {
@@ -2030,9 +2030,7 @@ void run(float* out, const float* in) { k<float, 128><<<4096 / 128, 128>>>(out, 
       .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}};
   const auto found = host_function_for(source, as_launched(file, request));
   ASSERT_TRUE(found);
-  request.witness = found->kernel_name;
-  request.witness_of = found->name;
-  request.witness_takes = found->arguments;
+  request.witness = found;
   const FlatSource both(found->source);
   KernelFile with = read_kernel_file(both);
   add_host(read_host(both), with);
@@ -2085,6 +2083,269 @@ TEST(HostFunction, IsNoneWhereABraceBehindTheKernelDoesNotClose) {
   const KernelFile file = read_kernel_file(FlatSource(source));
   ASSERT_THAT(file.kernels, SizeIs(1));
   EXPECT_FALSE(host_function_for(source, file.kernels.front()));
+}
+
+/// Returns the verification of a product of vectors whose host ends so.
+Json verified(const std::string& host, const std::string& function = "") {
+  return Drafted(R"cu(
+#include <cassert>
+__global__ void product(const float* a, const float* b, float* c, int n) {
+  __shared__ float kept[256];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  kept[threadIdx.x] = a[i];
+  if (i < n) c[i] = kept[threadIdx.x] * b[i];
+}
+)cu" + function + R"cu(
+int main() {
+  int n = 4096;
+  float *d_a, *d_b, *d_c, *h_a, *h_b, *h_c, *expected;
+  h_a = (float*)malloc(n * sizeof(float));
+  expected = (float*)malloc(n * sizeof(float));
+  cudaMalloc(&d_a, n * sizeof(float));
+  cudaMalloc(&d_b, n * sizeof(float));
+  cudaMalloc(&d_c, n * sizeof(float));
+  cudaMemcpy(d_a, h_a, n * sizeof(float), cudaMemcpyHostToDevice);
+  cudaMemcpy(d_b, h_b, n * sizeof(float), cudaMemcpyHostToDevice);
+  product<<<n / 256, 256>>>(d_a, d_b, d_c, n);
+  cudaMemcpy(h_c, d_c, n * sizeof(float), cudaMemcpyDeviceToHost);
+)cu" + host + "}\n")
+      .json()["verify"];
+}
+
+TEST(DefinitionDraft, IsWhatTheHostComparesWith) {
+  for (const std::string check :
+       {"for (int i = 0; i < n; ++i) if (h_c[i] != h_a[i] * h_b[i]) return 1;",
+        "for (int i = 0; i < n; ++i) assert(h_c[i] == h_a[i] * h_b[i]);",
+        "int i; for (i = 0; i < n; i++) { float diff = h_a[i] * h_b[i] - h_c[i]; if (diff > 1) "
+        "exit(1); }",
+        "for (int i = 0; i < n; ++i) { float x = h_a[i] * h_b[i];"
+        " if (std::fabs(x - h_c[i]) / x > 1e-5) exit(1); }"}) {
+    const Json verify = verified(check);
+    EXPECT_EQ(verify.value("definition", ""), "c[i] = a[i] * b[i]") << check;
+    EXPECT_FALSE(verify.contains("definition_is_a_guess"));
+  }
+}
+
+TEST(DefinitionDraft, IsWhatTheHostComputesInAnotherArray) {
+  const std::string fills = "for (int i = 0; i < n; ++i) expected[i] = h_a[i] * h_b[i];\n";
+  for (const std::string compares :
+       {"for (int i = 0; i < n; ++i) if (expected[i] != h_c[i]) return 1;",
+        "if (memcmp(expected, h_c, n * sizeof(float)) != 0) return 1;",
+        "if (!same(h_c, expected, n)) return 1;"}) {
+    const Json verify = verified(fills + compares, R"cu(
+bool same(const float* x, const float* y, int count) {
+  for (int k = 0; k < count; ++k) if (fabs(x[k] - y[k]) > 1e-5) return false;
+  return true;
+}
+)cu");
+    EXPECT_EQ(verify.value("definition", ""), "c[i] = a[i] * b[i]") << compares;
+  }
+  EXPECT_FALSE(verified(fills).contains("definition")) << "it is compared with nothing";
+}
+
+TEST(DefinitionDraft, IsWhatAFunctionAddsUpAndCompares) {
+  const Json verify = verified("return check(h_c, h_a, h_b, n);", R"cu(
+int check(float *out, float *x, float *y, int size) {
+  for (int row = 0; row < size; row++) {
+    float sum = 0.f;
+    for (int k = 0; k < 3; ++k) {
+      if (row + k < size) { sum += x[row + k] * y[k]; }
+    }
+    if (std::fabs(sum - out[row]) / std::fabs(sum) > 1e-5f) return 1;
+  }
+  return 0;
+}
+)cu");
+  EXPECT_EQ(verify.value("definition", ""),
+            "c[i] = sum(k_0 < 3, ((i + k_0 < N) ? (a[i + k_0] * b[k_0]) : 0))");
+}
+
+TEST(DefinitionDraft, IsNoneWhereTheHostSaysItInPartOnly) {
+  for (const std::string check :
+       {"for (int i = 1; i < n; ++i) if (h_c[i] != h_a[i] * h_b[i]) return 1;",
+        "for (int i = 0; i < n; ++i) if (h_c[i] != 4.0f) return 1;",
+        "for (int i = 0; i < n; ++i) if (h_c[i] != unknown(h_a[i])) return 1;",
+        "for (int i = 0; i < n; ++i) if (h_a[i] > 0) expected[i] = h_a[i];"
+        "for (int i = 0; i < n; ++i) if (expected[i] != h_c[i]) return 1;",
+        "for (int i = 0; i < n; i += 2) if (h_c[i] != h_a[i] * h_b[i]) return 1;"}) {
+    EXPECT_FALSE(verified(check).contains("definition")) << check;
+  }
+}
+
+TEST(DefinitionDraft, IsOfTheKernelWhereItGivesWhatTheHostExpectsOfItsData) {
+  const auto drafted = [](const std::string& expected, const std::string& body) {
+    return Drafted(
+               "__global__ void k(float* y, const float* x, int n) {\n"
+               "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+               body + R"cu(}
+int main() {
+  int n = 1024;
+  float *x, *y;
+  cudaMallocManaged(&x, n * 4);
+  cudaMallocManaged(&y, n * 4);
+  for (int i = 0; i < n; ++i) { x[i] = i; }
+  k<<<n / 256, 256>>>(y, x, n);
+  for (int i = 0; i < n; ++i) if (y[i] != )cu" +
+               expected + ") return 1;\n}\n")
+        .json();
+  };
+  const std::string plain = "if (t < n) y[t] = 2 * x[t];\n";
+  const Json own = drafted("2 * i", plain)["verify"];
+  EXPECT_EQ(own["definition"], "y[i] = 2 * x[i]");
+  EXPECT_FALSE(own.contains("definition_is_a_guess"));
+  EXPECT_EQ(drafted("3 * i", plain)["verify"]["definition_is_a_guess"], true);
+  const Json other =
+      drafted("2 * i", "__shared__ float s[256]; s[0] = x[t]; y[t] = 2 * s[threadIdx.x];\n");
+  EXPECT_EQ(other["verify"]["definition"], "y[i] = 2 * i");
+  EXPECT_EQ(other["arguments"][1]["init"], "x[i] = i");
+}
+
+TEST(DefinitionDraft, OfASumIsWhatTheHostAddsUp) {
+  const Json json = Drafted(R"cu(
+__global__ void sum(const float* in, float* out, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) atomicAdd(out, in[i]);
+}
+void host() {
+  int n = 65536;
+  float *d_in, *d_out, *h_in, result;
+  cudaMalloc(&d_in, n * sizeof(float));
+  cudaMalloc(&d_out, sizeof(float));
+  cudaMemcpy(d_in, h_in, n * sizeof(float), cudaMemcpyHostToDevice);
+  sum<<<1, 256>>>(d_in, d_out, n);
+  cudaMemcpy(&result, d_out, sizeof(float), cudaMemcpyDeviceToHost);
+  float expected = 0.0f;
+  for (int i = 0; i < n; ++i) expected += h_in[i];
+  printf("%d", fabs(result - expected) < 1);
+}
+)cu")
+                        .json();
+  EXPECT_EQ(json["verify"]["definition"], "out[i] = sum(i_0 < N, (in[i_0]))");
+  EXPECT_EQ(json["arguments"][0]["init"], "uniform(0, 1)");
+}
+
+TEST(DraftSpace, SaysInWhichLoopTheHostCalculatesAValue) {
+  const Json json = Drafted(R"cu(
+__global__ void k(float* out, const float* in, float scale, unsigned n) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = scale * in[i];
+}
+int main() {
+  size_t length = atol(text);
+  float *d_in, *d_out, *h_out, scale;
+  cudaMalloc(&d_in, length * sizeof(float));
+  cudaMalloc(&d_out, length * sizeof(float));
+  for (int turn = 0; turn < 10; ++turn) {
+    scale = 1 / (1 + h_out[0]);
+    k<<<4, 256>>>(d_out, d_in, scale, static_cast<unsigned>(length));
+    cudaMemcpy(h_out, d_out, length * sizeof(float), cudaMemcpyDeviceToHost);
+  }
+}
+)cu")
+                        .json();
+  EXPECT_THAT(json["arguments"][2]["value"],
+              HasSubstr("which the host calculates in each turn of the loop in line 11"));
+  EXPECT_EQ(json["problems"][0].size(), 1) << json["problems"];
+}
+
+TEST(DraftSpace, KeepsWhatSizesHaveToDoWithEachOtherInSmallProblems) {
+  const Json json = Drafted(R"cu(
+__global__ void k(float* out, const float* in, int n, int nx, int ny) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n && i / nx < ny) out[i] = nx * in[i];
+}
+int main() {
+  float *out, *in;
+  int n = 2097152, nx = 2048, ny = 1024;
+  cudaMalloc(&out, n * sizeof(float));
+  cudaMalloc(&in, n * sizeof(float));
+  k<<<(n + 255) / 256, 256>>>(out, in, n, nx, ny);
+}
+)cu")
+                        .json();
+  const Json& small = json["cpu_problems"][0];
+  ASSERT_EQ(json["problems"][0], Json({{"N", 2097152}, {"NX", 2048}, {"NY", 1024}}));
+  EXPECT_EQ(small["N"], small["NX"].get<int>() * small["NY"].get<int>()) << small;
+}
+
+TEST(DraftSpace, ComparesKernelsThatComputeTheSame) {
+  const std::string source = R"cu(
+__global__ void warmup(float* out, const float* in, int n) { out[threadIdx.x] = in[n]; }
+__global__ void doubled(float* out, const float* in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = 2 * in[i];
+}
+__global__ void reversed(float* out, const float* in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[n - 1 - i];
+}
+__global__ void added(float* y, const float* x, int count) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) y[i] = x[i] + x[i];
+}
+int main() {
+  const int n = 1024;
+  float *out, *in;
+  cudaMallocManaged(&out, n * 4);
+  cudaMallocManaged(&in, n * 4);
+  warmup<<<4, 256>>>(out, in, n);
+  doubled<<<4, 256>>>(out, in, n);
+  cudaDeviceSynchronize();
+  reversed<<<4, 256>>>(out, in, n);
+  cudaDeviceSynchronize();
+  added<<<4, 256>>>(out, in, n);
+  cudaDeviceSynchronize();
+)cu";
+  KernelFile file = read_kernel_file(FlatSource(source + "}\n"));
+  add_host(read_host(FlatSource(source + "}\n")), file);
+  EXPECT_THAT(computing_the_same(file, {"doubled", "reversed", "added"}),
+              ElementsAre("doubled", "added"));
+  EXPECT_THAT(computing_the_same(file, {"warmup", "reversed"}), ElementsAre("reversed"));
+  const std::string checked =
+      source + "  for (int i = 0; i < n; ++i) if (out[i] != in[n - 1 - i]) return 1;\n}\n";
+  file = read_kernel_file(FlatSource(checked));
+  add_host(read_host(FlatSource(checked)), file);
+  EXPECT_THAT(computing_the_same(file, {"doubled", "reversed", "added"}), ElementsAre("reversed"));
+}
+
+TEST(HostFunction, IsFoundByItsCallAndTakesScalarsThatTheKernelDoesNot) {
+  const std::string source = R"cu(
+void blend(const float* p, const float* q, float* r, int count) {
+  for (int i = 0; i < count; i += 2) { r[i] = p[i] - q[i]; r[i + 1] = p[i + 1] - q[i + 1]; }
+}
+__global__ void k(const float* a, const float* b, float* c) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  c[i] = b[i] - a[i];
+}
+int main() {
+  int n = 4096;
+  float *d_a, *d_b, *d_c, *one, *two, *result, *other;
+  cudaMalloc(&d_a, n * 4);
+  cudaMalloc(&d_b, n * 4);
+  cudaMalloc(&d_c, n * 4);
+  cudaMemcpy(d_b, one, n * 4, cudaMemcpyHostToDevice);
+  cudaMemcpy(d_a, two, n * 4, cudaMemcpyHostToDevice);
+  k<<<n / 256, 256>>>(d_a, d_b, d_c);
+  cudaMemcpy(result, d_c, n * 4, cudaMemcpyDeviceToHost);
+  blend(one, two, other, n);
+  for (int i = 0; i < n; ++i) if (result[i] != other[i]) return 1;
+}
+)cu";
+  KernelFile file = read_kernel_file(FlatSource(source));
+  add_host(read_host(FlatSource(source)), file);
+  DraftRequest request = {
+      .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}};
+  const auto found =
+      host_function_for(source, as_launched(file, request), file, launch_of(file, request));
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->source, HasSubstr("blend((float*)b, (float*)a, (float*)c, count);"));
+  request.witness = found;
+  const FlatSource both(found->source);
+  KernelFile with = read_kernel_file(both);
+  add_host(read_host(both), with);
+  const Json json = parse_json(draft_space(both, with, request).text, "mine.json");
+  EXPECT_EQ(json["kernels"][0]["arguments"].dump(), R"(["a","b","c"])");
+  EXPECT_EQ(json["kernels"][1]["arguments"].dump(), R"(["a","b","c","count"])");
+  EXPECT_EQ(json["arguments"][3]["value"], "N");
 }
 
 /// Returns the initial contents of `in` of such a kernel.

@@ -39,7 +39,7 @@ std::int64_t smaller(std::int64_t size, std::int64_t most) {
 
 /// Returns true if a text changes with the turns of a loop around the launch.
 bool changes(const LaunchSite& site, const std::string& text) {
-  return std::ranges::any_of(site.loops, [&](const HostLoop& loop) {
+  return std::ranges::any_of(site.loops, [&](const CountingLoop& loop) {
     if (!loop.counter.empty()) return has_name(text, loop.counter);
     return std::ranges::any_of(loop.changes,
                                [&](const std::string& name) { return has_name(text, name); });
@@ -265,6 +265,15 @@ void SpaceNames::add_problem(const std::string& name, const Json& value, const J
   if (is_guess) guessed_.insert(name);
   problem_[name] = value;
   cpu_problem_[name] = cpu_value;
+}
+
+Bindings SpaceNames::numbers_of_problem() const {
+  Bindings numbers;
+  for (const auto& [name, value] : problem_.items()) {
+    if (value.is_number_integer()) numbers.emplace(name, value.get<std::int64_t>());
+  }
+  for (const std::string& counter : counters_) numbers.emplace(counter, 1);
+  return numbers;
 }
 
 Json SpaceNames::small_problem(std::int64_t least) const {

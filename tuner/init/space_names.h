@@ -32,6 +32,8 @@ class SpaceNames {
   const std::vector<NamedNumber>& numbers() const { return numbers_; }  ///< The tunable numbers.
   const Json& problem() const { return problem_; }
   const Json& cpu_problem() const { return cpu_problem_; }
+  /// Returns the numbers of the problem, and 1 for each counter.
+  Bindings numbers_of_problem() const;
   /// Returns true if nothing in the source says what a name of the problem is.
   bool is_guess(const std::string& name) const { return guessed_.contains(name); }
   /// Returns a problem that one thread solves in a moment, with sizes of `least` where there are such.

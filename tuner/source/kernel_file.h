@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 // Reads what a .cu file tells about its kernels, as far as that can be seen without compiling it.
@@ -67,6 +68,22 @@ struct Answer {
   bool is_file = false;
 };
 
+/// A value that the host stores to the elements of an array, or compares them with. Its loops over
+/// the elements are `axis_a`, `axis_b`, ... in the texts, which have its variables besides.
+struct HostValue {
+  SingleStore store = {};  ///< Without an index for two whole arrays that are compared.
+  std::size_t line = 0;
+  bool is_compared = false;
+  std::string function = {};  ///< The one that has these variables.
+};
+
+/// A call of a function that the source has, and what it passes by the names of the parameters.
+struct HostCall {
+  std::string caller;
+  std::string callee;
+  std::map<std::string, std::string> passed;
+};
+
 /// The findings of init's read_host() in a source.
 struct HostPart {
   std::vector<LaunchSite> launches;  ///< In its order, with what the host does on the way to each.
@@ -83,6 +100,10 @@ struct HostPart {
   /// other places that it copies the same data to.
   std::map<std::string, std::set<std::string>> copied_to_constants;
   std::vector<Answer> answers;
+  std::vector<HostValue> values = {};
+  std::vector<HostCall> calls = {};
+  /// The copies between host and device: the pointers to and from.
+  std::set<std::pair<std::string, std::string>> copies = {};
 };
 
 struct KernelFile : HostPart {

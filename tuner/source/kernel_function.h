@@ -59,11 +59,10 @@ struct SharedArray {
 /// their values, a thread's number among all in a dimension is called `axis_x`, `axis_y` or
 /// `axis_z`, and a loop that adds up is `sum(k < bound_of[n], ...)`.
 struct SingleStore {
-  std::string array;
-  std::string index;
-  std::string value;
-  std::vector<std::string> conditions;  ///< All must hold for the element to be written.
-  std::vector<std::string> counters;    ///< Counters of the loops.
+  std::string array = {};
+  std::string index = {};
+  std::string value = {};
+  std::vector<std::string> conditions = {};  ///< All must hold for the element to be written.
 };
 
 /// A __global__ function that has a body.

@@ -28,7 +28,7 @@ struct HostFrame {
 
 /// A loop `for (counter = first; counter < bound; counter += step)`, as written, or one like
 /// `while (n > 1) n /= 2;`, which counts as well.
-struct HostLoop {
+struct CountingLoop {
   std::size_t place = 0;  ///< Number of its first token in the text: tells loops apart.
   std::size_t line = 0;
   /// The variable that counts; empty if the loop is not understood.
@@ -43,7 +43,7 @@ struct HostLoop {
   /// Pairs that its body swaps, `old` and `next` of `swap(old, next)`.
   std::vector<std::pair<std::string, std::string>> swaps = {};
 
-  bool operator==(const HostLoop&) const = default;
+  bool operator==(const CountingLoop&) const = default;
 };
 
 /// A launch `name<A, B><<<grid, block, shared>>>(arguments)`, as written.
@@ -63,7 +63,7 @@ struct LaunchSite {
   std::vector<std::string> types;
   std::vector<HostFrame> frames;      ///< The launch's own function first; never empty.
   std::vector<std::string> asserted;  ///< Conditions of assert() before it, in its function.
-  std::vector<HostLoop> loops;        ///< Loops around it in its function, the outermost first.
+  std::vector<CountingLoop> loops;    ///< Loops around it in its function, the outermost first.
   /// True if an `if` or `switch` of its function chooses between it and other launches.
   bool is_chosen = false;
   /// Conditions on it that change from turn to turn of a loop: their lines and texts.

@@ -8,9 +8,9 @@
 
 namespace smemtune {
 
-/// Reads the header of a loop, and what its body swaps. HostLoop::counter is empty if the loop does
-/// not count in a way that is understood.
-HostLoop read_host_loop(const ParsedSource& source, const Syntax& loop);
+/// Reads the header of a loop, and what its body swaps. CountingLoop::counter is empty if the loop
+/// does not count in a way that is understood.
+CountingLoop read_counting_loop(const ParsedSource& source, const Syntax& loop);
 
 /// Returns the variables that a part of a function gives other values, or may give them.
 std::set<std::string> assigned_in(const Syntax& part);

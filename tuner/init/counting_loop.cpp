@@ -1,4 +1,4 @@
-#include "tuner/init/host_loops.h"
+#include "tuner/init/counting_loop.h"
 
 #include "tuner/init/host_terms.h"
 
@@ -26,9 +26,9 @@ class LoopReader {
   LoopReader(const ParsedSource& source, const Syntax& loop)
       : source_(source), syntax_(loop), body_(loop.parts.back()) {}
 
-  HostLoop read() {
+  CountingLoop read() {
     const CppTokens& tokens = source_.tokens();
-    HostLoop loop;
+    CountingLoop loop;
     loop.place = syntax_.range.first;
     loop.line = source_.line(syntax_.cursor);
     loop.changes = assigned_in(syntax_);
@@ -45,7 +45,7 @@ class LoopReader {
  private:
   std::string text(const Syntax& syntax) const { return joined(source_.tokens(), syntax.whole); }
 
-  bool read_for(HostLoop& loop) const {
+  bool read_for(CountingLoop& loop) const {
     const auto [counter, first] = counted_from(syntax_);
     if (first == nullptr) return false;
     loop.counter = counter;
@@ -54,7 +54,7 @@ class LoopReader {
            !assigned_in(body_).contains(loop.counter);
   }
 
-  bool read_end(HostLoop& loop) const {
+  bool read_end(CountingLoop& loop) const {
     static constexpr std::array<std::string_view, 5> kCompares = {"<", "<=", ">", ">=", "!="};
     const Syntax& condition = syntax_.parts[Syntax::kCondition];
     if (condition.kind != Kind::binary || !condition.parts[0].is_name(loop.counter)) return false;
@@ -63,7 +63,7 @@ class LoopReader {
     return std::ranges::find(kCompares, loop.compares) != kCompares.end();
   }
 
-  static bool read_step(const std::optional<Change>& change, HostLoop& loop) {
+  static bool read_step(const std::optional<Change>& change, CountingLoop& loop) {
     if (!change || change->name != loop.counter || change->step.empty()) return false;
     loop.operation = change->operation[0];
     loop.step = change->step;
@@ -71,7 +71,7 @@ class LoopReader {
   }
 
   /// Reads `while (n > 1)` where the body changes `n` once in each turn, as `n /= 2;` does.
-  bool read_while(HostLoop& loop) const {
+  bool read_while(CountingLoop& loop) const {
     const Syntax& condition = syntax_.parts[Syntax::kCondition];
     if (condition.kind != Kind::binary) return false;
     loop.counter = loop.first = condition.parts[0].text;
@@ -111,7 +111,7 @@ class LoopReader {
 
   /// Finds `swap(a, b)`, and `T c = a; a = b; b = c;`.
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
-  void add_swaps(const Syntax& syntax, HostLoop& loop) const {
+  void add_swaps(const Syntax& syntax, CountingLoop& loop) const {
     const std::vector<Syntax>& parts = syntax.parts;
     if (syntax.is(Kind::call, "swap") && parts.size() == 3) {
       loop.swaps.emplace_back(text(parts[1]), text(parts[2]));
@@ -146,7 +146,7 @@ class LoopReader {
 
 }  // namespace
 
-HostLoop read_host_loop(const ParsedSource& source, const Syntax& loop) {
+CountingLoop read_counting_loop(const ParsedSource& source, const Syntax& loop) {
   return LoopReader(source, loop).read();
 }
 

@@ -1,0 +1,115 @@
+#include "tuner/init/agreement.h"
+
+#include "tuner/core/definition.h"
+#include "tuner/init/elements.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace smemtune {
+namespace {
+
+/// The arguments of a space, with values for a small problem.
+class SmallProblem {
+ public:
+  /// Throws ExpressionError if a size or a value is none yet.
+  SmallProblem(const SpaceNames& names, const Json& arguments, const Contents& contents)
+      : problem_(names.problem()), arguments_(arguments) {
+    std::int64_t size = 12;  // Each name has another one, to tell rows from columns.
+    for (auto& [name, value] : problem_.items()) {
+      if (value.is_number_integer()) value = std::min(value.get<std::int64_t>(), ++size);
+      if (value.is_number_integer()) names_.emplace(name, value.get<std::int64_t>());
+      if (value.is_string()) names_.emplace(name, value.get<std::string>());
+    }
+    for (const Json& argument : arguments_) {
+      const std::string name = argument["name"];
+      if (argument.contains("shape")) {
+        dimensions_.emplace(name, argument["shape"].size());
+      } else {
+        scalars_.emplace(name, scalar(argument["value"]));
+        scalar_names_.push_back(name);
+      }
+    }
+    for (const Json& argument : arguments_) add_array(argument, contents);
+  }
+
+  Definition compiled(const std::string& text) const {
+    return Definition::compile(text, names_, dimensions_, scalar_names_);
+  }
+
+  std::vector<double> values(const std::string& text) const {
+    constexpr std::uint64_t kMostOperations = 10'000'000;
+    return compiled(text).evaluate(arrays_, scalars_, kMostOperations).elements;
+  }
+
+ private:
+  double scalar(const Json& value) const {
+    if (value.is_number()) return value.get<double>();
+    if (!value.is_string()) throw ExpressionError("no value");
+    const Definition one =
+        Definition::compile("x[i] = " + value.get<std::string>(), names_, {{"x", 1}}, {});
+    return one.evaluate({{"x", {{1}, {}}}}, {}).elements.front();
+  }
+
+  void add_array(const Json& argument, const Contents& contents) {
+    if (!argument.contains("shape")) return;
+    const std::string name = argument["name"];
+    std::string type = argument["type"];
+    if (problem_.contains(type)) type = problem_[type];
+    HostArray array = {
+        .shape = {}, .elements = {}, .type = scalar_type(type).value_or(ScalarType::float64)};
+    std::size_t elements = 1;
+    for (const Json& extent : argument["shape"]) {
+      const std::string text = extent.is_string() ? extent.get<std::string>() : extent.dump();
+      const auto number = value_with(text, {&problem_});
+      if (!number || *number < 1 || *number > kMostElements) throw ExpressionError("no extent");
+      array.shape.push_back(*number);
+      elements *= static_cast<std::size_t>(*number);
+      if (elements > kMostElements) throw ExpressionError("too many elements");
+    }
+    array.elements.resize(elements);
+    for (std::size_t i = 0; i < elements; ++i) {
+      const auto any = static_cast<double>(i * 2654435761 % 101 + 1);
+      array.elements[i] = is_floating_name(type) ? any / 64 : any;
+    }
+    HostArray& added = arrays_[name] = std::move(array);
+    const auto known = contents.find(name);
+    if (known != contents.end()) added.elements = values(known->second);
+  }
+
+  static constexpr int kMostElements = 1'000'000;
+  Json problem_;
+  const Json& arguments_;
+  Bindings names_;
+  std::map<std::string, std::size_t> dimensions_;
+  std::map<std::string, double> scalars_;
+  std::vector<std::string> scalar_names_;
+  std::map<std::string, HostArray> arrays_;
+};
+
+}  // namespace
+
+std::optional<bool> agree(const std::string& one, const std::string& other, const SpaceNames& names,
+                          const Json& arguments, const Contents& contents) {
+  constexpr double kTolerance = 1e-4;
+  try {
+    const SmallProblem problem(names, arguments, contents);
+    if (problem.compiled(one).output() != problem.compiled(other).output()) return false;
+    return std::ranges::equal(problem.values(one), problem.values(other), [](double a, double b) {
+      return std::abs(a - b) <= kTolerance * std::max({1.0, std::abs(a), std::abs(b)});
+    });
+  } catch (const ExpressionError&) {
+    return std::nullopt;
+  }
+}
+
+bool reads_others(const std::string& definition, const SpaceNames& names, const Json& arguments) {
+  const Definition compiled = SmallProblem(names, arguments, {}).compiled(definition);
+  return std::ranges::any_of(compiled.arrays(),
+                             [&](const std::string& array) { return array != compiled.output(); });
+}
+
+}  // namespace smemtune
