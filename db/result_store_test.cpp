@@ -704,6 +704,17 @@ TEST_F(ResultStoreFind, AnswersWithTheNewest) {
             on_h200(timed(tile(16), 2, Stage::final)));
 }
 
+TEST_F(ResultStoreFind, AnswersWithinATransaction) {
+  store.begin_run(run_on(h200(), "run-1"))->record(kHash, timed(tile(16), 1));
+  const auto log = store.begin_run(run_on(h200(), "run-2"));
+  log->in_transaction([&] {
+    EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(16)}), on_h200(timed(tile(16), 1)));
+    EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(32)}), std::nullopt);
+    log->record(kHash, timed(tile(32), 2));
+  });
+  EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(32)}), on_h200(timed(tile(32), 2)));
+}
+
 TEST_F(ResultStoreFind, IsPerDeviceModel) {
   store.begin_run(run_on(h200(), "run-1"))->record(kHash, timed(tile(16), 1));
   const auto log = store.begin_run(run_on(other_gpu(), "run-2"));

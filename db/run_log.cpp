@@ -326,9 +326,7 @@ bool RunLog::was_in_finals(const Subject& subject) {
 
 void RunLog::make_current(std::int64_t kernel_id, const std::string& kernel) {
   if (!made_current_.insert(kernel_id).second) return;
-  Transaction transaction(connection_);
-  store_current(kernel_id, kernel);
-  transaction.commit();
+  write([&] { store_current(kernel_id, kernel); });
 }
 
 void RunLog::store_current(std::int64_t kernel_id, const std::string& kernel) {
