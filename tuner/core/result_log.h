@@ -48,7 +48,7 @@ class ResultLog {
   virtual void close_attempts(const ResultKey& of) = 0;
 
   /// Runs `writes` and stores what it begins and records in one transaction: all of it, or nothing.
-  /// What it reads is read under one lock.
+  /// Its reads and writes share one lock.
   virtual void in_transaction(const std::function<void()>& writes) = 0;
 
   /// Returns the result that an earlier run on this device model found, unless its failure was

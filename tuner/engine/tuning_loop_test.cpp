@@ -509,7 +509,9 @@ TEST(TuningLoop, MeasuresAllThatAreAskedInTheFinals) {
 TEST(TuningLoop, CompilesTheFurtherAheadTheMoreCompilersThereAre) {
   const std::map<std::string, std::uint64_t> others = {{"random", 4 * 24 - 1},
                                                        {"auto", 2 * (24 + 2) - 1}};
-  for (const auto& [strategy, least] : others) {
+  for (const auto& other : others) {
+    const std::string& strategy = other.first;
+    const std::uint64_t least = other.second;
     const FakeFolder folder;
     FakeSpace fake;
     fake.give_items(40);

@@ -220,10 +220,14 @@ class Scanner {
   }
 
   std::size_t symbol_length() const {
-    static constexpr std::array<std::string_view, 18> kDouble = {
-        "==", "!=", "<=", ">=", "+=", "-=", "*=", "/=", "%=",
-        "&=", "|=", "^=", "++", "--", "::", "->", "&&", "||"};
-    return std::ranges::find(kDouble, text_.substr(at_, 2)) != kDouble.end() ? 2 : 1;
+    constexpr std::string_view kBeforeEqual = "=!<>+-*/%&|^";
+    constexpr std::string_view kTwice = "+-:&|";
+    const char first = text_[at_];
+    const char second = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
+    const bool is_double = (second == '=' && kBeforeEqual.find(first) != std::string_view::npos) ||
+                           (second == first && kTwice.find(first) != std::string_view::npos) ||
+                           (first == '-' && second == '>');
+    return is_double ? 2 : 1;
   }
 
   std::string_view text_;
