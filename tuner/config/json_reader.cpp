@@ -246,6 +246,10 @@ std::string child(const std::string& pointer, std::size_t index) {
   return pointer + "/" + std::to_string(index);
 }
 
+std::string plain_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
 std::string summary(const Json& value) {
   if (value.is_string()) return printable("\"" + value.get<std::string>() + "\"", 80);
   // An array is cut before it is formatted, because its text could be as long as the file.

@@ -32,6 +32,9 @@ Json parse_json(std::string_view text, const std::string& file, JsonLines* lines
 std::string child(const std::string& pointer, std::string_view key);
 std::string child(const std::string& pointer, std::size_t index);
 
+/// Returns what a string says, and any other value as JSON: `N`, `16`.
+std::string plain_text(const Json& value);
+
 /// Formats a JSON value for a message, shortened: `[1, 2, ...`.
 std::string summary(const Json& value);
 

@@ -266,15 +266,11 @@ class Translator {
     return std::visit([](const auto& held) { return Json(held); }, value);
   }
 
-  static std::string text_of(const Json& json) {
-    return json.is_string() ? json.get<std::string>() : json.dump();
-  }
-
   void read_parameters() {
     std::size_t all_values = 0;
     for (const Json& one : root_.at("ConfigurationSpace").at("TuningParameters")) {
       const std::string name = one.at("Name").get<std::string>();
-      const std::vector<Value> values = python_list(text_of(one.at("Values")));
+      const std::vector<Value> values = python_list(plain_text(one.at("Values")));
       if (values.empty()) throw InputError(quote(name) + " has no values");
       all_values += values.size();
       if (all_values > kMaxValues) throw InputError("more than 100000 values in all");
@@ -357,7 +353,7 @@ class Translator {
       const Json& given = kernel_.at("ProblemSize");
       const Json list = given.is_array() ? given : Json::array({given});
       if (list.empty() || list.size() > 3) throw InputError("is not one to three sizes");
-      for (std::size_t i = 0; i < list.size(); ++i) sizes[kSizes[i]] = number(text_of(list[i]));
+      for (std::size_t i = 0; i < list.size(); ++i) sizes[kSizes[i]] = number(plain_text(list[i]));
     });
     return sizes;
   }
@@ -429,7 +425,7 @@ class Translator {
         const Json value = one.value("FillValue", Json(0));
         all.push_back({{"name", name},
                        {"type", type},
-                       {"value", value.is_number_float() ? value : Json(text_of(value))}});
+                       {"value", value.is_number_float() ? value : Json(plain_text(value))}});
         continue;
       }
       if (memory != "Vector" && memory != "Symbol") {
@@ -482,11 +478,11 @@ class Translator {
     }
     Json argument = {{"name", name},
                      {"type", type},
-                     {"shape", {size_expression(text_of(one.at("Size")))}},
+                     {"shape", {size_expression(plain_text(one.at("Size")))}},
                      {"role", role}};
     const bool is_floating = type == "float" || type == "double" || type == "__half";
     if (role != "output") {
-      const std::string value = text_of(one.value("FillValue", Json(0)));
+      const std::string value = plain_text(one.value("FillValue", Json(0)));
       argument["init"] =
           fill == "Generator"
               ? name + "[i] = " + in_definition(one.at("DataSource").get<std::string>())
@@ -543,7 +539,7 @@ class Translator {
     at(std::string("/KernelSpecification/") + which, [&] {
       const Json& given = kernel_.at(which);
       for (const char* axis : kAxes) {
-        if (given.contains(axis)) all.push_back(size_expression(text_of(given[axis])));
+        if (given.contains(axis)) all.push_back(size_expression(plain_text(given[axis])));
       }
     });
     return all;
@@ -571,7 +567,7 @@ class Translator {
       const std::string name = std::string("GridDiv") + kAxes[i];
       at("/KernelSpecification/" + name, [&] {
         for (const Json& factor : kernel_.value(name, Json::array())) {
-          divisor += (divisor.empty() ? "(" : " * (") + size_expression(text_of(factor)) + ")";
+          divisor += (divisor.empty() ? "(" : " * (") + size_expression(plain_text(factor)) + ")";
         }
       });
       all.push_back(divisor.empty() ? kSizes[i]

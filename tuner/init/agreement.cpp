@@ -63,7 +63,7 @@ class SmallProblem {
         .shape = {}, .elements = {}, .type = scalar_type(type).value_or(ScalarType::float64)};
     std::size_t elements = 1;
     for (const Json& extent : argument["shape"]) {
-      const std::string text = extent.is_string() ? extent.get<std::string>() : extent.dump();
+      const std::string text = plain_text(extent);
       const auto number = value_with(text, {&problem_});
       if (!number || *number < 1 || *number > kMostElements) throw ExpressionError("no extent");
       array.shape.push_back(*number);

@@ -83,7 +83,7 @@ class ArgumentDrafter {
     }
     double elements = 1;
     for (const Json& extent : shape) {
-      const std::string text = extent.is_string() ? extent.get<std::string>() : extent.dump();
+      const std::string text = plain_text(extent);
       elements *= static_cast<double>(value_with(text, {&names_.problem(), &first}).value_or(0));
     }
     return elements;
@@ -92,7 +92,7 @@ class ArgumentDrafter {
   static void add_row(ArgumentDraft& draft, DraftedArgument row) {
     const Json& json = draft.arguments[draft.rows.size()];
     const auto text = [](const Json& value) {
-      const std::string whole = value.is_string() ? value.get<std::string>() : value.dump();
+      const std::string whole = plain_text(value);
       return is_todo(whole) ? "TODO" : whole;
     };
     if (row.role.empty()) row.role = json.contains("role") ? text(json["role"]) : "value";
@@ -473,7 +473,7 @@ class ArgumentDrafter {
     };
     if (!is_plain(original) || !is_plain(constant)) return std::nullopt;
     const Json& extent = original["shape"][0];
-    const std::string elements = extent.is_string() ? extent.get<std::string>() : extent.dump();
+    const std::string elements = plain_text(extent);
     return name + "[i] = " + original["name"].get<std::string>() + "[min(i, " + elements + " - 1)]";
   }
 

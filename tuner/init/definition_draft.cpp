@@ -215,14 +215,9 @@ class DefinitionDrafter {
   /// Returns true for `axis_x < n` if the output has n elements.
   bool is_of_all(const std::string& condition, const Json& output) const {
     const Json& extent = output["shape"][0];
-    const std::string elements = extent.is_string() ? extent.get<std::string>() : extent.dump();
+    const std::string elements = plain_text(extent);
     return axes_.size() == 1 && without_blanks(plain_tokens(in_our_names(condition))) ==
                                     without_blanks(axes_.front().name + "<" + elements);
-  }
-
-  static std::string without_blanks(std::string text) {
-    std::erase(text, ' ');
-    return text;
   }
 
   /// Returns a text in the language of definitions; nullopt if C++ means something else by it.
@@ -520,7 +515,7 @@ class ExpectationDrafter {
       const bool is_scalar = arguments_[i].contains("value");
       if (is_scalar && terms_.passed(i, frame_) == name) {
         const Json& value = arguments_[i]["value"];
-        const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+        const std::string text = plain_text(value);
         return names_.problem().contains(text) ? text : arguments_[i]["name"].get<std::string>();
       }
     }

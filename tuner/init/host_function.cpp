@@ -376,7 +376,8 @@ HostFunction wrapped(const std::string& source, const CppTokens& tokens, const S
   return found;
 }
 
-/// How a function is known to compute what the kernel does.
+/// The reason for which a function is taken to compute what the kernel does: the host calls it with
+/// the same arrays, its name says so, or it computes from all that the kernel reads.
 enum class How { called, named, computing };
 
 bool has_kernel(const std::string& source, const std::string& name) {

@@ -72,11 +72,6 @@ struct Launch {
   HostState state;
 };
 
-std::string without_blanks(std::string text) {
-  std::erase(text, ' ');
-  return text;
-}
-
 /// Walks through the functions of a source as they run, and records their launches.
 class HostReader {
  public:

@@ -445,6 +445,11 @@ std::string without_parentheses(const std::string& text) {
   return is_enclosed ? without_parentheses(joined(tokens, {1, tokens.size() - 1})) : text;
 }
 
+std::string without_blanks(std::string text) {
+  std::erase(text, ' ');
+  return text;
+}
+
 std::string plain_tokens(const std::string& text) {
   const CppTokens tokens = cpp_tokens(text);
   std::string result;

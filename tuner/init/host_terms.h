@@ -114,6 +114,8 @@ std::string without_suffixes(const std::string& text);
 /// Returns a text with CUDA's functions by their names in definitions: `sqrt` for `sqrtf`.
 std::string with_functions_of_definitions(const std::string& text);
 
+std::string without_blanks(std::string text);
+
 /// Returns a text without parentheses around single names and numbers.
 std::string plain_tokens(const std::string& text);
 

@@ -117,7 +117,7 @@ class Drafter {
 
   /// Adds `N % TILE == 0` for a grid of `N / TILE` blocks, which leaves a rest out.
   void add_remainder(const Json& extent, Json& constraints) const {
-    const std::string text = extent_text(extent);
+    const std::string text = plain_text(extent);
     const CppTokens tokens = cpp_tokens(text);
     const bool is_quotient = tokens.size() > 2 && tokens[1].is("/") &&
                              of_.names.problem().contains(std::string(tokens[0].text));
@@ -171,7 +171,7 @@ class Drafter {
   std::string launch_text(const Json& block, const Json& grid) const {
     const auto dimensions = [](const Json& extents) {
       return joined(extents, " x ", [](const Json& extent) {
-        const std::string text = extent_text(extent);
+        const std::string text = plain_text(extent);
         return is_todo(text) ? "TODO" : text;
       });
     };
@@ -311,7 +311,7 @@ KernelDraft draft_sequence(const FlatSource& source, const KernelFile& file,
               {SpaceNames::argument_name(one), SpaceNames::argument_name(other)});
         }
       }
-      draft.launches.back() += "; " + extent_text(launches.back()["repeat"]) + swaps_text(*loop);
+      draft.launches.back() += "; " + plain_text(launches.back()["repeat"]) + swaps_text(*loop);
       launches.back()["launches"].push_back(std::move(launch));
     }
     before.go_on_from(drafter);

@@ -109,7 +109,7 @@ class LaunchShapeDraft {
     HostTerms terms = of_.names.terms_of(*of_.site, chosen_.values);
     for (const auto& [variable, parameter] : chosen_.tried) terms.add(variable, parameter);
     for (std::size_t i = 0; i < block.size(); ++i) {
-      std::string extent = extent_text(block[i]);
+      std::string extent = plain_text(block[i]);
       if (block[i].is_string() && !is_identifier(extent)) extent = "(" + extent + ")";
       if (!of_.site->block_name.empty()) {
         terms.add(of_.site->block_name + "." + axis(i), extent);
@@ -438,8 +438,8 @@ class LaunchShapeDraft {
     const std::string& tile = of_.kernel.tiles[std::min<std::size_t>(i, 2)];
     if (number_of_name(tile) > 1) products.emplace_back(tile, number_of_name(tile));
     std::vector<std::string> extents;  // The dimension's own first.
-    if (i < block.size()) extents.push_back(extent_text(block[i]));
-    for (const Json& extent : block) extents.push_back(extent_text(extent));
+    if (i < block.size()) extents.push_back(plain_text(block[i]));
+    for (const Json& extent : block) extents.push_back(plain_text(extent));
     for (const std::string& extent : extents) {
       const std::int64_t threads = number_of_name(extent);
       if (threads < kFewestThreads && !chosen_.own_extents.contains(extent)) continue;
@@ -499,10 +499,6 @@ class LaunchShapeDraft {
 };
 
 }  // namespace
-
-std::string extent_text(const Json& extent) {
-  return extent.is_string() ? extent.get<std::string>() : extent.dump();
-}
 
 Json draft_block(const LaunchedKernel& of, DraftedParameters& chosen) {
   LaunchShapeDraft draft(of, chosen);

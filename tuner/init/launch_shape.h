@@ -20,7 +20,4 @@ Json draft_grid(const LaunchedKernel& of, const Json& block, DraftedParameters& 
 std::optional<std::string> in_our_names(const LaunchedKernel& of, const std::string& text,
                                         const Json& block, DraftedParameters& chosen);
 
-/// Returns an extent, which may be a number, as text.
-std::string extent_text(const Json& extent);
-
 }  // namespace smemtune
