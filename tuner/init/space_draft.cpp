@@ -137,7 +137,6 @@ Json verification(const DraftRequest& request) {
   std::string text = "Every configuration is compared with the default of " +
                      (request.together ? request.name : reference_of(request)) + ".";
   if (request.kernels.size() > 1) text += " Remove kernels that compute something else.";
-  text += " Worth adding: a definition, and in \"also\" a size that no tile divides.";
   verify["description"] = text;
   if (request.kernels.size() > 1) verify["reference"] = reference_of(request);
   return verify;
@@ -194,6 +193,15 @@ void add_definition(const FlatSource& source, const KernelFile& file, const Spac
         " The definition is what the kernel itself seems to compute: correct it where something "
         "else is meant, then remove definition_is_a_guess.";
   }
+  verify["description"] = text;
+}
+
+/// Says what a comparison with a kernel alone may miss.
+void add_advice(Json& verify) {
+  std::string text = verify["description"];
+  text += std::string(" Worth adding: ") +
+          (verify.contains("definition") ? "" : "a definition, and ") +
+          "in \"also\" a size that no tile divides.";
   verify["description"] = text;
 }
 
@@ -274,7 +282,7 @@ Json problem_to_complete(const SpaceNames& names) {
   Json problem = names.problem();
   for (auto& [name, value] : problem.items()) {
     if (!names.is_guess(name)) continue;
-    const std::string example = value.is_string() ? value.get<std::string>() : value.dump();
+    const std::string example = plain_text(value);
     value = "TODO: " + name + " of the problem, such as " + example + ": the source does not say";
   }
   return problem;
@@ -601,6 +609,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   }
   add_definition(source, file, names, root["arguments"], root["verify"]);
   add_answers(source, file, root["arguments"], root["verify"]);
+  if (!draft.has_witness) add_advice(root["verify"]);
   root["kernels"] = std::move(kernels);
 
   draft.text = "{\n";

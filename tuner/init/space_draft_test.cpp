@@ -2139,8 +2139,11 @@ bool same(const float* x, const float* y, int count) {
 }
 )cu");
     EXPECT_EQ(verify.value("definition", ""), "c[i] = a[i] * b[i]") << compares;
+    EXPECT_THAT(verify.value("description", ""), Not(HasSubstr("Worth adding: a definition")));
   }
-  EXPECT_FALSE(verified(fills).contains("definition")) << "it is compared with nothing";
+  const Json alone = verified(fills);
+  EXPECT_FALSE(alone.contains("definition")) << "it is compared with nothing";
+  EXPECT_THAT(alone.value("description", ""), HasSubstr("Worth adding: a definition"));
 }
 
 TEST(DefinitionDraft, IsWhatAFunctionAddsUpAndCompares) {
