@@ -80,7 +80,7 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
 
   const unsigned warp = thread / kWarpSize;
   auto* const cells = reinterpret_cast<Cell*>(cells_.begin());
-  std::optional<AccessFault> uninitialized;
+  std::optional<std::size_t> unwritten;
   for (std::size_t i = begin / kCellBytes; i * kCellBytes < end; ++i) {
     Cell& cell = cells[i];
     const std::size_t first = std::max(begin, i * kCellBytes) - i * kCellBytes;
@@ -92,12 +92,7 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
 
     if (kind != abi::Access::write) {
       const bool is_written = cell.first_epoch == first_epoch_ && (cell.written & mask) == mask;
-      if (!is_written && !uninitialized) {
-        uninitialized =
-            AccessFault{{Status::correctness, "uninitialized_shared"},
-                        "reads byte " + std::to_string(offset - variable_.offset) + " of " +
-                            variable_.name + ", which its block has not written"};
-      }
+      if (!is_written && !unwritten) unwritten = offset;
       const bool both_atomic = kind == abi::Access::atomic && cell.write_is_atomic != 0;
       if (was_written && !both_atomic) return race(variable_, offset, kind, wrote(cell));
     }
@@ -148,7 +143,10 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
     cell.write_bytes = mask;
     cell.write_is_atomic = kind == abi::Access::atomic && !hides_plain_write;
   }
-  return uninitialized;
+  if (!unwritten) return std::nullopt;
+  return AccessFault{{Status::correctness, "uninitialized_shared"},
+                     "reads byte " + std::to_string(*unwritten - variable_.offset) + " of " +
+                         variable_.name + ", which its block has not written"};
 }
 
 /// Returns true if what `other` did precedes what `thread` does now, in the same epoch.
