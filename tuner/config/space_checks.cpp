@@ -321,7 +321,7 @@ void SpaceReader::check_source(KernelTemplate& kernel, LoadedSpace& loaded) {
   const std::string where = child(kernel.where, "source");
   std::vector<SourceFile> files;
   try {
-    files = read_sources(kernel, roots_);
+    files = read_sources(kernel, roots_, texts_);
   } catch (const InputError& error) {
     fault(where, error.what());
     return;
@@ -352,7 +352,7 @@ void SpaceReader::check_source(KernelTemplate& kernel, LoadedSpace& loaded) {
   }
   KernelSource& source = loaded.sources[kernel.name];
   for (const SourceFile& file : files) {
-    source.files.push_back({.name = file.name, .text = file.text});
+    source.files.push_back({.name = file.name, .text = file.read->text});
   }
 
   const std::vector<std::string> entries = kernel_names(files);

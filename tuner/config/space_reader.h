@@ -99,6 +99,7 @@ class SpaceReader : private SpaceValues {
   std::vector<Problem> every_problem() const;
 
   SourceRoots roots_;
+  SourceTexts texts_;
   /// True for a T1 file, whose parameters were chosen for another tuner.
   bool is_t1_ = false;
   Space space_;

@@ -50,43 +50,6 @@ Include named(std::string_view marked, std::size_t line) {
   return include;
 }
 
-struct PlacedDirective {
-  Directive directive;
-  std::size_t line = 0;
-  bool is_cut = false;  ///< True if it may go on behind a comment of several lines.
-};
-
-/// Returns every directive that any lexer sees in a text: where lexers could differ, text in
-/// comments and strings counts as well.
-std::vector<PlacedDirective> directives_of(std::string_view text) {
-  std::vector<PlacedDirective> found;
-  const std::string joined = joined_lines(text);
-  if (is_told_apart(joined)) {
-    for (const CppToken& token : cpp_tokens(joined)) {
-      if (token.kind != CppToken::Kind::directive) continue;
-      found.push_back({.directive = directive_of(token), .line = token.line});
-    }
-    return found;
-  }
-  const std::string_view all = joined;
-  std::size_t line = 1;
-  // A directive begins its line, or follows the end of a comment.
-  for (std::size_t at = 0; at < all.size(); ++at) {
-    const bool begins_line = at == 0 || all[at - 1] == '\n';
-    if (at > 0 && begins_line) ++line;
-    if (!begins_line && !all.substr(0, at).ends_with("*/")) continue;
-    const std::size_t begin = std::min(all.find_first_not_of(kBlanks, at), all.size());
-    const std::string_view rest = all.substr(begin, all.find('\n', begin) - begin);
-    if (!rest.starts_with('#') && !rest.starts_with("%:")) continue;
-    const std::size_t comment = rest.rfind("/*");
-    const bool is_cut =
-        comment != std::string_view::npos && rest.find("*/", comment + 2) == std::string_view::npos;
-    const CppToken token = {.kind = CppToken::Kind::directive, .text = rest, .line = line};
-    found.push_back({.directive = directive_of(token), .line = line, .is_cut = is_cut});
-  }
-  return found;
-}
-
 /// Returns true for a macro of the toolkit's that asks for a header: _CCCL_HAS_INCLUDE.
 bool stands_for_has_include(std::string_view word) {
   return word.find("HAS_INCLUDE") != std::string_view::npos ||
@@ -119,8 +82,8 @@ std::string_view asked_header(std::string_view text, std::string_view word) {
 /// Reads the directives of one text.
 class IncludeReader {
  public:
-  std::vector<Include> read(std::string_view text) {
-    for (const auto& [directive, line, is_cut] : directives_of(text)) {
+  std::vector<Include> read(std::string_view text, std::span<const PlacedDirective> directives) {
+    for (const auto& [directive, line, is_cut] : directives) {
       read_directive(directive, line);
       if (is_cut && (directive.name.empty() || directive.asks())) {
         refuse(line, "#" + directive.name,
@@ -232,7 +195,39 @@ std::string included(const Directive& directive) {
   return std::string(header_name(directive.rest));
 }
 
-std::vector<Include> includes_of(std::string_view text) { return IncludeReader().read(text); }
+std::vector<PlacedDirective> directives_of(std::string_view text) {
+  std::vector<PlacedDirective> found;
+  const std::string joined = joined_lines(text);
+  if (is_told_apart(joined)) {
+    for (const CppToken& token : cpp_tokens(joined)) {
+      if (token.kind != CppToken::Kind::directive) continue;
+      found.push_back({.directive = directive_of(token), .line = token.line});
+    }
+    return found;
+  }
+  const std::string_view all = joined;
+  std::size_t line = 1;
+  // A directive begins its line, or follows the end of a comment.
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    const bool begins_line = at == 0 || all[at - 1] == '\n';
+    if (at > 0 && begins_line) ++line;
+    if (!begins_line && !all.substr(0, at).ends_with("*/")) continue;
+    const std::size_t begin = std::min(all.find_first_not_of(kBlanks, at), all.size());
+    const std::string_view rest = all.substr(begin, all.find('\n', begin) - begin);
+    if (!rest.starts_with('#') && !rest.starts_with("%:")) continue;
+    const std::size_t comment = rest.rfind("/*");
+    const bool is_cut =
+        comment != std::string_view::npos && rest.find("*/", comment + 2) == std::string_view::npos;
+    const CppToken token = {.kind = CppToken::Kind::directive, .text = rest, .line = line};
+    found.push_back({.directive = directive_of(token), .line = line, .is_cut = is_cut});
+  }
+  return found;
+}
+
+std::vector<Include> includes_of(std::string_view text,
+                                 std::span<const PlacedDirective> directives) {
+  return IncludeReader().read(text, directives);
+}
 
 bool names_lines(std::string_view text) {
   return std::ranges::any_of(directives_of(text), [](const PlacedDirective& found) {
@@ -241,14 +236,12 @@ bool names_lines(std::string_view text) {
   });
 }
 
-std::vector<Include> hidden_questions(std::span<const std::string_view> texts) {
-  std::vector<std::vector<PlacedDirective>> directives;
+std::vector<Include> hidden_questions(std::span<const std::span<const PlacedDirective>> texts) {
   std::set<std::string, std::less<>> suspects;  // Macros that may make a header's name.
   // For each macro, the macros whose body names it.
   std::multimap<std::string, std::string, std::less<>> users;
-  for (const std::string_view text : texts) {
-    directives.push_back(directives_of(text));
-    for (const PlacedDirective& found : directives.back()) {
+  for (const std::span<const PlacedDirective> directives : texts) {
+    for (const PlacedDirective& found : directives) {
       const std::string_view rest = found.directive.rest;
       const std::vector<std::string_view> names = identifiers(rest);
       if (found.directive.name != "define" || names.empty()) continue;
@@ -271,7 +264,7 @@ std::vector<Include> hidden_questions(std::span<const std::string_view> texts) {
   }
   std::vector<Include> found(texts.size());
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    for (const PlacedDirective& asking : directives[i]) {
+    for (const PlacedDirective& asking : texts[i]) {
       if (!asking.directive.asks() || !found[i].refusal.empty()) continue;
       const std::string expression = without_questions(asking.directive.rest);
       bool is_suspect = may_ask_for_header(expression);

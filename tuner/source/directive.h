@@ -35,15 +35,28 @@ struct Include {
   std::string refusal;      ///< Why it is not clear which file is opened; empty if it is clear.
 };
 
-/// Returns all includes, in every branch of #if, so that a compiler opens no other file of the
-/// user's. This is the only place that decides which includes are followed. Where lexers could
-/// differ, anything that one of them may see counts.
-std::vector<Include> includes_of(std::string_view text);
+/// A directive and where it stands.
+struct PlacedDirective {
+  Directive directive;
+  std::size_t line = 0;
+  bool is_cut = false;  ///< True if it may go on behind a comment of several lines.
+};
 
-/// Returns, for each of the texts that are compiled together, the first #if that may ask for a file
-/// without naming `__has_include`: its macros stand for text with a header's name, or with # or ##,
-/// which can make one. If there is no such #if, the refusal is empty.
-std::vector<Include> hidden_questions(std::span<const std::string_view> texts);
+/// Returns every directive that any lexer sees in a text: where lexers could differ, text in
+/// comments and strings counts as well.
+std::vector<PlacedDirective> directives_of(std::string_view text);
+
+/// Returns all includes of a text with these directives, in every branch of #if, so that a compiler
+/// opens no other file of the user's. This is the only place that decides which includes are
+/// followed. Where lexers could differ, anything that one of them may see counts.
+std::vector<Include> includes_of(std::string_view text,
+                                 std::span<const PlacedDirective> directives);
+
+/// Returns, for each of the texts that are compiled together, given by their directives, the first
+/// #if that may ask for a file without naming `__has_include`: its macros stand for text with a
+/// header's name, or with # or ##, which can make one. If there is no such #if, the refusal is
+/// empty.
+std::vector<Include> hidden_questions(std::span<const std::span<const PlacedDirective>> texts);
 
 /// Returns true if #line may give lines the name of a file, which a compiler then opens to show
 /// them.

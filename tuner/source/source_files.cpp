@@ -73,16 +73,11 @@ std::string with_plain_line_ends(const std::string& text) {
   return result;
 }
 
-SourceFile read_source(std::string name, fs::path place) {
-  std::string text = with_plain_line_ends(read_text(place, kMaxSourceBytes));
-  return {.name = std::move(name), .place = std::move(place), .text = std::move(text)};
-}
-
 /// Collects the files of a kernel.
 class SourceReader {
  public:
-  SourceReader(const KernelTemplate& kernel, const SourceRoots& roots)
-      : roots_(roots), kernel_(kernel) {
+  SourceReader(const KernelTemplate& kernel, const SourceRoots& roots, SourceTexts& texts)
+      : roots_(roots), kernel_(kernel), texts_(texts) {
     for (const fs::path& folder : kernel.include) {
       include_folders_.push_back(roots.space / folder);
       include_folders_.push_back(roots.templates / folder);
@@ -90,10 +85,10 @@ class SourceReader {
   }
 
   std::vector<SourceFile> read(const fs::path& place) {
-    files_ = {read_source(kernel_.source.generic_string(), place)};
+    read_file(kernel_.source.generic_string(), place);
     for (std::size_t i = 0; i < files_.size(); ++i) {
-      const std::string text = files_[i].text;
-      for (const Include& include : includes_of(text)) {
+      const std::shared_ptr<const SourceText> text = files_[i].read;
+      for (const Include& include : text->includes) {
         const std::string where = place_of(files_[i], include.line) + ": ";
         try {
           add(include, files_[i].place.parent_path());
@@ -102,8 +97,8 @@ class SourceReader {
         }
       }
     }
-    std::vector<std::string_view> texts;
-    for (const SourceFile& file : files_) texts.emplace_back(file.text);
+    std::vector<std::span<const PlacedDirective>> texts;
+    for (const SourceFile& file : files_) texts.emplace_back(file.read->directives);
     const std::vector<Include> hidden = hidden_questions(texts);
     for (std::size_t i = 0; i < files_.size(); ++i) {
       if (hidden[i].refusal.empty()) continue;
@@ -115,6 +110,15 @@ class SourceReader {
  private:
   static std::string refusal_of(const Include& include) {
     return quote(include.name, 300) + ": " + include.refusal;
+  }
+
+  void read_file(std::string name, const fs::path& place) {
+    std::shared_ptr<const SourceText>& text = texts_[place];
+    if (text == nullptr) {
+      text = std::make_shared<const SourceText>(
+          with_plain_line_ends(read_text(place, kMaxSourceBytes)));
+    }
+    files_.push_back({.name = std::move(name), .place = place, .read = text});
   }
 
   void add(const Include& include, const fs::path& beside) {
@@ -144,11 +148,12 @@ class SourceReader {
     if (files_.size() >= kMaxFiles) {
       throw InputError("more than " + std::to_string(kMaxFiles) + " files are included");
     }
-    files_.push_back(read_source(name, *found));
+    read_file(name, *found);
   }
 
   const SourceRoots& roots_;
   const KernelTemplate& kernel_;
+  SourceTexts& texts_;
   std::vector<fs::path> include_folders_;
   std::vector<SourceFile> files_;
   std::map<std::string, fs::path> known_;  ///< The file of an include, by its text.
@@ -187,14 +192,21 @@ std::optional<fs::path> find_source(const fs::path& relative, std::span<const fs
   return std::nullopt;
 }
 
-std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceRoots& roots) {
+SourceText::SourceText(std::string of)
+    : text(std::move(of)),
+      tokens(cpp_tokens(text)),
+      directives(directives_of(text)),
+      includes(includes_of(text, directives)) {}
+
+std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceRoots& roots,
+                                     SourceTexts& known) {
   const std::array<fs::path, 2> root_folders = {roots.space, roots.templates};
   const std::optional<fs::path> place = find_source(kernel.source, root_folders, roots);
   if (!place) {
     throw InputError(quote(kernel.source.string(), 300) + " is neither in " + roots.space.string() +
                      " nor in " + roots.templates.string());
   }
-  return SourceReader(kernel, roots).read(*place);
+  return SourceReader(kernel, roots, known).read(*place);
 }
 
 bool is_toolkit_header(std::string_view name) {
@@ -264,7 +276,7 @@ std::vector<std::string> costly_includes(std::span<const SourceFile> files) {
       "cooperative_groups", "cub/", "cuda/", "curand_kernel.h", "cute/", "thrust/"};
   std::vector<std::string> found;
   for (const SourceFile& file : files) {
-    for (const Include& include : includes_of(file.text)) {
+    for (const Include& include : file.read->includes) {
       const bool is_costly = std::ranges::any_of(
           kCostly, [&](std::string_view prefix) { return include.name.starts_with(prefix); });
       if (!is_costly || include.only_asked) continue;
@@ -279,7 +291,7 @@ std::vector<std::string> costly_includes(std::span<const SourceFile> files) {
 std::vector<std::string> kernel_names(std::span<const SourceFile> files) {
   std::vector<std::string> names;
   for (const SourceFile& file : files) {
-    const CppTokens tokens = cpp_tokens(file.text);
+    const CppTokens& tokens = file.read->tokens;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       if (!tokens[i].is("__global__")) continue;
       // Before the body, every word before an opening parenthesis is either the function's name or
@@ -302,7 +314,7 @@ std::optional<std::string> redefinition(std::span<const SourceFile> files, std::
   };
   for (const SourceFile& file : files) {
     std::vector<Guard> guards;  // Guards of the open conditionals, outermost first.
-    for (const CppToken& token : cpp_tokens(file.text)) {
+    for (const CppToken& token : file.read->tokens) {
       if (token.kind != CppToken::Kind::directive) continue;
       const Directive found = directive_of(token);
       const bool is_about = first_identifier(found.rest) == name;
@@ -327,7 +339,7 @@ std::optional<std::string> redefinition(std::span<const SourceFile> files, std::
 
 bool uses_macro(std::span<const SourceFile> files, std::string_view name) {
   for (const SourceFile& file : files) {
-    for (const CppToken& token : cpp_tokens(file.text)) {
+    for (const CppToken& token : file.read->tokens) {
       if (token.kind == CppToken::Kind::word && token.is(name)) return true;
       if (token.kind != CppToken::Kind::directive) continue;
       const Directive found = directive_of(token);

@@ -1,9 +1,13 @@
 #pragma once
 
 #include "tuner/core/space.h"
+#include "tuner/source/cpp_tokens.h"
+#include "tuner/source/directive.h"
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -15,11 +19,26 @@ namespace smemtune {
 
 inline constexpr std::size_t kMaxSourceBytes = 4u << 20;
 
+/// The text of a source, and what it says whichever kernel reads it.
+struct SourceText {
+  explicit SourceText(std::string of);
+  SourceText(const SourceText&) = delete;
+  SourceText& operator=(const SourceText&) = delete;
+
+  std::string text;
+  CppTokens tokens;  ///< Views of `text`.
+  std::vector<PlacedDirective> directives;
+  std::vector<Include> includes;
+};
+
+/// The sources that were read, by canonical path: kernels of a space share most of their files.
+using SourceTexts = std::map<std::filesystem::path, std::shared_ptr<const SourceText>>;
+
 /// A kernel's source file that was found.
 struct SourceFile {
   std::string name;             ///< The name in KernelSource.
   std::filesystem::path place;  ///< Canonical.
-  std::string text;
+  std::shared_ptr<const SourceText> read;
 };
 
 /// The folders that sources may lie in: that of the space file, and the installed templates.
@@ -39,10 +58,11 @@ std::optional<std::filesystem::path> find_source(const std::filesystem::path& re
 /// beside the including file, then in the kernel's include folders, then in the installed
 /// templates. A name that is not found there but is one of the CUDA toolkit's or C's headers is
 /// left to the compiler, and so is <...> unless the kernel's include folders have such a file. The
-/// returned files are therefore all files of the user's that a compiler reads. Throws InputError
-/// naming the file and the line of an include that cannot be followed (includes_of()) or is not
-/// found.
-std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceRoots& roots);
+/// returned files are therefore all files of the user's that a compiler reads. Those in `known` are
+/// not read again, and the others are added to it. Throws InputError naming the file and the line of
+/// an include that cannot be followed (includes_of()) or is not found.
+std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceRoots& roots,
+                                     SourceTexts& known);
 
 /// Returns `FILE:LINE: <cub/block/block_reduce.cuh>` for each include of a header that takes far
 /// longer to read than most kernels take to compile.

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ using testing::IsEmpty;
 using testing::MatchesRegex;
 
 std::vector<SourceFile> file(const std::string& text) {
-  return {{.name = "k.cu", .place = {}, .text = text}};
+  return {{.name = "k.cu", .place = {}, .read = std::make_shared<const SourceText>(text)}};
 }
 
 TEST(KernelNames, AreThoseOfGlobalFunctions) {
@@ -79,7 +80,8 @@ std::string read_of(const std::map<std::string, std::string>& texts,
   try {
     const SourceRoots roots = {.space = folder.path() / "space",
                                .templates = folder.path() / "share"};
-    for (const SourceFile& file : read_sources(kernel, roots)) names += file.name + " ";
+    SourceTexts known;
+    for (const SourceFile& file : read_sources(kernel, roots, known)) names += file.name + " ";
   } catch (const InputError& error) {
     return error.what();
   }
