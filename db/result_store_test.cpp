@@ -10,6 +10,7 @@
 #include "db/result_sql.h"
 #include "db/run_log.h"
 #include "db/timing_history.h"
+#include "tuner/core/error.h"
 #include "tuner/core/h200.h"
 #include "tuner/core/repetitions_test_support.h"
 
@@ -713,6 +714,26 @@ TEST_F(ResultStoreFind, AnswersWithinATransaction) {
     log->record(kHash, timed(tile(32), 2));
   });
   EXPECT_EQ(log->find({kHash, "tiled", kProblem, tile(32)}), on_h200(timed(tile(32), 2)));
+}
+
+TEST_F(ResultStoreFind, StoresAgainWhatATransactionThatFailedDidNotKeep) {
+  store.begin_run(run_on(h200(), "run-1"))->record("old", timed(tile(16), 1));
+  store.begin_run(run_on(h200(), "run-2"))->record("new", timed(tile(16), 2));
+  const auto log = store.begin_run(run_on(h200(), "run-3"));
+  Result on_other_unit = timed(tile(32), 3);
+  on_other_unit.unit = "GPU-2";
+  const auto fail = [&] {
+    log->find({"old", "tiled", kProblem, tile(16)});
+    log->record("old", on_other_unit);
+    throw InputError("failed");
+  };
+  EXPECT_THROW(log->in_transaction(fail), InputError);
+  ASSERT_EQ(store.best({}, /*per_kernel=*/true).at(0).kernel_hash, "new");
+
+  log->find({"old", "tiled", kProblem, tile(16)});
+  EXPECT_EQ(store.best({}, /*per_kernel=*/true).at(0).kernel_hash, "old");
+  log->record("old", on_other_unit);
+  EXPECT_EQ(log->find({"old", "tiled", kProblem, tile(32)})->unit, "GPU-2");
 }
 
 TEST_F(ResultStoreFind, IsPerDeviceModel) {

@@ -86,8 +86,15 @@ void RunLog::in_transaction(const std::function<void()>& writes) {
   };
   Transaction transaction(connection_);
   const Mark mark(in_transaction_);
-  writes();
-  transaction.commit();
+  try {
+    writes();
+    transaction.commit();
+  } catch (...) {
+    // What was stored in the transaction is no longer there.
+    made_current_.clear();
+    environments_.clear();
+    throw;
+  }
 }
 
 void RunLog::write(const std::function<void()>& writes) {
