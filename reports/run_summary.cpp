@@ -6,7 +6,6 @@
 #include "reports/one_for_all.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
-#include "reports/value_bars.h"
 #include "reports/why_best.h"
 #include "tuner/core/occupancy.h"
 
@@ -125,7 +124,7 @@ std::string without_effect_lines(const ProblemSummary& problem) {
 }
 
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device,
-                         std::size_t columns, const Objective& objective) {
+                         const Objective& objective) {
   std::string text;
   if (summary.evaluated_on.size() > 1) {
     text += "\nevaluated on " + std::to_string(summary.evaluated_on.size()) +
@@ -139,7 +138,7 @@ std::string summary_text(const Space& space, const TuningSummary& summary, const
     text += summary_heading(space, problem, device);
     if (problem.best()) {
       text += "\n" + kernel_table_text(space, problem, device) + "\n" +
-              why_best(space, problem, device) + value_bars_text(problem, columns);
+              why_best(space, problem, device);
       text += energy_text(timed_results(problem), objective);
       text += expectations_text(space, problem, device);
     } else {

@@ -11,11 +11,11 @@
 namespace smemtune {
 
 /// Tells people what a run found: per problem each kernel's best and default side by side, which
-/// configuration won, why, what it is tied with, and what was rejected for which reason; where
-/// `columns` of a terminal are enough, with bars for the values of parameters. Finalists whose energy
-/// was measured are ranked by the objective; what is called the best is so by time.
+/// configuration won, why, what it is tied with, and what was rejected for which reason.
+/// Finalists whose energy was measured are ranked by the objective; what is called the best is so by
+/// time.
 std::string summary_text(const Space& space, const TuningSummary& summary, const Device& device,
-                         std::size_t columns = 0, const Objective& objective = Objective());
+                         const Objective& objective = Objective());
 
 /// Where a best was compared with nothing but itself, as loud as what is said of the CPU device;
 /// else empty.

@@ -382,18 +382,16 @@ TEST(Summary, RanksFinalistsByAnExpressionAndSaysWhatIsNotKnownOfTheOthers) {
   TuningSummary summary;
   summary.problems = {problem_with_energy()};
   summary.problems.front().results[1].launches.front().facts.clear();
-  const std::string text =
-      summary_text(space(), summary, gpu(), 0, Objective("energy * time ** 2"));
+  const std::string text = summary_text(space(), summary, gpu(), Objective("energy * time ** 2"));
   EXPECT_THAT(line_with(text, "4 mJ"), HasSubstr("  0.001  "));
   EXPECT_THAT(text, HasSubstr("by energy * time ** 2 tiled TILE=32 is the best of these"));
   EXPECT_THAT(text, HasSubstr("not ranked: 1 other, as energy is not known"));
-  EXPECT_THAT(summary_text(space(), summary, gpu(), 0, Objective("1 / time")),
+  EXPECT_THAT(summary_text(space(), summary, gpu(), Objective("1 / time")),
               HasSubstr("3 finalists by 1 / time, energy per launch of 2 of them, and of nothing"));
   for (Result& result : summary.problems.front().results) {
     for (LaunchResult& launch : result.launches) launch.facts.clear();
   }
-  const std::string without_energy =
-      summary_text(space(), summary, gpu(), 0, Objective("1 / time"));
+  const std::string without_energy = summary_text(space(), summary, gpu(), Objective("1 / time"));
   EXPECT_THAT(without_energy, HasSubstr("by 1 / time naive TILE=16 is the best of these: 4.00x"));
   EXPECT_THAT(without_energy, HasSubstr("3 finalists by 1 / time\n"));
   EXPECT_THAT(without_energy, Not(HasSubstr("energy")));
@@ -402,11 +400,11 @@ TEST(Summary, RanksFinalistsByAnExpressionAndSaysWhatIsNotKnownOfTheOthers) {
 TEST(Summary, NamesTheBestByAnObjectiveAndWhatItCostsInTime) {
   TuningSummary summary;
   summary.problems = {problem_with_energy()};
-  const std::string text = summary_text(space(), summary, gpu(), 0, Objective("energy"));
+  const std::string text = summary_text(space(), summary, gpu(), Objective("energy"));
   EXPECT_LT(text.find("1.5 mJ"), text.find("1.6 mJ"));
   EXPECT_THAT(text, HasSubstr("by energy naive TILE=16 is the best of these: 4.00x the time and "
                               "0.38x the energy of the fastest"));
-  EXPECT_THAT(summary_text(space(), summary, gpu(), 0, Objective("edp")),
+  EXPECT_THAT(summary_text(space(), summary, gpu(), Objective("edp")),
               HasSubstr("by edp tiled TILE=8 is the best of these: 2.00x the time"));
   const auto json = nlohmann::json::parse(
       summary_json(space(), summary, gpu(), {}, Objective("energy")))["problems"][0];

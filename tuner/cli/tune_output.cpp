@@ -5,7 +5,6 @@
 #include "tuner/cli/terminal.h"
 
 #include <set>
-#include <unistd.h>
 
 namespace smemtune::cli {
 namespace {
@@ -67,11 +66,9 @@ int finish(const TuneOptions& options, const Space& space, const TuningSummary& 
   if (options.json) {
     write_document(summary_json(space, summary, device, also_fits, objective_of(options, space)));
   } else if (!options.quiet) {
-    write_out(options.dry_run
-                  ? dry_run_text(space, summary, device)
-                  : summary_text(space, summary, device, terminal_columns(STDOUT_FILENO),
-                                 objective_of(options, space)) +
-                        also_fits_text(also_fits));
+    write_out(options.dry_run ? dry_run_text(space, summary, device)
+                              : summary_text(space, summary, device, objective_of(options, space)) +
+                                    also_fits_text(also_fits));
   }
   say_unless_quiet(options, unverified_warning(space, summary));
   const int status = exit_status(summary);
