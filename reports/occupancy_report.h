@@ -4,7 +4,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <cstddef>
 #include <string>
 
 namespace smemtune {
@@ -22,15 +21,5 @@ std::string allowance_text(const Device& device, std::int64_t threads_per_block,
 nlohmann::ordered_json occupancy_json(const Device& device, const BlockNeeds& needs);
 nlohmann::ordered_json allowance_json(const Device& device, std::int64_t threads_per_block,
                                       double target_percent);
-
-/// Size of a chart in characters.
-struct ChartSize {
-  std::size_t columns = 64;  ///< At least 16.
-  std::size_t rows = 8;      ///< Rows of each chart, at least 2.
-};
-
-/// Returns three charts in plain ASCII: occupancy over threads per block, registers per thread and
-/// shared memory, each with the other two held fixed. `*` marks the values in `needs`.
-std::string occupancy_charts(const Device& device, const BlockNeeds& needs, const ChartSize& size);
 
 }  // namespace smemtune

@@ -19,8 +19,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <sys/ioctl.h>
-#include <unistd.h>
 #include <vector>
 
 namespace smemtune::cli {
@@ -40,7 +38,6 @@ struct OccupancyOptions {
   std::string problem;        ///< Empty: the first one of the file.
   std::string device;
   std::filesystem::path database;
-  bool chart = false;
   bool json = false;
 };
 
@@ -55,24 +52,6 @@ std::string capability(const Device& device) {
 std::string heading(const Device& device) {
   const std::string of = capability(device);
   return device.name == of ? of : device.name + ", " + of;
-}
-
-/// Returns the size of charts for this terminal, or nullopt if they do not fit: there are three
-/// charts, each of which takes its rows and four more lines.
-std::optional<ChartSize> chart_size() {
-  winsize size = {};
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
-  if (columns == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return std::nullopt;
-  constexpr std::size_t kLeastColumns = 50;
-  constexpr std::size_t kLeastRows = 40;
-  if (columns < kLeastColumns || size.ws_row < kLeastRows) return std::nullopt;
-  return ChartSize{.columns = std::min<std::size_t>(columns - 12, 64),
-                   .rows = size.ws_row >= 60 ? 8u : 4u};
-}
-
-std::string charts(const Device& device, const BlockNeeds& needs, bool asked) {
-  const std::optional<ChartSize> size = asked ? ChartSize{} : chart_size();
-  return size ? "\n" + occupancy_charts(device, needs, *size) : "";
 }
 
 [[noreturn]] void beyond(const std::string& option, const std::string& text, const Device& device,
@@ -137,7 +116,7 @@ int answer_numbers(const OccupancyOptions& options, const Device& device) {
   if (options.target) {
     text += (forward ? "\n" : "") + allowance_text(device, needs.threads, *options.target);
   }
-  write_out(text + charts(device, needs, options.chart));
+  write_out(text);
   return 0;
 }
 
@@ -185,7 +164,6 @@ std::string kernel_text(const OccupancyOptions& options, const Device& device,
     if (options.target) {
       text += "\n" + allowance_text(device, launch.shape.threads_per_block(), *options.target);
     }
-    text += charts(device, needs_of(launch), options.chart);
   }
   return text;
 }
@@ -249,9 +227,6 @@ void add_occupancy_options(CLI::App& app, OccupancyOptions& options) {
   add_value(app, "--problem", options.problem, "With --space: NAME=VALUE,... [the file's first]",
             "KEY");
   add_database(app, options.database);
-  app.add_flag("--chart", options.chart,
-               "Draw occupancy against threads, registers and shared memory [only on a terminal "
-               "of 40 rows or more]");
   app.add_flag("--json", options.json, "Print as JSON");
 }
 

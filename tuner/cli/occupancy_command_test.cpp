@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 namespace smemtune {
@@ -103,28 +102,6 @@ TEST_F(Occupancies, SayWhatIsWastedAndOutOfReach) {
   EXPECT_THAT(reach["threads_that_reach_it"], testing::Contains(Json(768)));
   EXPECT_THAT(run("occupancy --threads 64 --shared 300000 --device h200").out,
               HasSubstr("does not fit: not even one block, limited by shared"));
-}
-
-TEST_F(Occupancies, DrawOnAPipeOnlyWhenAsked) {
-  const std::string words = "occupancy --threads 256 --registers 40 --shared 8192 --device h200";
-  EXPECT_THAT(run(words).out, Not(HasSubstr("|#")));
-  const std::string drawn = run(words + " --chart").out;
-  EXPECT_THAT(drawn, HasSubstr("  occupancy against threads per block, now 256\n"));
-  EXPECT_THAT(drawn, HasSubstr("  occupancy against registers per thread, now 40\n"));
-  // Up to 32 registers all rows are filled, with 40 registers six of eight.
-  const std::string registers = drawn.substr(drawn.find("registers per thread, now"));
-  std::istringstream lines(registers.substr(0, registers.find('+')));
-  std::string line;
-  std::getline(lines, line);
-  std::vector<std::string> rows;
-  while (std::getline(lines, line)) {
-    if (line.find('|') != std::string::npos) rows.push_back(line.substr(line.find('|') + 1));
-  }
-  ASSERT_EQ(rows.size(), 8u) << registers;
-  EXPECT_EQ(rows[0], "########");
-  EXPECT_EQ(rows[1], "########");
-  EXPECT_EQ(rows[2], "##########*") << "at 40, and from 33 on";
-  EXPECT_EQ(std::ranges::count(registers.substr(0, registers.find('+')), '*'), 6);
 }
 
 TEST_F(Occupancies, RefuseWhatNoBlockIs) {
