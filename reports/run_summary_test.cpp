@@ -248,6 +248,14 @@ TEST(Summary, SaysThatThereAreTooManyToCountAndNotThatTheDefaultIsTheBestOfThem)
   EXPECT_THAT(text, Not(HasSubstr("already the best")));
 }
 
+TEST(SummaryJson, SaysWhatAnEarlierSearchOfTheModelAdds) {
+  TuningSummary summary;
+  summary.problems = {problem()};
+  summary.problems[0].unfinished = Unfinished{.chance_of_better = 0.04, .elsewhere = 300};
+  const auto json = nlohmann::ordered_json::parse(summary_json(space(), summary, gpu(), {}));
+  EXPECT_EQ(json["problems"][0]["unfinished"]["elsewhere"], 300);
+}
+
 TEST(Summary, SaysHowSureItIsOfTheBest) {
   ProblemSummary some = problem();
   some.valid = 1'789;

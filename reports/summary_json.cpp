@@ -55,6 +55,7 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
                            {"percent", problem.unfinished->percent},
                            {"by_itself", problem.unfinished->by_itself},
                            {"evaluations", problem.unfinished->evaluations},
+                           {"elsewhere", problem.unfinished->elsewhere},
                            {"last_gain", problem.unfinished->last_gain}};
   }
   if (const std::string sure = how_sure(problem); !sure.empty()) entry["how_sure"] = sure;
