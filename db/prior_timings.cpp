@@ -1,7 +1,6 @@
-#include "db/prior_timings.h"
-
 #include "db/columns.h"
 #include "db/device_model.h"
+#include "db/result_store.h"
 #include "db/timing_history.h"
 #include "tuner/core/fields.h"
 
@@ -119,9 +118,10 @@ void keep_latest_winners(std::vector<Place>& places) {
 
 }  // namespace
 
-std::vector<PriorTimings> read_prior_timings(const Connection& connection, const std::string& space,
-                                             const Device& device,
-                                             const std::vector<Problem>& problems, bool is_log) {
+std::vector<PriorTimings> ResultStore::prior_timings(const std::string& space, const Device& device,
+                                                     const std::vector<Problem>& problems,
+                                                     bool is_log) const {
+  const Connection& connection = *connection_;
   std::vector<Place> wanted;
   for (auto& [kernel, its_places] : places(connection, space, device, problems, is_log)) {
     for (const Problem& problem : problems) {

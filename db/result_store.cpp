@@ -3,11 +3,9 @@
 #include "db/bests.h"
 #include "db/columns.h"
 #include "db/database_file.h"
-#include "db/prior_timings.h"
 #include "db/process_name.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
-#include "db/run_record.h"
 #include "db/run_rows.h"
 #include "db/sections.h"
 #include "db/sqlite.h"
@@ -60,15 +58,6 @@ void ResultStore::note_alive(const std::string& run_id, const std::string& hosts
       .bind(":process", sign_of_life(unix_now(), hosts_state))
       .bind(":uid", run_id)
       .run();
-}
-
-RunRecord ResultStore::record_of(const std::string& run_id) const {
-  return read_run_record(*connection_, run_id);
-}
-
-Added ResultStore::add(RunRecord record, const std::function<void(RunRecord&)>& next,
-                       const AddLimits& limits) {
-  return add_run_record(*connection_, record, next, limits);
 }
 
 std::vector<StoredResult> ResultStore::best(const Query& asked, bool per_kernel) const {
@@ -174,12 +163,6 @@ std::vector<ProblemResults> ResultStore::sections(const Query& asked, std::size_
     if (its != sections.end()) its->best.push_back(std::move(stored));
   }
   return sections;
-}
-
-std::vector<PriorTimings> ResultStore::prior_timings(const std::string& space, const Device& device,
-                                                     const std::vector<Problem>& problems,
-                                                     bool is_log) const {
-  return read_prior_timings(*connection_, space, device, problems, is_log);
 }
 
 std::vector<StoredResult> ResultStore::results_of(const std::vector<std::int64_t>& ids,

@@ -79,8 +79,12 @@ class ResultStore final : public ResultReader {
   Query exact(const Query& asked) const override;
   std::string space_text(const StoredResult& stored) const override;
 
-  /// Returns what read_prior_timings() does, for strategies that learn from other problems and
-  /// devices. `is_log`: false for a database that the run does not write.
+  /// Returns what is stored about a space on devices of this kind: for each kernel and problem, the
+  /// times from the kMostPriorTimings most similar combinations of device and problem, preferring
+  /// the same problem, then the more similar device; and which one of each problem's kernels finals
+  /// on this device chose last. Only the current version of an edited kernel counts. Other results
+  /// are not read. `is_log`: the run writes this database, so that it finds by itself what is stored
+  /// of this device with one of these problems; of such combinations only the winner is told.
   std::vector<PriorTimings> prior_timings(const std::string& space, const Device& device,
                                           const std::vector<Problem>& problems,
                                           bool is_log = true) const;

@@ -1,7 +1,6 @@
-#include "db/run_record.h"
-
 #include "db/columns.h"
 #include "db/result_sql.h"
+#include "db/result_store.h"
 #include "db/run_log.h"
 #include "db/run_rows.h"
 #include "tuner/core/hash.h"
@@ -487,7 +486,8 @@ class RunAdder {
 
 }  // namespace
 
-RunRecord read_run_record(const Connection& connection, const std::string& run_id) {
+RunRecord ResultStore::record_of(const std::string& run_id) const {
+  const Connection& connection = *connection_;
   Statement select(connection, run_sql());
   if (!select.bind(":uid", run_id).step()) {
     throw StoreError(connection.file().string() + ": there is no run " + run_id);
@@ -523,8 +523,9 @@ RunRecord read_run_record(const Connection& connection, const std::string& run_i
   return record;
 }
 
-Added add_run_record(const Connection& connection, RunRecord& record,
-                     const std::function<void(RunRecord&)>& next, const AddLimits& limits) {
+Added ResultStore::add(RunRecord record, const std::function<void(RunRecord&)>& next,
+                       const AddLimits& limits) {
+  const Connection& connection = *connection_;
   const ManyRows many_rows(connection);
   Added added;
   for (;;) {
