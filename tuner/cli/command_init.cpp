@@ -14,7 +14,6 @@
 #include "tuner/init/host_reader.h"
 #include "tuner/init/macro_expansion.h"
 #include "tuner/init/program_sources.h"
-#include "tuner/init/run_arguments.h"
 #include "tuner/init/space_draft.h"
 #include "tuner/init/space_names.h"
 #include "tuner/source/flat_source.h"
@@ -263,8 +262,6 @@ int run_init(const InitOptions& options) {
   const std::string as_written = source.text;
   source = with_kernel_macros_expanded(std::move(source));
   const bool is_expanded = source.text != as_written;
-  const RunArguments arguments = run_arguments_beside(options.source);
-  source = with_run_arguments(std::move(source), arguments);
   const std::string without_copies = source.text;
   source = with_copy_kernels(std::move(source));
   KernelFile all = read_kernel_file(source);
@@ -319,10 +316,6 @@ int run_init(const InitOptions& options) {
   if (needs_copy) say_left_out(source, file, options);
   if (needs_copy)
     write_out("wrote " + files.kernels.string() + ", the kernels without host code\n");
-  if (!arguments.values.empty()) {
-    write_out("read as with the program's arguments of " + arguments.file + ", line " +
-              std::to_string(arguments.line) + ": " + joined(arguments.values, " ") + "\n");
-  }
   const std::vector<std::string> faults = check_space(files.space, share);
   write_out("wrote " + files.space.string() + (faults.empty() ? ":\n" : ", to be completed:\n"));
   say_draft(draft);
