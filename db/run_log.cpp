@@ -90,7 +90,7 @@ void RunLog::in_transaction(const std::function<void()>& writes) {
     writes();
     transaction.commit();
   } catch (...) {
-    // What was stored in the transaction is no longer there.
+    // The rows that these stand for were rolled back.
     made_current_.clear();
     environments_.clear();
     throw;
