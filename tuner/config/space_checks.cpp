@@ -352,7 +352,7 @@ void SpaceReader::check_source(KernelTemplate& kernel, LoadedSpace& loaded) {
   }
   KernelSource& source = loaded.sources[kernel.name];
   for (const SourceFile& file : files) {
-    source.files.push_back({.name = file.name, .text = file.read->text});
+    source.files.push_back({.name = file.name, .text = file.content->text});
   }
 
   const std::vector<std::string> entries = kernel_names(files);

@@ -85,9 +85,9 @@ class SourceReader {
   }
 
   std::vector<SourceFile> read(const fs::path& place) {
-    read_file(kernel_.source.generic_string(), place);
+    add_file(kernel_.source.generic_string(), place);
     for (std::size_t i = 0; i < files_.size(); ++i) {
-      const std::shared_ptr<const SourceText> text = files_[i].read;
+      const std::shared_ptr<const SourceText> text = files_[i].content;
       for (const Include& include : text->includes) {
         const std::string where = place_of(files_[i], include.line) + ": ";
         try {
@@ -97,9 +97,9 @@ class SourceReader {
         }
       }
     }
-    std::vector<std::span<const PlacedDirective>> texts;
-    for (const SourceFile& file : files_) texts.emplace_back(file.read->directives);
-    const std::vector<Include> hidden = hidden_questions(texts);
+    std::vector<std::span<const PlacedDirective>> directives;
+    for (const SourceFile& file : files_) directives.emplace_back(file.content->directives);
+    const std::vector<Include> hidden = hidden_questions(directives);
     for (std::size_t i = 0; i < files_.size(); ++i) {
       if (hidden[i].refusal.empty()) continue;
       throw InputError(place_of(files_[i], hidden[i].line) + ": " + refusal_of(hidden[i]));
@@ -112,13 +112,13 @@ class SourceReader {
     return quote(include.name, 300) + ": " + include.refusal;
   }
 
-  void read_file(std::string name, const fs::path& place) {
+  void add_file(std::string name, const fs::path& place) {
     std::shared_ptr<const SourceText>& text = texts_[place];
     if (text == nullptr) {
       text = std::make_shared<const SourceText>(
           with_plain_line_ends(read_text(place, kMaxSourceBytes)));
     }
-    files_.push_back({.name = std::move(name), .place = place, .read = text});
+    files_.push_back({.name = std::move(name), .place = place, .content = text});
   }
 
   void add(const Include& include, const fs::path& beside) {
@@ -148,7 +148,7 @@ class SourceReader {
     if (files_.size() >= kMaxFiles) {
       throw InputError("more than " + std::to_string(kMaxFiles) + " files are included");
     }
-    read_file(name, *found);
+    add_file(name, *found);
   }
 
   const SourceRoots& roots_;
@@ -192,8 +192,8 @@ std::optional<fs::path> find_source(const fs::path& relative, std::span<const fs
   return std::nullopt;
 }
 
-SourceText::SourceText(std::string of)
-    : text(std::move(of)),
+SourceText::SourceText(std::string source)
+    : text(std::move(source)),
       tokens(cpp_tokens(text)),
       directives(directives_of(text)),
       includes(includes_of(text, directives)) {}
@@ -276,7 +276,7 @@ std::vector<std::string> costly_includes(std::span<const SourceFile> files) {
       "cooperative_groups", "cub/", "cuda/", "curand_kernel.h", "cute/", "thrust/"};
   std::vector<std::string> found;
   for (const SourceFile& file : files) {
-    for (const Include& include : file.read->includes) {
+    for (const Include& include : file.content->includes) {
       const bool is_costly = std::ranges::any_of(
           kCostly, [&](std::string_view prefix) { return include.name.starts_with(prefix); });
       if (!is_costly || include.only_asked) continue;
@@ -291,7 +291,7 @@ std::vector<std::string> costly_includes(std::span<const SourceFile> files) {
 std::vector<std::string> kernel_names(std::span<const SourceFile> files) {
   std::vector<std::string> names;
   for (const SourceFile& file : files) {
-    const CppTokens& tokens = file.read->tokens;
+    const CppTokens& tokens = file.content->tokens;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       if (!tokens[i].is("__global__")) continue;
       // Before the body, every word before an opening parenthesis is either the function's name or
@@ -314,7 +314,7 @@ std::optional<std::string> redefinition(std::span<const SourceFile> files, std::
   };
   for (const SourceFile& file : files) {
     std::vector<Guard> guards;  // Guards of the open conditionals, outermost first.
-    for (const CppToken& token : file.read->tokens) {
+    for (const CppToken& token : file.content->tokens) {
       if (token.kind != CppToken::Kind::directive) continue;
       const Directive found = directive_of(token);
       const bool is_about = first_identifier(found.rest) == name;
@@ -339,7 +339,7 @@ std::optional<std::string> redefinition(std::span<const SourceFile> files, std::
 
 bool uses_macro(std::span<const SourceFile> files, std::string_view name) {
   for (const SourceFile& file : files) {
-    for (const CppToken& token : file.read->tokens) {
+    for (const CppToken& token : file.content->tokens) {
       if (token.kind == CppToken::Kind::word && token.is(name)) return true;
       if (token.kind != CppToken::Kind::directive) continue;
       const Directive found = directive_of(token);

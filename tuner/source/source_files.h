@@ -21,7 +21,7 @@ inline constexpr std::size_t kMaxSourceBytes = 4u << 20;
 
 /// The text of a source, and what it says whichever kernel reads it.
 struct SourceText {
-  explicit SourceText(std::string of);
+  explicit SourceText(std::string source);
   SourceText(const SourceText&) = delete;
   SourceText& operator=(const SourceText&) = delete;
 
@@ -38,7 +38,7 @@ using SourceTexts = std::map<std::filesystem::path, std::shared_ptr<const Source
 struct SourceFile {
   std::string name;             ///< The name in KernelSource.
   std::filesystem::path place;  ///< Canonical.
-  std::shared_ptr<const SourceText> read;
+  std::shared_ptr<const SourceText> content;
 };
 
 /// The folders that sources may lie in: that of the space file, and the installed templates.

@@ -20,7 +20,7 @@ using testing::IsEmpty;
 using testing::MatchesRegex;
 
 std::vector<SourceFile> file(const std::string& text) {
-  return {{.name = "k.cu", .place = {}, .read = std::make_shared<const SourceText>(text)}};
+  return {{.name = "k.cu", .place = {}, .content = std::make_shared<const SourceText>(text)}};
 }
 
 TEST(KernelNames, AreThoseOfGlobalFunctions) {
