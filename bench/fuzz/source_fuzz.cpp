@@ -11,8 +11,10 @@
 #include "tuner/source/source_files.h"
 
 #include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 using namespace smemtune;
@@ -35,9 +37,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const NamedNumber& number : tunable_numbers(file)) guard.insert(number.name);
     read_kernel_file(flat, guard, only);
   }
-  const std::vector<SourceFile> files = {{.name = "fuzzed.cu", .place = {}, .text = text}};
+  const std::vector<SourceFile> files = {
+      {.name = "fuzzed.cu", .place = {}, .content = std::make_shared<const SourceText>(text)}};
   costly_includes(files);
-  hidden_questions(std::vector<std::string_view>{text});
+  const std::span<const PlacedDirective> directives = files.front().content->directives;
+  hidden_questions(std::span(&directives, 1));
   for (const std::string& name : kernel_names(files)) {
     redefinition(files, name);
     uses_macro(files, name);
