@@ -1,6 +1,7 @@
 #include "tuner/backend/cpu/buffers.h"
 
 #include "tuner/backend/contents.h"
+#include "tuner/backend/cpu/processor.h"
 #include "tuner/backend/fresh_data.h"
 #include "tuner/backend/tolerances.h"
 #include "tuner/core/element_codec.h"
@@ -108,8 +109,8 @@ Buffers::Buffers(const Workload& workload) : arena_(arena_bytes(workload)) {
       // Buffers that begin at the same place of a page would compete for the same cache lines.
       buffer.data = next + kGuardBytes + shift;
       buffer.data_end = buffer.data + buffer.bytes();
-      buffer.end = next + region_bytes(argument);
-      next = buffer.end;
+      buffer.end = buffer.room_end = next + region_bytes(argument);
+      next = buffer.room_end;
       shift = (shift + 256) % (abi::kPageBytes / 2);
     }
     buffers_.push_back(std::move(buffer));
@@ -160,10 +161,11 @@ const std::vector<std::uint8_t>& Buffers::initial(const std::string& name) const
 bool Buffers::resize(const Argument& scratch) {
   for (Buffer& buffer : buffers_) {
     if (buffer.argument.name != scratch.name || !buffer.argument.is_scratch()) continue;
-    const std::int64_t room = buffer.end - kGuardBytes - buffer.data;
+    const std::int64_t room = buffer.room_end - kGuardBytes - buffer.data;
     if (scratch.bytes() > room) return false;
     buffer.argument = scratch;
     buffer.data_end = buffer.data + buffer.bytes();
+    buffer.end = buffer.data_end + kGuardBytes;
   }
   return true;
 }
@@ -224,6 +226,16 @@ std::int64_t Buffers::result_bytes() const {
 bool Buffers::has_reference() const {
   return std::ranges::any_of(buffers_,
                              [](const Buffer& buffer) { return !buffer.reference.empty(); });
+}
+
+bool Buffers::leave_caches(std::size_t most_bytes) const {
+  std::size_t bytes = 0;
+  for (const Buffer& buffer : buffers_)
+    bytes += static_cast<std::size_t>(buffer.end - buffer.guard);
+  if (bytes > most_bytes) return false;
+  return std::ranges::all_of(buffers_, [](const Buffer& buffer) {
+    return cpu::leave_caches(buffer.guard, static_cast<std::size_t>(buffer.end - buffer.guard));
+  });
 }
 
 abi::Range Buffers::range() const { return {.begin = arena_.begin(), .bytes = arena_.bytes()}; }

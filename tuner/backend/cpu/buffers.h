@@ -65,6 +65,10 @@ class Buffers {
   std::int64_t result_bytes() const;
   bool has_reference() const;
 
+  /// Moves the buffers from all caches to memory. Returns false, and may leave some of them cached,
+  /// if they are larger than `most_bytes` or the processor does not offer that.
+  bool leave_caches(std::size_t most_bytes) const;
+
   /// Returns the memory in which the buffers and their guard zones lie.
   abi::Range range() const;
 
@@ -106,8 +110,9 @@ class Buffers {
     abi::Texture texture;           ///< ... or of this.
     const abi::Texture* texture_object = nullptr;
     unsigned char* data_end = nullptr;
-    unsigned char* guard = nullptr;  ///< Start of the zone before the data.
-    unsigned char* end = nullptr;    ///< End of the zone after the data.
+    unsigned char* guard = nullptr;     ///< Start of the zone before the data.
+    unsigned char* end = nullptr;       ///< End of the zone after the data.
+    unsigned char* room_end = nullptr;  ///< End of the memory that is kept for it.
 
     std::size_t bytes() const { return static_cast<std::size_t>(argument.bytes()); }
     std::size_t element_bytes() const { return size_of(argument.type); }

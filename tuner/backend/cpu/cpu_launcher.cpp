@@ -348,7 +348,7 @@ Outcome<CpuLauncher::Timed> CpuLauncher::timed_launch(Kernel& kernel, Prepared& 
   } else {
     on.buffers->refill_afresh();
   }
-  if (wanted.cold) flush_caches();
+  if (wanted.cold) flush_caches(*on.buffers);
   const Clock::time_point start = Clock::now();
   if (auto failure = launch_all(kernel, *kernel.fast, *on.buffers, mark)) return *failure;
   Timed timed = {.elapsed_ms = ms_since(start)};
@@ -536,11 +536,13 @@ std::optional<Failure> CpuLauncher::launch(const Grid& grid, Look* look) {
 }
 
 /// Writes to twice the size of the last-level cache, each core to its share.
-void CpuLauncher::flush_caches() {
-  if (flushed_.empty()) {
-    flushed_.resize(static_cast<std::size_t>(
-        std::clamp<std::int64_t>(2 * device_.l2_bytes, 1 << 20, kMaxFlushedBytes)));
-  }
+/// Moves the buffers from the caches to memory: one by one where they are small, else by filling the
+/// caches with something else.
+void CpuLauncher::flush_caches(const Buffers& buffers) {
+  const auto filling = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(2 * device_.l2_bytes, 1 << 20, kMaxFlushedBytes));
+  if (buffers.leave_caches(filling / 4)) return;
+  flushed_.resize(filling);
   const std::size_t share = flushed_.size() / static_cast<std::size_t>(pool_.size());
   pool_.run([&](int number) {
     unsigned char* const begin = flushed_.data() + share * static_cast<std::size_t>(number);

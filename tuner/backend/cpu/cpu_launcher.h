@@ -134,7 +134,7 @@ class CpuLauncher final : public Launcher {
                               TimeReport& report);
   Outcome<TimeReport> time_launches(Kernel& kernel, Prepared& on, const TimeRequest& request);
   std::optional<Failure> launch(const Grid& grid, Look* look = nullptr);
-  void flush_caches();
+  void flush_caches(const Buffers& buffers);
 
   Device device_;
   CpuOptions options_;

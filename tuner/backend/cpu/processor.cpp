@@ -5,6 +5,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 namespace smemtune::cpu {
 
 std::string processor_name() {
@@ -28,6 +32,18 @@ std::int64_t last_level_cache_bytes() {
 
 std::int64_t physical_memory_bytes() {
   return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+}
+
+bool leave_caches([[maybe_unused]] const unsigned char* begin, [[maybe_unused]] std::size_t bytes) {
+#ifdef __x86_64__
+  constexpr std::size_t kLineBytes = 64;
+  for (std::size_t i = 0; i < bytes; i += kLineBytes) _mm_clflush(begin + i);
+  if (bytes > 0) _mm_clflush(begin + bytes - 1);
+  _mm_mfence();
+  return true;
+#else
+  return false;
+#endif
 }
 
 }  // namespace smemtune::cpu

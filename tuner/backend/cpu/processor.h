@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -12,5 +13,9 @@ std::string processor_name();
 std::int64_t last_level_cache_bytes();
 
 std::int64_t physical_memory_bytes();
+
+/// Moves what lies at `begin` from the caches of all cores to memory. Returns false if the processor
+/// has no instruction for that.
+bool leave_caches(const unsigned char* begin, std::size_t bytes);
 
 }  // namespace smemtune::cpu

@@ -1,6 +1,7 @@
 #include "tuner/backend/cpu/shared_memory.h"
 
 #include <algorithm>
+#include <span>
 
 namespace smemtune::cpu {
 
@@ -78,8 +79,14 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
     return overrun(begin, bytes, kind);
   }
 
-  const unsigned warp = thread / kWarpSize;
   auto* const cells = reinterpret_cast<Cell*>(cells_.begin());
+  if (kind == abi::Access::read && (begin | bytes) % kCellBytes == 0) {
+    const std::span<Cell> read(cells + begin / kCellBytes, bytes / kCellBytes);
+    if (std::ranges::all_of(read, [&](Cell& cell) { return is_plain_read(cell, thread); })) {
+      return std::nullopt;
+    }
+  }
+  const unsigned warp = thread / kWarpSize;
   std::optional<std::size_t> unwritten;
   for (std::size_t i = begin / kCellBytes; i * kCellBytes < end; ++i) {
     Cell& cell = cells[i];
@@ -97,20 +104,7 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
       if (was_written && !both_atomic) return race(variable_, offset, kind, wrote(cell));
     }
     if (kind == abi::Access::read) {
-      if (cell.read_epoch != epoch_ || cell.read_bytes != mask) {
-        cell.read_epoch = epoch_;
-        cell.read_bytes = mask;
-        cell.several_readers = 0;
-        cell.several_warps = 0;
-      } else if (cell.reader / kWarpSize != warp) {
-        cell.several_warps = 1;
-      } else if (cell.read_warp_epoch != warp_epochs_[warp]) {
-        cell.several_readers = 0;
-      } else if (cell.reader != thread) {
-        cell.several_readers = 1;
-      }
-      cell.reader = static_cast<std::uint16_t>(thread);
-      cell.read_warp_epoch = warp_epochs_[warp];
+      note_read(cell, thread, mask);
       continue;
     }
 
@@ -147,6 +141,34 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
   return AccessFault{{Status::correctness, "uninitialized_shared"},
                      "reads byte " + std::to_string(*unwritten - variable_.offset) + " of " +
                          variable_.name + ", which its block has not written"};
+}
+
+void SharedMemory::note_read(Cell& cell, unsigned thread, std::uint8_t mask) const {
+  const unsigned warp = thread / kWarpSize;
+  if (cell.read_epoch != epoch_ || cell.read_bytes != mask) {
+    cell.read_epoch = epoch_;
+    cell.read_bytes = mask;
+    cell.several_readers = 0;
+    cell.several_warps = 0;
+  } else if (cell.reader / kWarpSize != warp) {
+    cell.several_warps = 1;
+  } else if (cell.read_warp_epoch != warp_epochs_[warp]) {
+    cell.several_readers = 0;
+  } else if (cell.reader != thread) {
+    cell.several_readers = 1;
+  }
+  cell.reader = static_cast<std::uint16_t>(thread);
+  cell.read_warp_epoch = warp_epochs_[warp];
+}
+
+/// Notes the read of a whole cell and returns true if all of it was written, and in this epoch by
+/// nobody else: most reads are such.
+bool SharedMemory::is_plain_read(Cell& cell, unsigned thread) const {
+  constexpr std::uint8_t kWhole = (1u << kCellBytes) - 1;
+  if (cell.first_epoch != first_epoch_ || cell.written != kWhole) return false;
+  if (cell.write_epoch == epoch_ && cell.writer != thread) return false;
+  note_read(cell, thread, kWhole);
+  return true;
 }
 
 /// Returns true if what `other` did precedes what `thread` does now, in the same epoch.
