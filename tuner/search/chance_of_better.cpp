@@ -28,9 +28,13 @@ constexpr double kHidden = 0.03;  // Allows for a best that nothing known leads 
 
 double chance_of_better(const SearchedSoFar& searched) {
   if (searched.evaluated >= searched.all) return 0;
-  const double evaluated = static_cast<double>(std::max<std::uint64_t>(1, searched.evaluated));
-  const double untried = static_cast<double>(searched.all) - evaluated;
-  const double since_gain = evaluated - static_cast<double>(searched.last_gain);
+  const double told = static_cast<double>(std::max<std::uint64_t>(1, searched.evaluated));
+  const double untried = static_cast<double>(searched.all) - told;
+  const auto answered = [&](double results) {
+    return std::max(0.0, results - static_cast<double>(searched.in_flight));
+  };
+  const double evaluated = std::max(1.0, answered(told));
+  const double since_gain = answered(told - static_cast<double>(searched.last_gain));
   const double expected =
       std::clamp(searched.expected.value_or(kMostExpected), kLeastExpected, kMostExpected);
   double odds =

@@ -20,6 +20,7 @@ struct SearchedSoFar {
   std::uint64_t all = 0;        ///< Configurations of the kernel.
   std::uint64_t evaluated = 0;  ///< Configurations that were told.
   std::uint64_t last_gain = 0;  ///< LastGain::last_gain() of the kernel.
+  std::uint64_t in_flight = 0;  ///< Configurations that were asked for and not told.
   /// How many of the others are expected to be better, by a model of the times; nullopt: any.
   std::optional<double> expected = std::nullopt;
   double behind = 1;  ///< Time of the kernel's best as a multiple of the time to be beaten.
@@ -30,11 +31,12 @@ struct SearchedSoFar {
 /// model expects to be better, where more than ten count as ten and less than a tenth as that
 /// because models are that far off, and with the number u of those untried; they fall with the
 /// number t of evaluations and the number n of those since the last gain:
-/// exp(5.46) * S^0.584 * u^0.234 / t^1.093 / (n + 64)^0.745. Where the kernel's best takes at least
-/// 1.2 times as long as what is to be beaten, q times, they are at most
-/// exp(4.83) / t^1.52 / q^5.46 + 0.03 / t, times the share that is untried. The numbers are logistic
-/// regressions on replays of measured spaces and of parts of them; bench/RESULTS.md says of which,
-/// and how the estimate holds on others.
+/// exp(5.46) * S^0.584 * u^0.234 / t^1.093 / (n + 64)^0.745. As many of the latest evaluations as
+/// are in flight do not count in t and n: no question has been answered that could follow from
+/// them. Where the kernel's best takes at least 1.2 times as long as what is to be beaten, q times,
+/// the odds are at most exp(4.83) / t^1.52 / q^5.46 + 0.03 / t, times the share that is untried.
+/// The numbers are logistic regressions on replays of measured spaces and of parts of them;
+/// bench/RESULTS.md says of which, and how the estimate holds on others.
 double chance_of_better(const SearchedSoFar& searched);
 
 /// Returns the number of evaluations after which a chance will have fallen to `least` if nothing

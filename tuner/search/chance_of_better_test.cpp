@@ -20,6 +20,10 @@ TEST(ChanceOfBetter, FallsWithEvaluationsAndWithWhatTheModelExpects) {
             chance_of_better({.all = 10'000, .evaluated = 200, .expected = 0.01}));
   EXPECT_GT(chance_of_better({.all = 10'000, .evaluated = 200, .last_gain = 199}),
             chance_of_better({.all = 10'000, .evaluated = 200, .last_gain = 20}));
+  EXPECT_EQ(chance_of_better({.all = 10'000, .evaluated = 236, .last_gain = 56, .in_flight = 36}),
+            chance_of_better({.all = 9'964, .evaluated = 200, .last_gain = 56}))
+      << "no question whose answer is known could follow from the latest 36 results";
+  EXPECT_LT(chance_of_better({.all = 10'000, .evaluated = 20, .in_flight = 36}), 1);
   EXPECT_EQ(chance_of_better({.all = 10'000, .evaluated = 200, .expected = 4'000}),
             chance_of_better(unknown));
   EXPECT_EQ(chance_of_better({.all = 200, .evaluated = 200}), 0) << "nothing is left";

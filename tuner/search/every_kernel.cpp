@@ -135,6 +135,7 @@ double EveryKernel::chance(Kernel& kernel, double level_ms) {
   return smemtune::chance_of_better({.all = kernel.searched.space->size(),
                                      .evaluated = kernel.gains.evaluations(),
                                      .last_gain = kernel.gains.last_gain(),
+                                     .in_flight = kernel.asked() - kernel.gains.evaluations(),
                                      .expected = kernel.search->expected_below(level_ms),
                                      .behind = kernel.best_ms.value_or(level_ms) / level_ms});
 }
