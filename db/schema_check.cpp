@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <regex>
 #include <utility>
 
@@ -24,13 +25,23 @@ Schema read_schema(const Connection& connection) {
   return schema;
 }
 
-/// Returns the schema of an empty database after the migrations up to `version`.
+/// Returns the schema of an empty database after the migrations up to `version`. A process opens
+/// several databases: the schema is only made the first time.
 Schema schema_of(std::span<const Migration> migrations, std::int64_t version) {
+  static std::mutex lock;
+  static std::map<std::string, Schema> known;
+  std::string statements;
+  for (const Migration& migration : migrations) {
+    if (migration.version <= version) statements += migration.sql;
+  }
+  const std::lock_guard guard(lock);
+  const auto found = known.find(statements);
+  if (found != known.end()) return found->second;
   const Connection empty(":memory:", Connection::Mode::read_write, 0);
   for (const Migration& migration : migrations) {
     if (migration.version <= version) empty.execute(migration.sql);
   }
-  return read_schema(empty);
+  return known[statements] = read_schema(empty);
 }
 
 /// Returns true if `text` is `known` with columns appended as ALTER TABLE does, each with a name, a

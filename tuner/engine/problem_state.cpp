@@ -43,13 +43,22 @@ std::string reference_text(const KernelTemplate& reference, const Problem& probl
          (configuration.empty() ? "" : " (" + configuration + ")") + " on " + key(problem);
 }
 
+/// Returns the binding of a kernel of the space to a problem, which is made the first time.
+const KernelBinding& binding(Tuning& tuning, const KernelTemplate& kernel, const Problem& problem) {
+  std::map<Problem, KernelBinding>& bound = tuning.shared[&kernel].bound;
+  const auto found = bound.find(problem);
+  if (found != bound.end()) return found->second;
+  return bound.try_emplace(problem, *tuning.request.space, kernel, problem, tuning.device)
+      .first->second;
+}
+
 /// Adds the problems of the space's `also` that the reference can run on.
 void add_further_problems(Tuning& tuning, ProblemState& state) {
   const KernelTemplate& reference = reference_of(tuning.request);
   for (const Problem& further : tuning.request.space->verify.also) {
     std::vector<Problem>& problems = state.set.problems;
     if (std::ranges::find(problems, further) != problems.end()) continue;
-    const KernelBinding bound(*tuning.request.space, reference, further, tuning.device);
+    const KernelBinding& bound = binding(tuning, reference, further);
     if (const auto reason = cannot_run(bound, reference.default_configuration, tuning.device)) {
       tuning.observer.note("not verified on " + key(further) + ": the reference kernel " +
                            reference.name + " does not run there: " + *reason);
@@ -83,15 +92,19 @@ void find_second_data(ProblemState& state) {
       depends_on_seed(state.reference) || std::ranges::any_of(state.kernels, depends);
 }
 
-KernelOnProblems bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel) {
+KernelOnProblems bind(Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel) {
   const KernelTemplate& reference = reference_of(tuning.request);
   KernelOnProblems bound;
   for (const Problem& problem : set.problems) {
-    bound.bound.emplace_back(*tuning.request.space, kernel, problem, tuning.device);
+    bound.bound.push_back(binding(tuning, kernel, problem));
   }
   bound.source = &source_of(tuning.request, kernel.name);
-  bound.hash = kernel_hash(*tuning.request.space, kernel, *bound.source,
-                           source_of(tuning.request, reference.name));
+  std::string& hash = tuning.shared[&kernel].hash;
+  if (hash.empty()) {
+    hash = kernel_hash(*tuning.request.space, kernel, *bound.source,
+                       source_of(tuning.request, reference.name));
+  }
+  bound.hash = hash;
   bound.is_reference = kernel.name == reference.name;
   bound.has_other_answers = tuning.request.space->has_other_answers(kernel);
   return bound;

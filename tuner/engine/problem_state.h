@@ -28,7 +28,14 @@ namespace smemtune {
 
 class SignatureCheck;
 
+/// What the problems of a run share of a kernel.
+struct SharedOfKernel {
+  std::string hash = {};
+  std::map<Problem, KernelBinding> bound = {};
+};
+
 /// The state that the parts of one run share.
+
 struct Tuning {
   const TuningRequest& request;
   const Device& device;  ///< The first unit; its model decides what is valid.
@@ -47,6 +54,7 @@ struct Tuning {
   /// where none was prepared.
   std::vector<double> prepare_s = {};
   std::map<std::string, std::string> hashes = {};  ///< Hashes of the kernels searched, by name.
+  std::map<const KernelTemplate*, SharedOfKernel> shared = {};
   std::chrono::steady_clock::time_point start =
       request.begun.value_or(std::chrono::steady_clock::now());
 
@@ -126,7 +134,7 @@ struct ProblemState {
 void find_second_data(ProblemState& state);
 
 /// Binds a kernel of the request's space to each problem of the set. Throws InputError.
-KernelOnProblems bind(const Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel);
+KernelOnProblems bind(Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel);
 
 /// Binds the space's kernels to the problem and lists their valid configurations. Throws
 /// InputError, and Cancelled when the run must end before that is done.
