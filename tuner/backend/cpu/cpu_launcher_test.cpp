@@ -689,6 +689,42 @@ TEST_F(Kernels, AreTimedLaunchByLaunch) {
   for (const double ms : report->launches_ms) EXPECT_GT(ms, 0);
 }
 
+TEST(CpuLauncher, GuardsScratchThatIsSmallerThanItsRoom) {
+  CpuLauncher launcher(test_limits());
+  // Only the code that is timed writes where it must not.
+  const auto compiled = compile(R"cuda(
+__global__ void fill(float* sums, float* out, int beyond) {
+  sums[threadIdx.x] = 1;
+#ifndef SMEMTUNE_CHECKED
+  if (threadIdx.x == 0) sums[63 + beyond] = 1;
+#endif
+  out[threadIdx.x] = sums[threadIdx.x];
+})cuda",
+                                {"fill"});
+  ASSERT_TRUE(compiled) << compiled.failure().detail;
+  const auto with_scratch = [](std::int64_t elements, std::int64_t beyond) {
+    return std::vector<Argument>{buffer("sums", ScalarType::float32, Role::scratch, elements),
+                                 output("out", ScalarType::float32, 64), integer("beyond", beyond)};
+  };
+  for (const std::int64_t beyond : {0, 1, 1000}) {
+    const auto workload = static_cast<WorkloadId>(beyond);
+    ASSERT_TRUE(
+        launcher.prepare(workload, {.arguments = with_scratch(1 << 20, beyond), .seed = 1}));
+    const auto loaded = launcher.load(
+        workload, *compiled, {shape("fill", {1, 1, 1}, {64, 1, 1}, {"sums", "out", "beyond"})},
+        with_scratch(64, beyond));
+    ASSERT_TRUE(loaded) << loaded.failure().detail;
+    const auto report =
+        launcher.run(loaded->handle,
+                     {.workload = workload, .as_reference = true, .tolerance = {}, .download = {}});
+    ASSERT_TRUE(report) << report.failure().detail;
+    EXPECT_EQ(beyond > 0, report->mismatch.has_value());
+    if (report->mismatch) {
+      EXPECT_EQ(63 + beyond, report->mismatch->index);
+    }
+  }
+}
+
 /// Returns the report of a kernel that writes `high` + (in[i] or 0), compared with one that adds
 /// in[i].
 Outcome<RunReport> wide_difference(bool compares_sum) {
