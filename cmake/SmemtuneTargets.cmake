@@ -19,6 +19,14 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   target_compile_options(smemtune_options INTERFACE -Wno-dangling-reference)
 endif()
+# g++ collects its garbage from 128 MB on, which takes a tenth of the time and more; without that a unit takes up to
+# 1.3 GB instead of 0.9.
+cmake_host_system_information(RESULT memory_mb QUERY TOTAL_PHYSICAL_MEMORY)
+cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+math(EXPR mb_for_each_unit "${memory_mb} / (${cores} + 2)")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND mb_for_each_unit GREATER 2000)
+  target_compile_options(smemtune_options INTERFACE --param=ggc-min-heapsize=1000000)
+endif()
 # Several sources in one unit, as preset release has them, are no header with an anonymous namespace.
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(smemtune_options INTERFACE -Wno-subobject-linkage)
