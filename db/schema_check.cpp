@@ -25,9 +25,9 @@ Schema read_schema(const Connection& connection) {
   return schema;
 }
 
-/// Returns the schema of an empty database after the migrations up to `version`. A process opens
-/// several databases: the schema is only made the first time.
-Schema schema_of(std::span<const Migration> migrations, std::int64_t version) {
+/// Returns the schema of an empty database after the migrations up to `version`; makes it the first
+/// time only, as a process opens several databases.
+const Schema& schema_of(std::span<const Migration> migrations, std::int64_t version) {
   static std::mutex lock;
   static std::map<std::string, Schema> known;
   std::string statements;
@@ -91,7 +91,7 @@ bool is_harmless(const std::string& type, const std::string& text) {
 void check_schema(const Connection& connection, std::span<const Migration> migrations) {
   const std::int64_t version = connection.integer("PRAGMA user_version");
   const bool newer = version > migrations.back().version;
-  const Schema known = schema_of(migrations, version);
+  const Schema& known = schema_of(migrations, version);
   const Schema found = read_schema(connection);
   for (const auto& [object, text] : known) {
     const auto& [type, name] = object;

@@ -43,12 +43,12 @@ std::string reference_text(const KernelTemplate& reference, const Problem& probl
          (configuration.empty() ? "" : " (" + configuration + ")") + " on " + key(problem);
 }
 
-/// Returns the binding of a kernel of the space to a problem, which is made the first time.
+/// Returns the binding of a kernel of the space to a problem; makes it the first time.
 const KernelBinding& binding(Tuning& tuning, const KernelTemplate& kernel, const Problem& problem) {
-  std::map<Problem, KernelBinding>& bound = tuning.shared[&kernel].bound;
-  const auto found = bound.find(problem);
-  if (found != bound.end()) return found->second;
-  return bound.try_emplace(problem, *tuning.request.space, kernel, problem, tuning.device)
+  std::map<Problem, KernelBinding>& bindings = tuning.kernel_caches[&kernel].bindings;
+  const auto found = bindings.find(problem);
+  if (found != bindings.end()) return found->second;
+  return bindings.try_emplace(problem, *tuning.request.space, kernel, problem, tuning.device)
       .first->second;
 }
 
@@ -99,7 +99,7 @@ KernelOnProblems bind(Tuning& tuning, const ProblemSet& set, const KernelTemplat
     bound.bound.push_back(binding(tuning, kernel, problem));
   }
   bound.source = &source_of(tuning.request, kernel.name);
-  std::string& hash = tuning.shared[&kernel].hash;
+  std::string& hash = tuning.kernel_caches[&kernel].hash;
   if (hash.empty()) {
     hash = kernel_hash(*tuning.request.space, kernel, *bound.source,
                        source_of(tuning.request, reference.name));

@@ -28,14 +28,13 @@ namespace smemtune {
 
 class SignatureCheck;
 
-/// What the problems of a run share of a kernel.
-struct SharedOfKernel {
+/// A kernel's hash and its bindings to problems, which are made once for all problems of a run.
+struct KernelCache {
   std::string hash = {};
-  std::map<Problem, KernelBinding> bound = {};
+  std::map<Problem, KernelBinding> bindings = {};
 };
 
 /// The state that the parts of one run share.
-
 struct Tuning {
   const TuningRequest& request;
   const Device& device;  ///< The first unit; its model decides what is valid.
@@ -54,7 +53,7 @@ struct Tuning {
   /// where none was prepared.
   std::vector<double> prepare_s = {};
   std::map<std::string, std::string> hashes = {};  ///< Hashes of the kernels searched, by name.
-  std::map<const KernelTemplate*, SharedOfKernel> shared = {};
+  std::map<const KernelTemplate*, KernelCache> kernel_caches = {};
   std::chrono::steady_clock::time_point start =
       request.begun.value_or(std::chrono::steady_clock::now());
 

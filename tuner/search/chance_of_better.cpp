@@ -30,11 +30,11 @@ double chance_of_better(const SearchedSoFar& searched) {
   if (searched.evaluated >= searched.all) return 0;
   const double told = static_cast<double>(std::max<std::uint64_t>(1, searched.evaluated));
   const double untried = static_cast<double>(searched.all) - told;
-  const auto answered = [&](double results) {
+  const auto less_in_flight = [&](double results) {
     return std::max(0.0, results - static_cast<double>(searched.in_flight));
   };
-  const double evaluated = std::max(1.0, answered(told));
-  const double since_gain = answered(told - static_cast<double>(searched.last_gain));
+  const double evaluated = std::max(1.0, less_in_flight(told));
+  const double since_gain = less_in_flight(told - static_cast<double>(searched.last_gain));
   const double expected =
       std::clamp(searched.expected.value_or(kMostExpected), kLeastExpected, kMostExpected);
   double odds =

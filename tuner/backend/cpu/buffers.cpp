@@ -228,13 +228,14 @@ bool Buffers::has_reference() const {
                              [](const Buffer& buffer) { return !buffer.reference.empty(); });
 }
 
-bool Buffers::leave_caches(std::size_t most_bytes) const {
+bool Buffers::flush_from_caches(std::size_t most_bytes) const {
   std::size_t bytes = 0;
   for (const Buffer& buffer : buffers_)
     bytes += static_cast<std::size_t>(buffer.end - buffer.guard);
   if (bytes > most_bytes) return false;
   return std::ranges::all_of(buffers_, [](const Buffer& buffer) {
-    return cpu::leave_caches(buffer.guard, static_cast<std::size_t>(buffer.end - buffer.guard));
+    return cpu::flush_from_caches(buffer.guard,
+                                  static_cast<std::size_t>(buffer.end - buffer.guard));
   });
 }
 

@@ -65,9 +65,9 @@ class Buffers {
   std::int64_t result_bytes() const;
   bool has_reference() const;
 
-  /// Moves the buffers from all caches to memory. Returns false, and may leave some of them cached,
-  /// if they are larger than `most_bytes` or the processor does not offer that.
-  bool leave_caches(std::size_t most_bytes) const;
+  /// Flushes the buffers and their guard zones from all caches to memory. Returns false, and flushes
+  /// nothing, if they are larger than `most_bytes` or the processor has no instruction for that.
+  bool flush_from_caches(std::size_t most_bytes) const;
 
   /// Returns the memory in which the buffers and their guard zones lie.
   abi::Range range() const;

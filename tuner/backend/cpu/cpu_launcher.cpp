@@ -535,13 +535,12 @@ std::optional<Failure> CpuLauncher::launch(const Grid& grid, Look* look) {
   return failure;
 }
 
-/// Writes to twice the size of the last-level cache, each core to its share.
-/// Moves the buffers from the caches to memory: one by one where they are small, else by filling the
-/// caches with something else.
+/// Flushes the buffers from the caches: line by line where they are small, else by writing to twice
+/// the size of the last-level cache, each core to its share.
 void CpuLauncher::flush_caches(const Buffers& buffers) {
   const auto filling = static_cast<std::size_t>(
       std::clamp<std::int64_t>(2 * device_.l2_bytes, 1 << 20, kMaxFlushedBytes));
-  if (buffers.leave_caches(filling / 4)) return;
+  if (buffers.flush_from_caches(filling / 4)) return;
   flushed_.resize(filling);
   const std::size_t share = flushed_.size() / static_cast<std::size_t>(pool_.size());
   pool_.run([&](int number) {

@@ -34,7 +34,8 @@ std::int64_t physical_memory_bytes() {
   return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
 }
 
-bool leave_caches([[maybe_unused]] const unsigned char* begin, [[maybe_unused]] std::size_t bytes) {
+bool flush_from_caches([[maybe_unused]] const unsigned char* begin,
+                       [[maybe_unused]] std::size_t bytes) {
 #ifdef __x86_64__
   constexpr std::size_t kLineBytes = 64;
   for (std::size_t i = 0; i < bytes; i += kLineBytes) _mm_clflush(begin + i);

@@ -14,8 +14,8 @@ std::int64_t last_level_cache_bytes();
 
 std::int64_t physical_memory_bytes();
 
-/// Moves what lies at `begin` from the caches of all cores to memory. Returns false if the processor
-/// has no instruction for that.
-bool leave_caches(const unsigned char* begin, std::size_t bytes);
+/// Flushes `bytes` bytes from `begin` on from the caches of all cores to memory. Returns false if the
+/// processor has no instruction for that.
+bool flush_from_caches(const unsigned char* begin, std::size_t bytes);
 
 }  // namespace smemtune::cpu

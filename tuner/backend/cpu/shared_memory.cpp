@@ -82,7 +82,7 @@ std::optional<AccessFault> SharedMemory::access(unsigned thread, const void* add
   auto* const cells = reinterpret_cast<Cell*>(cells_.begin());
   if (kind == abi::Access::read && (begin | bytes) % kCellBytes == 0) {
     const std::span<Cell> read(cells + begin / kCellBytes, bytes / kCellBytes);
-    if (std::ranges::all_of(read, [&](Cell& cell) { return is_plain_read(cell, thread); })) {
+    if (std::ranges::all_of(read, [&](Cell& cell) { return note_plain_read(cell, thread); })) {
       return std::nullopt;
     }
   }
@@ -161,9 +161,9 @@ void SharedMemory::note_read(Cell& cell, unsigned thread, std::uint8_t mask) con
   cell.read_warp_epoch = warp_epochs_[warp];
 }
 
-/// Notes the read of a whole cell and returns true if all of it was written, and in this epoch by
-/// nobody else: most reads are such.
-bool SharedMemory::is_plain_read(Cell& cell, unsigned thread) const {
+/// Notes the read of a whole cell if all of it was written, and in this epoch by no other thread, as
+/// is so for most reads. Returns whether it was.
+bool SharedMemory::note_plain_read(Cell& cell, unsigned thread) const {
   constexpr std::uint8_t kWhole = (1u << kCellBytes) - 1;
   if (cell.first_epoch != first_epoch_ || cell.written != kWhole) return false;
   if (cell.write_epoch == epoch_ && cell.writer != thread) return false;

@@ -53,7 +53,7 @@ class SharedMemory {
 
   bool find_variable(std::size_t offset);
   void note_read(Cell& cell, unsigned thread, std::uint8_t mask) const;
-  bool is_plain_read(Cell& cell, unsigned thread) const;
+  bool note_plain_read(Cell& cell, unsigned thread) const;
   AccessFault overrun(std::size_t offset, std::size_t bytes, abi::Access kind) const;
   std::string wrote(const Cell& cell) const;
   /// `what_others_did` is like `thread (1, 0, 0) wrote`.
