@@ -21,12 +21,13 @@ constexpr std::uint64_t kMostLookedAt = 200'000;
 // Limit for spaces that are not listed, where each configuration is built separately.
 constexpr std::uint64_t kMostDrawn = 20'000;
 
-/// Returns how many more configurations are valid without constraint `i`.
+/// Returns how many more configurations are valid without condition `i` of one of the kernel's lists.
 std::optional<std::uint64_t> removed_by(const Space& space, const KernelTemplate& kernel,
-                                        const Problem& problem, const Device& device, std::size_t i,
+                                        std::vector<ExpressionText> KernelTemplate::* list,
+                                        std::size_t i, const Problem& problem, const Device& device,
                                         std::uint64_t valid) {
   KernelTemplate without = kernel;
-  without.constraints.erase(without.constraints.begin() + static_cast<std::ptrdiff_t>(i));
+  (without.*list).erase((without.*list).begin() + static_cast<std::ptrdiff_t>(i));
   const KernelBinding bound(space, without, problem, device);
   try {
     if (!bound.search_space().is_listed()) return std::nullopt;
@@ -119,10 +120,12 @@ SpaceSurvey survey(const Space& space, const KernelTemplate& kernel, const Probl
                         .cartesian = valid.cartesian_size(),
                         .is_listed = valid.is_listed(),
                         .valid = valid.is_listed() ? valid.size() : 0};
-  for (std::size_t i = 0; survey.is_listed && i < kernel.constraints.size(); ++i) {
-    survey.constraints.push_back(
-        {.text = kernel.constraints[i].text,
-         .removes = removed_by(space, kernel, problem, device, i, valid.size())});
+  for (const auto list : {&KernelTemplate::constraints, &KernelTemplate::promising}) {
+    for (std::size_t i = 0; survey.is_listed && i < (kernel.*list).size(); ++i) {
+      survey.constraints.push_back(
+          {.text = (kernel.*list)[i].text,
+           .removes = removed_by(space, kernel, list, i, problem, device, valid.size())});
+    }
   }
   const std::uint64_t most = survey.is_listed ? kMostLookedAt : kMostDrawn;
   std::vector<std::vector<std::uint64_t>> left;

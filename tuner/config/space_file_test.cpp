@@ -197,6 +197,18 @@ TEST(SpaceFile, GivesWhatTheFileSays) {
   EXPECT_EQ(Role::scratch, macro.arguments[3].role);
 }
 
+TEST(SpaceFile, KeepsWhatIsPromisingApartFromTheConstraints) {
+  const SpaceFolder folder;
+  folder.write("space.json", replaced(kSpace, "\"constraints\": [\"TILE * (WIDE + 1) <= 32\"]",
+                                      "\"promising\": [\"TILE * (WIDE + 1) <= 32\"]"));
+  const LoadedSpace loaded = folder.load();
+  const KernelTemplate* tiled = loaded.space.kernel("tiled");
+  EXPECT_TRUE(tiled->constraints.empty());
+  ASSERT_EQ(1u, tiled->promising.size());
+  EXPECT_EQ("TILE * (WIDE + 1) <= 32", tiled->promising[0].text);
+  EXPECT_EQ("/kernels/1/promising/0", tiled->promising[0].where);
+}
+
 TEST(SpaceFile, GivesAParameterThatDoesNotCountItsDefaultValueOnly) {
   const SpaceFolder folder;
   std::string text = replaced(kSpace, "\"WIDE\": [false, true]",

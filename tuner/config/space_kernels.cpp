@@ -64,6 +64,9 @@ KernelTemplate SpaceReader::read_kernel(const Given& given) {
   if (given.has("constraints")) {
     kernel.constraints = expressions(given["constraints"], "a list of expressions");
   }
+  if (given.has("promising")) {
+    kernel.promising = expressions(given["promising"], "a list of expressions");
+  }
   // A parameter whose `when` is false has its default value and no other.
   for (const auto& [name, when] : conditions) {
     const auto value_then = kernel.default_configuration.find(name);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <utility>
@@ -512,8 +513,9 @@ const SearchSpace& KernelBinding::search_space(const std::function<bool()>& must
     return *search_space_;
   }
   try {
-    search_space_ =
-        std::make_shared<SearchSpace>(kernel_->parameters, compiled_->constraints, must_end);
+    std::vector<Expression> conditions = compiled_->constraints;
+    std::ranges::copy(compiled_->promising, std::back_inserter(conditions));
+    search_space_ = std::make_shared<SearchSpace>(kernel_->parameters, conditions, must_end);
   } catch (const InputError& error) {
     compiled_->fail(kernel_->where + "/constraints", error.what());
   }
@@ -544,19 +546,37 @@ bool KernelBinding::satisfies_constraints(const Configuration& configuration) co
   }
 }
 
+namespace {
+
+/// Returns the text of the first condition that does not hold.
+std::optional<std::string> first_violated(const std::vector<ExpressionText>& texts,
+                                          const std::vector<Expression>& conditions,
+                                          std::span<const std::int64_t> slots) {
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    try {
+      if (!satisfies(std::span(&conditions[i], 1), slots)) return texts[i].text;
+    } catch (const ExpressionError&) {
+      continue;  // Another condition is false, so this one need not have a value.
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<std::string> KernelBinding::violated_constraint(
     const Configuration& configuration) const {
   if (satisfies_constraints(configuration)) return std::nullopt;
   const Evaluation evaluation(*compiled_, configuration);
-  for (std::size_t i = 0; i < kernel_->constraints.size(); ++i) {
-    const std::span one(&compiled_->constraints[i], 1);
-    try {
-      if (!satisfies(one, evaluation.slots())) return kernel_->constraints[i].text;
-    } catch (const ExpressionError&) {
-      continue;  // Another constraint is false, so this one need not have a value.
-    }
-  }
-  return std::nullopt;
+  return first_violated(kernel_->constraints, compiled_->constraints, evaluation.slots());
+}
+
+std::optional<std::string> KernelBinding::why_not_searched(
+    const Configuration& configuration) const {
+  auto violated = violated_constraint(configuration);
+  if (violated || !kernel_->configurations.empty()) return violated;
+  const Evaluation evaluation(*compiled_, configuration);
+  return first_violated(kernel_->promising, compiled_->promising, evaluation.slots());
 }
 
 KernelInstance KernelBinding::instantiate(const Configuration& configuration) const {

@@ -176,7 +176,8 @@ class KernelBinding {
   const KernelTemplate& kernel() const { return *kernel_; }
   const Problem& problem() const { return problem_; }
 
-  /// Returns the valid configurations. They are enumerated on the first call, which only one thread
+  /// Returns the configurations that satisfy the constraints and are promising, or the listed ones
+  /// that satisfy the constraints. They are enumerated on the first call, which only one thread
   /// may make and which `must_end` may end. Throws InputError, and Cancelled if it was ended.
   const SearchSpace& search_space(const std::function<bool()>& must_end = {}) const;
 
@@ -188,6 +189,10 @@ class KernelBinding {
   /// Returns the text of the first constraint that does not hold, or nullopt. Throws InputError
   /// likewise.
   std::optional<std::string> violated_constraint(const Configuration& configuration) const;
+
+  /// Returns the text of the first constraint, or condition for a promising configuration, that
+  /// keeps this one out of search_space(); nullopt if none does. Throws InputError likewise.
+  std::optional<std::string> why_not_searched(const Configuration& configuration) const;
 
   /// Instantiates the kernel. Throws InputError (with the place) if an expression has no value for
   /// the configuration, a number of shared bytes is negative, an array has no element or a scalar

@@ -186,6 +186,22 @@ TEST(KernelBinding, ChecksConstraintsOffTheLists) {
   EXPECT_THROW(kernel.satisfies_constraints({{"THREADS", std::int64_t{1}}}), InputError);
 }
 
+TEST(KernelBinding, LeavesOutOfTheSearchWhatIsNotPromisingButRunsIt) {
+  const Space all = stencil();
+  KernelTemplate kernel = shared_kernel();
+  kernel.promising = {text("THREADS > N / 8", "/kernels/1/promising/0")};
+  const Space some = stencil(kernel);
+  const KernelBinding bound = bind(some);
+  EXPECT_EQ(bind(all).search_space().size() - 4, bound.search_space().size());
+  EXPECT_TRUE(bound.satisfies_constraints(configuration(64, 4)));
+  EXPECT_EQ("THREADS > N / 8", bound.why_not_searched(configuration(64, 4)));
+  EXPECT_EQ(std::nullopt, bound.why_not_searched(configuration(256, 4)));
+  EXPECT_EQ("THREADS * ITEMS >= RADIUS", bind(some, 1).why_not_searched(configuration(100, 2)));
+  kernel.configurations = {configuration(64, 4)};
+  const Space listed = stencil(kernel);
+  EXPECT_EQ(std::nullopt, bind(listed).why_not_searched(configuration(64, 4)));
+}
+
 TEST(KernelBinding, CalculatesMetrics) {
   const Space space = stencil();
   EXPECT_THAT(bind(space, 1).metrics(configuration(64, 8)),

@@ -20,6 +20,9 @@ KernelBinding::Compiled::Compiled(const Space& space, const KernelTemplate& boun
   };
   may_be_empty = has(space.verify.also) && !has(space.problems) && !has(space.cpu_problems);
   add_names(space, device);
+  for (const ExpressionText& text : kernel->promising) {
+    promising.push_back(compile(text).expression);
+  }
   for (const ExpressionText& text : kernel->constraints) {
     constraints.push_back(compile(text).expression);
   }

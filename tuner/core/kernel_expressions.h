@@ -61,6 +61,7 @@ struct KernelBinding::Compiled {
   Scope launch_scope;                    ///< Names of `scope` and the counters of repetitions.
   std::vector<std::string> bound_names;  ///< Names of the device, the problem and the parameters.
   std::vector<Expression> constraints;
+  std::vector<Expression> promising;
   std::vector<CompiledLaunch> launches;
   std::vector<CompiledRepeat> repeats;
   /// Arguments that a launch names or that lie in constant memory.

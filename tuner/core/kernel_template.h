@@ -207,6 +207,8 @@ struct KernelTemplate {
   /// True if `smemtune init` guessed it and nobody has confirmed it.
   bool default_is_a_guess = false;
   std::vector<ExpressionText> constraints;
+  /// Conditions of the search only: a configuration that violates one can run, but is not tried.
+  std::vector<ExpressionText> promising = {};
   /// Launches in order, timed together. Never empty.
   std::vector<LaunchTemplate> launches;
   /// Repetitions in order, each of different launches.

@@ -118,7 +118,7 @@ std::string why_left_out(const KernelBinding& bound, const Device& device) {
   needs.required_features = bound.kernel().required_features;
   if (const auto failure = exceeds_limits(needs, device)) return failure->detail;
   std::string reason = "no configuration satisfies the constraints";
-  if (const auto failing = bound.violated_constraint(bound.kernel().default_configuration)) {
+  if (const auto failing = bound.why_not_searched(bound.kernel().default_configuration)) {
     reason += "; its default fails `" + *failing + "`";
   }
   return reason;
@@ -165,7 +165,7 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
     if (space.size() == 0) {
       left_out.emplace_back(kernel->name,
                             why_left_out(state.kernels.back().bound.front(), tuning.device));
-    } else if (const auto violated = state.kernels.back().bound.front().violated_constraint(
+    } else if (const auto violated = state.kernels.back().bound.front().why_not_searched(
                    kernel->default_configuration)) {
       tuning.observer.note("the default of " + kernel->name + ", " +
                            key(kernel->default_configuration) + ", fails `" + *violated + "` on " +

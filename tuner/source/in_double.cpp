@@ -73,6 +73,7 @@ KernelTemplate in_double(const KernelTemplate& kernel) {
   KernelTemplate result = kernel;
   make_double(result.default_configuration);
   result.constraints.clear();
+  result.promising.clear();
   for (ArgumentTemplate& argument : result.arguments) {
     argument.symbol = text_in_double(argument.symbol);
   }
