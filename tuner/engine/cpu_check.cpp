@@ -16,7 +16,10 @@ namespace {
 constexpr double kLook_s = 2;
 
 // Limits for compiling, filling buffers and watching: one finalist on one problem, and all of them.
+// Blocks are watched for less: one that waits for other blocks, as in a decoupled look-back, waits
+// forever, since only some blocks run.
 constexpr double kMostOnce_s = 20;
+constexpr double kMostWatching_s = 3 * kLook_s;
 constexpr double kMostTogether_s = 40;
 
 // Nothing is begun with less time left.
@@ -190,7 +193,8 @@ void CpuChecker::run(const Planned& planned, double most_s, CpuCheck& check) {
   look.look_s = std::min(kLook_s, std::max(0.1, (until_s - tuning_.elapsed_s()) / 2));
   const std::vector<std::uint8_t> payload = pack(look);
   look.job.modules.clear();
-  const Frame looked = ask(MessageType::evaluate, payload, *modules, until_s);
+  const Frame looked = ask(MessageType::evaluate, payload, *modules,
+                           std::min(until_s, tuning_.elapsed_s() + kMostWatching_s));
   const auto reply = unpack<EvaluateReply>(looked.payload);
   smemtune::check(reply, look);
   check.blocks = reply.look.blocks;
