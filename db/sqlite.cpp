@@ -104,6 +104,8 @@ Connection::Connection(const std::filesystem::path& file, Mode mode, int busy_ti
   configure(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, "TRUSTED_SCHEMA", *this);
   configure(opened, SQLITE_DBCONFIG_DQS_DML, 0, "DQS_DML", *this);
   configure(opened, SQLITE_DBCONFIG_DQS_DDL, 0, "DQS_DDL", *this);
+  // Keeps SQLite from preparing a statement again because other values are bound to it.
+  configure(opened, SQLITE_DBCONFIG_ENABLE_QPSG, 1, "ENABLE_QPSG", *this);
   // Keeps SQLite from merging somebody else's write-ahead log into their file because we read it.
   configure(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, "NO_CKPT_ON_CLOSE", *this);
   for (const auto& [limit, value] : kLimits) sqlite3_limit(opened, limit, value);
@@ -189,10 +191,13 @@ void Connection::check(int code) const {
 }
 
 Statement::Statement(const Connection& connection, std::string_view sql)
-    : connection_(&connection) {
-  sqlite3_stmt* prepared = nullptr;
-  connection.check(sqlite3_prepare_v3(connection.handle_.get(), sql.data(),
-                                      static_cast<int>(sql.size()), 0, &prepared, nullptr));
+    : connection_(&connection), statement_(nullptr, Keeper{connection.idle_.get()}) {
+  sqlite3_stmt* prepared = connection.idle_->take(sql);
+  if (prepared == nullptr) {
+    connection.check(sqlite3_prepare_v3(connection.handle_.get(), sql.data(),
+                                        static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
+                                        &prepared, nullptr));
+  }
   statement_.reset(prepared);
   texts_.resize(static_cast<std::size_t>(sqlite3_bind_parameter_count(prepared)));
   const int count = sqlite3_column_count(prepared);
@@ -204,9 +209,30 @@ Statement::Statement(const Connection& connection, std::string_view sql)
   read_next_.resize(static_cast<std::size_t>(count) + 1);
 }
 
-void Statement::Finalizer::operator()(sqlite3_stmt* statement) const noexcept {
+void Statement::Keeper::operator()(sqlite3_stmt* statement) const noexcept {
+  idle->keep(statement);
+}
+
+IdleStatements::~IdleStatements() {
+  for (const auto& [sql, statements] : statements_) {
+    for (sqlite3_stmt* const statement : statements) sqlite3_finalize(statement);
+  }
+}
+
+sqlite3_stmt* IdleStatements::take(std::string_view sql) {
+  const auto found = statements_.find(sql);
+  if (found == statements_.end() || found->second.empty()) return nullptr;
+  sqlite3_stmt* const statement = found->second.back();
+  found->second.pop_back();
+  return statement;
+}
+
+void IdleStatements::keep(sqlite3_stmt* statement) {
   // Returns the error of the last step again, which has been handled already.
-  sqlite3_finalize(statement);
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, /*reset=*/1);
+  statements_[sqlite3_sql(statement)].push_back(statement);
 }
 
 Statement& Statement::bind(int place, std::int64_t value) {

@@ -30,6 +30,7 @@ class SqliteError : public StoreError {
 };
 
 class Connection;
+class IdleStatements;
 
 /// A prepared statement. Columns are read by name from the row that step() reached.
 class Statement {
@@ -90,7 +91,9 @@ class Statement {
 
  private:
   friend class Connection;
-  struct Finalizer {
+  /// Gives a statement back to those that its connection keeps.
+  struct Keeper {
+    IdleStatements* idle;
     void operator()(sqlite3_stmt* statement) const noexcept;
   };
   /// A bound text. SQLite reads it from here, and binding the same text again costs nothing.
@@ -107,13 +110,30 @@ class Statement {
   const Connection* connection_;
   /// Bound texts, by position from 0. Never resized: SQLite holds pointers to the texts.
   std::vector<BoundText> texts_;
-  std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
+  std::unique_ptr<sqlite3_stmt, Keeper> statement_;
   using Columns = std::map<std::string, int, std::less<>>;
   Columns columns_;
   /// The column that was read last after each column. It is tried first, because rows are read in
   /// the same way.
   mutable std::vector<const Columns::value_type*> read_next_;
   mutable std::size_t last_read_ = 0;
+};
+
+/// Prepared statements that nobody uses at the moment, by their text, because preparing one takes
+/// longer than running it.
+class IdleStatements {
+ public:
+  IdleStatements() = default;
+  IdleStatements(const IdleStatements&) = delete;
+  IdleStatements& operator=(const IdleStatements&) = delete;
+  ~IdleStatements();
+
+  /// Returns a statement of this text, without bindings, and forgets it; nullptr if there is none.
+  sqlite3_stmt* take(std::string_view sql);
+  void keep(sqlite3_stmt* statement);
+
+ private:
+  std::map<std::string, std::vector<sqlite3_stmt*>, std::less<>> statements_;
 };
 
 /// An open database file, or ":memory:". No code in the file is run: triggers, views, extensions
@@ -177,6 +197,7 @@ class Connection {
   int busy_timeout_ms_;
   std::optional<std::int64_t> version_;
   std::unique_ptr<sqlite3, Closer> handle_;
+  std::unique_ptr<IdleStatements> idle_ = std::make_unique<IdleStatements>();
 };
 
 /// Turns off SQLite's memory accounting, whose lock takes a tenth of the time of storing many rows.
