@@ -47,6 +47,7 @@ class BindingsStruct {
   /// Returns the member that stands for a stored name.
   const std::string& member(const std::string& name) const { return members_.of(name); }
   bool is_word(const std::string& name) const { return words_.contains(name); }
+  const std::map<std::string, std::string>& members() const { return members_.all(); }
 
  private:
   std::string name_;

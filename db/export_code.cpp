@@ -1,7 +1,9 @@
 #include "db/export_code.h"
 
 #include "db/code_names.h"
+#include "db/export_constraints.h"
 #include "db/export_order.h"
+#include "tuner/core/device.h"
 #include "tuner/core/error.h"
 #include "tuner/core/selection.h"
 #include "tuner/core/selection_table.h"
@@ -9,6 +11,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -26,22 +29,15 @@ struct SpaceEntries {
 };
 
 /// Returns the rows of `entries`: the bests first, then the candidates, numbered in that order.
-/// `defaults`: the one to fall back to first.
-std::vector<SelectionRow> rows_of(const SpaceEntries& entries,
-                                  const std::vector<const KernelDefaults*>& defaults) {
+std::vector<SelectionRow> rows_of(const SpaceEntries& entries) {
   std::vector<SelectionRow> rows;
   for (const auto* results : {&entries.best, &entries.candidates}) {
     for (const StoredResult* stored : *results) {
       const Result& result = stored->result;
-      const auto its = std::ranges::find(defaults, result.kernel, &KernelDefaults::kernel);
-      const bool is_default =
-          its != defaults.end() && (*its)->configuration == result.configuration;
       rows.push_back({.measured = stored->device.name + "\n" + key(result.problem),
                       .kernel = result.kernel,
                       .configuration = key(result.configuration),
                       .time_ms = result.timed() ? result.measurement.median_ms : 0,
-                      .is_default = is_default,
-                      .is_fallback = is_default && its == defaults.begin(),
                       .of = rows.size()});
     }
   }
@@ -61,8 +57,8 @@ std::map<std::string, int> wins(const std::vector<const StoredResult*>& best) {
 }
 
 /// Returns a number that selects like this one: selection.h does not tell larger ones apart.
-std::string ratio_text(double to_default) {
-  return significant(std::min(to_default, kMostToDefault), 4);
+std::string ratio_text(double to_best) {
+  return to_best > 1 ? significant(std::min(to_best, kMostToBest), 6) : "1";
 }
 
 constexpr const char* kEntryStruct = R"(struct Entry {
@@ -74,8 +70,9 @@ constexpr const char* kEntryStruct = R"(struct Entry {
   int configuration;  // The same for equal parameters of the same kernel.
   bool is_best;       // The kernel's best for this problem on this device.
   double time_ms;     // Median; 0 for defaults, and where it does not run.
-  double to_default;  // By the time of the first of the defaults for this problem on this device.
-  double to_kernel_default;  // By that of its kernel's default values.
+  double to_best;     // By the time of the fastest entry for this problem on this device.
+  double to_kernel_best;   // By that of its kernel's fastest.
+  Limits limits;           // Of the device.
   long long shared_bytes;  // Per block, of the launch that takes most; 0 where not known.
   bool stale;              // The kernel has been edited since it was measured.
   // definition, expected file, another kernel, only itself (nothing says it is right), unknown.
@@ -85,24 +82,33 @@ constexpr const char* kEntryStruct = R"(struct Entry {
 )";
 
 constexpr const char* kSelectFunctions = R"(
+constexpr ::smemtune::Choice<Entry> or_defaults(const ::smemtune::Choice<Entry>& choice,
+                                                const ::smemtune::Target& target,
+                                                const Problem& problem, const Kernel* kernel) {
+  const Entry* on_target = nullptr;
+  for (const Entry& entry : entries) {
+    if (on_target == nullptr && entry.device == target.device) on_target = &entry;
+  }
+  return ::smemtune::or_defaults(choice, defaults, defaults_count, [&](const Entry& entry) {
+    return (kernel == nullptr || entry.kernel == *kernel) &&
+           (on_target == nullptr ||
+            runs(entry.kernel, entry.parameters, problem, on_target->limits));
+  });
+}
+
 // All kernels.
 constexpr ::smemtune::Choice<Entry> select(const ::smemtune::Target& target,
                                            const Problem& problem) {
   const auto ratio_of = [&problem](const Entry& entry) {
     return size_ratio(entry.problem, problem);
   };
-  return ::smemtune::or_defaults(
-      ::smemtune::select_measured(entries, sizeof entries / sizeof *entries, target, ratio_of,
-                                  [](const Entry& entry) { return entry.to_default; },
-                                  defaults_count > 0),
-      defaults, defaults_count, [](const Entry&) { return true; });
-}
-
-constexpr bool has_default(Kernel kernel) {
-  for (const Entry* one = defaults; one != defaults + defaults_count; ++one) {
-    if (one->kernel == kernel) return true;
-  }
-  return false;
+  const auto is_right = [&problem](const Entry& entry) {
+    return runs(entry.kernel, entry.parameters, problem, entry.limits);
+  };
+  return or_defaults(::smemtune::select_measured(
+                         entries, sizeof entries / sizeof *entries, target, ratio_of,
+                         [](const Entry& entry) { return entry.to_best; }, is_right),
+                     target, problem, nullptr);
 }
 
 // One kernel.
@@ -111,11 +117,13 @@ constexpr ::smemtune::Choice<Entry> select(Kernel kernel, const ::smemtune::Targ
   const auto ratio_of = [kernel, &problem](const Entry& entry) {
     return entry.kernel == kernel ? size_ratio(entry.problem, problem) : 0;
   };
-  return ::smemtune::or_defaults(
-      ::smemtune::select_measured(entries, sizeof entries / sizeof *entries, target, ratio_of,
-                                  [](const Entry& entry) { return entry.to_kernel_default; },
-                                  has_default(kernel)),
-      defaults, defaults_count, [kernel](const Entry& entry) { return entry.kernel == kernel; });
+  const auto is_right = [&problem](const Entry& entry) {
+    return runs(entry.kernel, entry.parameters, problem, entry.limits);
+  };
+  return or_defaults(::smemtune::select_measured(
+                         entries, sizeof entries / sizeof *entries, target, ratio_of,
+                         [](const Entry& entry) { return entry.to_kernel_best; }, is_right),
+                     target, problem, &kernel);
 }
 )";
 
@@ -147,6 +155,7 @@ class SpaceWriter {
     std::stable_sort(defaults_.begin(), defaults_.end(), [&](const auto* one, const auto* other) {
       return wins_of(one) > wins_of(other);
     });
+    constraints_ = code_of_constraints();
   }
 
   std::string text() const {
@@ -162,13 +171,33 @@ class SpaceWriter {
             "  switch (kernel) {\n" + cases + "  }\n  return \"\";\n}\n\n";
     text += problem_.definition() + "\n" + problem_.ratio_function() + "\n";
     text += "// 0, or empty, for what a kernel does not have.\n" + parameters_.definition() + "\n";
+    text += constraints_->definitions() + "\n";
     return text + kEntryStruct + tables() + kSelectFunctions + "\n}  // namespace " + name_ + "\n";
   }
 
  private:
+  ConstraintsCode code_of_constraints() const {
+    std::map<std::string, std::vector<std::string>> of_kernels;
+    for (const KernelDefaults* defaults : defaults_) {
+      of_kernels[kernels_.of(defaults->kernel)] = defaults->constraints;
+    }
+    std::set<std::string> words;
+    for (const auto* results : {&entries_.best, &entries_.candidates}) {
+      for (const StoredResult* stored : *results) {
+        for (const Bindings* bindings : {&stored->result.problem, &stored->result.configuration}) {
+          for (const auto& [name, value] : *bindings) {
+            const auto* word = std::get_if<std::string>(&value);
+            if (word != nullptr) words.insert(*word);
+          }
+        }
+      }
+    }
+    return {problem_, parameters_, of_kernels, words};
+  }
+
   std::string tables() const {
     std::string text = "inline constexpr Entry entries[] = {\n";
-    for (const SelectionRow& row : rows_of(entries_, defaults_)) text += measured(row);
+    for (const SelectionRow& row : rows_of(entries_)) text += measured(row);
     text += "};\n\n";
     const std::string count = std::to_string(defaults_.size());
     if (defaults_.empty()) {
@@ -180,7 +209,7 @@ class SpaceWriter {
         text += "    {\"\", 0, " + problem_.value({}) +
                 ", Kernel::" + kernels_.of(defaults->kernel) + ", " +
                 parameters_.value(defaults->configuration) +
-                ", -1, false, 0, 1, 1, 0, false, \"\"},\n";
+                ", -1, false, 0, 1, 1, {}, 0, false, \"\"},\n";
       }
       text += "};\n";
     }
@@ -199,7 +228,8 @@ class SpaceWriter {
            ", Kernel::" + kernels_.of(stored.result.kernel) + ", " +
            parameters_.value(stored.result.configuration) + ", " + std::to_string(row.number) +
            (is_best ? ", true, " : ", false, ") + shortest(row.time_ms) + ", " +
-           ratio_text(row.to_default) + ", " + ratio_text(row.to_kernel_default) + ", " +
+           ratio_text(row.to_best) + ", " + ratio_text(row.to_kernel_best) + ", " +
+           constraints_->limits(device_names(device)) + ", " +
            std::to_string(stored.result.shared_bytes()) + (stored.stale ? ", true" : ", false") +
            ", " + string_literal(to_text(stored.result.coverage())) + "},\n";
   }
@@ -210,6 +240,7 @@ class SpaceWriter {
   BindingsStruct problem_;
   BindingsStruct parameters_;
   std::vector<const KernelDefaults*> defaults_;
+  std::optional<ConstraintsCode> constraints_;
 };
 
 }  // namespace
@@ -243,6 +274,7 @@ std::string export_header(const std::vector<StoredResult>& best,
   }
   text += "#pragma once\n\n";
   text += selection_text();
+  text += constraint_functions();
   text += "\nnamespace smemtune_best {\n";
   for (const auto& [space, entries] : spaces) {
     text += "\n" + SpaceWriter(space, names.of(space), entries).text();

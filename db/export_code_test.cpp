@@ -3,6 +3,7 @@
 #include "db/code_names.h"
 #include "db/folder_test_support.h"
 #include "tuner/core/error.h"
+#include "tuner/core/kernel_constraints.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -148,16 +149,18 @@ TEST_F(ExportHeader, SelectsAtCompileTimeAndSaysHowFarItStretched) {
   )cpp");
 }
 
-TEST_F(ExportHeader, NeverSelectsWhatWasSlowerThanTheDefaultValuesNearby) {
-  const auto at = [](std::int64_t n, std::int64_t tile, double ms) {
-    return stored("NVIDIA H200", 9, size(n, "float"), "tiled", {{"TILE", number(tile)}}, ms);
-  };
-  StoredResult fails = at(4096, 4, 0);
+StoredResult tiled(std::int64_t n, std::int64_t tile, double ms) {
+  return stored("NVIDIA H200", 9, size(n, "float"), "tiled", {{"TILE", number(tile)}}, ms);
+}
+
+TEST_F(ExportHeader, SelectsWhatIsPredictedToBeTheFastest) {
+  StoredResult fails = tiled(4096, 4, 0);
   fails.result.status = Status::runtime;
   fails.result.stage = Stage::none;
-  const std::vector<StoredResult> best = {at(1024, 2, 1), at(4096, 3, 4), at(256, 4, 0.1)};
-  const std::vector<StoredResult> candidates = {at(4096, 2, 9),   at(1024, 1, 2),  at(4096, 1, 8),
-                                                at(1024, 3, 1.5), at(256, 1, 0.4), fails};
+  const std::vector<StoredResult> best = {tiled(1024, 2, 1), tiled(4096, 3, 4), tiled(256, 4, 0.1)};
+  const std::vector<StoredResult> candidates = {tiled(4096, 2, 9),   tiled(1024, 1, 1.1),
+                                                tiled(4096, 1, 4.4), tiled(1024, 3, 1.5),
+                                                tiled(256, 1, 0.2),  fails};
   compile_and_run(export_header(best, {defaults().front()}, {}, candidates), R"cpp(
 #include "best.h"
 
@@ -165,14 +168,98 @@ TEST_F(ExportHeader, NeverSelectsWhatWasSlowerThanTheDefaultValuesNearby) {
     using smemtune::Match;
     constexpr auto at(long long n) { return gemm::select({"NVIDIA H200", 90}, {n, "float"}); }
     static_assert(at(1024).match == Match::exact && at(1024)->parameters.TILE == 2);
-    static_assert(at(1500).match == Match::nearest_problem && at(1500)->parameters.TILE == 3);
-    static_assert(at(8192)->parameters.TILE == 3 && at(8192)->problem.N == 4096);
-    static_assert(at(200).match == Match::defaults);  // It does not run at a size near by.
-    static_assert(at(1LL << 30).match == Match::defaults && at(1LL << 30)->parameters.TILE == 1);
-    static_assert(gemm::select(gemm::Kernel::tiled, {"NVIDIA H200", 90}, {1500, "float"})
-                      ->parameters.TILE == 3);
+    static_assert(at(1100).match == Match::nearest_problem && at(1100)->parameters.TILE == 2);
+    static_assert(at(2048)->parameters.TILE == 1 && at(2048)->time_ms == 1.1);  // The default.
+    static_assert(at(5000)->parameters.TILE == 3 && at(5000)->problem.N == 4096);
+    static_assert(at(200)->parameters.TILE == 4);
+    static_assert(gemm::select(gemm::Kernel::tiled, {"NVIDIA H200", 90}, {2048, "float"})
+                      ->parameters.TILE == 1);
     int main() { return 0; }
   )cpp");
+}
+
+TEST_F(ExportHeader, SelectsOnlyWhatSatisfiesItsConstraints) {
+  const std::vector<StoredResult> best = {tiled(1024, 32, 1), tiled(4000, 16, 1),
+                                          tiled(1001, 7, 1)};
+  std::vector<StoredResult> all = best;
+  for (StoredResult& one : all) one.device.max_shared_bytes_per_block = 2048;
+  std::vector<KernelDefaults> with = {defaults().front()};
+  with[0].constraints = {"N % TILE == 0", "TILE * TILE * sizeof(T) <= max_shared_bytes_per_block"};
+  const std::string program = R"cpp(
+#include "best.h"
+
+    namespace gemm = smemtune_best::gemm;
+    using smemtune::Match;
+    constexpr auto at(long long n) { return gemm::select({"NVIDIA H200", 90}, {n, "float"}); }
+    static_assert(at(1024)->parameters.TILE == 32);  // As it was measured.
+    static_assert(at(1040)->parameters.TILE == 16);  // 32 does not divide it.
+    static_assert(at(1088)->parameters.TILE == 16);  // 32 needs 4 KB.
+    static_assert(at(1008)->parameters.TILE == 7);
+    static_assert(at(1009).match == Match::defaults);
+    int main() { return 0; }
+  )cpp";
+  compile_and_run(export_header(all, with), program);
+}
+
+TEST_F(ExportHeader, HasConstraintsThatSayWhatThoseOfTheSpaceDo) {
+  const std::vector<std::string> texts = {"N / TILE * TILE == N",
+                                          "N / (TILE - 8) > 3",
+                                          "ceil_div(N, TILE) <= sm_count or TILE == 8",
+                                          "T == float ? TILE <= 16 : TILE >= 16",
+                                          "T != double && !(TILE > 8)",
+                                          "min(N, TILE, 12) + max(3, TILE) >= 20",
+                                          "round_up(N, TILE) - N < 3",
+                                          "is_pow2(TILE) && log2(TILE) % 2 == 1",
+                                          "gcd(N, TILE) > 4 || N & 1",
+                                          "pow2(TILE / 4) > N",
+                                          "N * N * N * N * N * N > 0",
+                                          "-N + TILE * 4 < ~N ^ 3",
+                                          "(N > 100) == (TILE > 8)",
+                                          "N << 2 >= TILE >> 1",
+                                          "abs(N - 100) < 50",
+                                          "T == __half",
+                                          "N // TILE > 3",
+                                          "select(1, 2, 3)",
+                                          "not N",
+                                          "N +",
+                                          "UNKNOWN > 3",
+                                          "system(\"rm -rf\")",
+                                          "T == \"\\\"); evil(\"",
+                                          "N ** 2 > 5"};
+  std::vector<StoredResult> results;
+  std::vector<KernelDefaults> with;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    results.push_back(tiled(128, 8, 1));
+    results.back().result.kernel = "k" + std::to_string(i);
+    with.push_back({.space = "gemm",
+                    .kernel = results.back().result.kernel,
+                    .configuration = {{"TILE", number(8)}},
+                    .constraints = {texts[i]}});
+  }
+  results.push_back(stored("NVIDIA H200", 9, size(128, "double"), "k0", {{"TILE", number(8)}}, 1));
+  std::string program = "#include \"best.h\"\nnamespace gemm = smemtune_best::gemm;\n";
+  int true_count = 0;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const KernelConstraints ours({texts[i]}, {{"TILE", number(8)}}, size(128, "float"));
+    for (const std::int64_t n : {0, 1, 96, 100, 4096}) {
+      for (const std::int64_t tile : {4, 8, 12, 32}) {
+        for (const char* type : {"float", "double"}) {
+          // What only these texts have, C++ does not.
+          const bool is_left_out = i >= 16;
+          const bool holds = !is_left_out && ours.hold({{"TILE", number(tile)}}, size(n, type),
+                                                       {{"sm_count", number(10)}});
+          true_count += holds ? 1 : 0;
+          const bool has_no_value = texts[i] == "N / (TILE - 8) > 3" && tile == 8;
+          if (has_no_value || i == 10) continue;  // Division by 0, and overflow.
+          program += "static_assert(gemm::runs(gemm::Kernel::k" + std::to_string(i) + ", {" +
+                     std::to_string(tile) + "}, {" + std::to_string(n) + ", \"" + type + "\"}, {" +
+                     "10}) == " + (holds ? "true" : "false") + ");\n";
+        }
+      }
+    }
+  }
+  EXPECT_GT(true_count, 100);
+  compile_and_run(export_header(results, with), program + "int main() { return 0; }\n");
 }
 
 TEST_F(ExportHeader, HasNoChoiceWithoutDefaults) {

@@ -66,7 +66,8 @@ void export_json(const std::vector<StoredResult>& best, const std::vector<Kernel
     return Json{{"space", one.space},
                 {"kernel", one.kernel},
                 {"configuration", bindings_json(one.configuration)},
-                {"parameters", bindings_json(one.configuration)}};
+                {"parameters", bindings_json(one.configuration)},
+                {"constraints", one.constraints}};
   });
   const auto others = in_export_order(candidates, Failures::included);
   if (!others.empty()) {

@@ -154,9 +154,20 @@ class ExportReader {
                               .result = std::move(stored.result)});
   }
 
-  void hand_over(const std::function<void(RunRecord&&)>& take) {
+  /// `defaults`: the member of that name, from which the constraints of kernels are kept.
+  void hand_over(const Json& defaults, const std::function<void(RunRecord&&)>& take) {
+    std::map<std::string, Json> spaces;
+    for (const Json& one : defaults) {
+      if (!one.is_object() || !one.contains("constraints")) continue;
+      spaces[one.value("space", "")]["kernels"].push_back(
+          {{"name", one.value("kernel", "")}, {"constraints", one["constraints"]}});
+    }
     std::vector<RunRecord*> order;
-    for (auto& [run, record] : records_) order.push_back(&record);
+    for (auto& [key, record] : records_) {
+      order.push_back(&record);
+      const auto space = spaces.find(record.run.space);
+      if (space != spaces.end()) record.run.space_json = space->second.dump();
+    }
     std::ranges::stable_sort(order, {},
                              [](const RunRecord* record) { return record->run.started_unix; });
     for (RunRecord* record : order) take(std::move(*record));
@@ -220,14 +231,12 @@ ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Ori
     imported.odd.add("entry " + std::to_string(entries) + " of \"" + std::string(list) +
                      "\": " + *fault);
   };
-  imported.cut_off =
-      read_json_entries(
-          file.string(), std::move(read.text),
-          [](const Json& head, std::string_view) { return head.contains("format"); }, add)
-          .cut_off ||
-      read.cut_off;
+  const JsonEntries all = read_json_entries(
+      file.string(), std::move(read.text),
+      [](const Json& head, std::string_view) { return head.contains("format"); }, add);
+  imported.cut_off = all.cut_off || read.cut_off;
   refuse_all_odd(file, imported.odd, entries);
-  reader.hand_over(take);
+  reader.hand_over(all.head.value("defaults", Json::array()), take);
   return imported;
 }
 

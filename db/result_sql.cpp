@@ -256,10 +256,11 @@ std::string defaults_sql() {
          ORDER BY result.id DESC LIMIT 1)) AS result_id
       FROM kernel GROUP BY kernel.space_id, kernel.name)
     SELECT space.name AS space_name, newest.name AS kernel_name,
-           configuration.values_json AS configuration_json
+           configuration.values_json AS configuration_json, run.space_json
     FROM newest
     JOIN space ON space.id = newest.space_id
     JOIN result ON result.id = newest.result_id
+    JOIN run ON run.id = result.run_id
     JOIN configuration ON configuration.id = result.configuration_id
     WHERE (:space = '' OR space.name = :space)
       AND (:kernel = '' OR newest.name = :kernel OR space.name || '/' || newest.name = :kernel)

@@ -3,6 +3,7 @@
 #include "db/bests.h"
 #include "db/columns.h"
 #include "db/database_file.h"
+#include "db/json_forms.h"
 #include "db/process_name.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
@@ -11,11 +12,34 @@
 #include "db/sqlite.h"
 #include "db/stored_names.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 namespace smemtune::db {
+
+namespace {
+
+/// Returns the constraints of a kernel in a run's space file; none if the text is no space file.
+std::vector<std::string> constraints_in(const std::string& space_json, const std::string& kernel) {
+  std::vector<std::string> constraints;
+  const Json space = Json::parse(space_json, nullptr, /*allow_exceptions=*/false);
+  const auto kernels = space.is_object() ? space.find("kernels") : space.end();
+  if (kernels == space.end() || !kernels->is_array()) return constraints;
+  for (const Json& one : *kernels) {
+    if (!one.is_object() || !one.contains("constraints") || one.value("name", Json()) != kernel) {
+      continue;
+    }
+    for (const Json& text : one["constraints"]) {
+      if (text.is_string()) constraints.push_back(text.get<std::string>());
+    }
+  }
+  return constraints;
+}
+
+}  // namespace
 
 ResultStore::ResultStore(const std::filesystem::path& file, Mode mode, int busy_timeout_ms)
     : connection_(std::make_unique<Connection>(
@@ -82,9 +106,11 @@ std::vector<KernelDefaults> ResultStore::defaults(const Query& asked) const {
   statement.bind(":space", query.space).bind(":kernel", query.kernel).bind(":source", query.source);
   std::vector<KernelDefaults> defaults;
   while (statement.step()) {
+    const std::string kernel = statement.text("kernel_name");
     defaults.push_back({.space = statement.text("space_name"),
-                        .kernel = statement.text("kernel_name"),
-                        .configuration = bindings_from_json(statement, "configuration_json")});
+                        .kernel = kernel,
+                        .configuration = bindings_from_json(statement, "configuration_json"),
+                        .constraints = constraints_in(statement.text("space_json"), kernel)});
   }
   return defaults;
 }

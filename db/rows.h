@@ -101,6 +101,8 @@ struct KernelDefaults {
   std::string space;
   std::string kernel;
   Configuration configuration;
+  /// The kernel's constraints, as the space file had them; empty where nothing says so.
+  std::vector<std::string> constraints = {};
 
   bool operator==(const KernelDefaults&) const = default;
 };

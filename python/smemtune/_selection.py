@@ -239,9 +239,9 @@ def select(
         $SMEMTUNE_SHARED_DB, then the results that come with smemtune.
     problem: the sizes and types of the space's problems, `N=4096, T="float"`.
 
-    For a size that was not measured, what was measured at others decides; where nothing is
-    comparable, or nothing is predicted to be faster than the kernel's default values, it is these
-    (`match` is `defaults`). Raises InputError for a name or a problem that the space does not have, or if the
+    For a size that was not measured, what was measured at others decides, of the configurations that
+    are right there; where there is none, the kernel's default values are taken (`match` is
+    `defaults`). Raises InputError for a name or a problem that the space does not have, or if the
     configuration cannot run on the device; StoreError for a database that cannot be read.
     """
     if hasattr(space, "space_file"):

@@ -14,7 +14,7 @@ enum class Match {
   exact,              // Measured on this device, for this problem.
   nearest_problem,    // Measured on this device, for other sizes.
   same_architecture,  // The same, measured on another device of this compute capability.
-  defaults,           // Nothing was measured that is predicted to be faster: the default values.
+  defaults,           // Nothing was measured that runs for this problem: the default values.
   none                // Not even the default values are known.
 };
 
@@ -78,69 +78,47 @@ constexpr double doublings(double ratio) {
   return count < kMost ? count + (ratio - 1) : kMost;
 }
 
-// A configuration that was chosen for one size may be slow at another, so it has to earn its place
-// against the default values, which its author chose for all sizes. Its time by theirs is predicted
-// as the mean of what was measured, in which a size counts the less the more doublings away it is,
-// and of an assumption that counts as much as a size that is some two doublings away. The farther
-// away all that was measured is, the larger must have been the lead. What was slower than the
-// default values at one of the nearest sizes is not taken. bench/RESULTS.md has what this loses at
-// sizes held back.
+// A configuration that is the best at one size may be slow at another. What its time will be by that
+// of the best there is predicted as the mean of what it was at the sizes that were measured, in which
+// a size counts the less the more doublings away it is. A configuration that was not measured at one
+// of these sizes is assumed to be slow there: somebody looked for the best and did not find it. The
+// default values are predicted like the others. bench/RESULTS.md has what this loses at sizes held
+// back.
 
-/// The assumed time of a configuration by that of the default values where nothing was measured,
-/// and its weight.
-constexpr double kAssumedToDefault = 1.5;
-constexpr double kAssumedWeight = 0.2;
-/// The assumed time of default values by that of the best where they were not measured.
-constexpr double kAssumedOfDefault = 1.5;
-/// The number of nearest sizes at which none may be slower than the default values, and by how much
-/// it may, as times differ by chance.
-constexpr int kNearest = 3;
-constexpr double kTolerated = 1.01;
+/// The assumed time of a configuration by that of the best, at a measured size where only others
+/// were measured.
+constexpr double kUnknownToBest = 1.75;
 /// The largest ratio that is told apart, also that of what does not run.
-constexpr double kMostToDefault = 10;
+constexpr double kMostToBest = 3;
 
-/// Weighs what is known of one configuration for one size.
+/// Returns how much a measured size counts that has this size ratio to the wanted one.
+constexpr double weight_of(double ratio) {
+  const double distance = doublings(ratio);
+  return 1 / (distance * distance * distance + 0.1);
+}
+
+/// Predicts the time of one configuration, by that of the best, for one size.
 class Prediction {
  public:
-  /// Adds its time by that of the default values, at a size with this size ratio.
-  constexpr void add(double ratio, double to_default) {
-    const double distance = doublings(ratio);
-    const double weight = 1 / (distance * distance + 0.1);
-    weights_ += weight;
-    weighted_ += weight * (to_default < kMostToDefault ? to_default : kMostToDefault);
-    // Keeps the nearest, the nearest of all first.
-    double next_distance = distance;
-    double next_to_default = to_default;
-    for (int i = 0; i < kNearest; ++i) {
-      if (i < known_ && !(next_distance < distances_[i])) continue;
-      const double moved_distance = distances_[i];
-      const double moved_to_default = to_default_[i];
-      distances_[i] = next_distance;
-      to_default_[i] = next_to_default;
-      next_distance = moved_distance;
-      next_to_default = moved_to_default;
-      if (i < known_) continue;
-      ++known_;
-      break;
-    }
+  /// `of_all`: the weight of all measured sizes.
+  constexpr explicit Prediction(double of_all) : of_all_(of_all) {}
+
+  /// Adds its time by that of the best, at a size with this size ratio.
+  constexpr void add(double ratio, double to_best) {
+    const double weight = weight_of(ratio);
+    known_ += weight;
+    weighted_ += weight * (to_best < kMostToBest ? to_best : kMostToBest);
   }
 
-  /// Returns its predicted time by that of the default values.
-  constexpr double to_default() const { return weighted_ / weights_; }
-
-  /// Returns true if it was slower than the default values at one of the nearest sizes.
-  constexpr bool was_slower() const {
-    bool was_slower = false;
-    for (int i = 0; i < known_; ++i) was_slower = was_slower || to_default_[i] > kTolerated;
-    return was_slower;
+  constexpr double to_best() const {
+    const double unknown = of_all_ > known_ ? of_all_ - known_ : 0;
+    return (weighted_ + unknown * kUnknownToBest) / (known_ + unknown);
   }
 
  private:
-  double weights_ = kAssumedWeight;
-  double weighted_ = kAssumedWeight * kAssumedToDefault;
-  int known_ = 0;
-  double distances_[kNearest] = {};
-  double to_default_[kNearest] = {};
+  double of_all_;
+  double known_ = 0;
+  double weighted_ = 0;
 };
 
 /// Returns the best that was measured on this device for this very problem; of several kernels the
@@ -160,66 +138,71 @@ constexpr Choice<Entry> select_exact(const Entry* entries, std::size_t count, co
 }
 
 /// Returns the entry of the configuration with the least predicted time, of its entries that of the
-/// nearest size; empty if that is not below the time of the default values. Without default values
-/// the least is taken. `counts(entry)` says which entries count.
-template <typename Entry, typename RatioOf, typename ToDefaultOf, typename Counts>
+/// nearest size; empty if there is none that runs. `counts(entry)` says which entries count.
+template <typename Entry, typename RatioOf, typename ToBestOf, typename Runs, typename Counts>
 constexpr Choice<Entry> select_predicted(const Entry* entries, std::size_t count, Match match,
-                                         const RatioOf& ratio_of, const ToDefaultOf& to_default_of,
-                                         bool has_default, const Counts& counts) {
+                                         const RatioOf& ratio_of, const ToBestOf& to_best_of,
+                                         const Runs& runs, const Counts& counts) {
+  double of_all = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double ratio =
+        counts(entries[i]) && !(to_best_of(entries[i]) > 1) ? ratio_of(entries[i]) : 0;
+    if (ratio > 0) of_all += weight_of(ratio);
+  }
   Choice<Entry> choice;
   double least = 0;
   for (std::size_t i = 0; i < count;) {
     const int configuration = entries[i].configuration;
-    Prediction prediction;
+    Prediction prediction(of_all);
     Choice<Entry> nearest;
     for (; i < count && entries[i].configuration == configuration; ++i) {
       const Entry& entry = entries[i];
       const double ratio = counts(entry) ? ratio_of(entry) : 0;
       if (!(ratio > 0)) continue;
-      prediction.add(ratio, to_default_of(entry));
+      prediction.add(ratio, to_best_of(entry));
       const bool is_nearer = !nearest || ratio < nearest.size_ratio ||
                              (!(nearest.size_ratio < ratio) && entry.time_ms < nearest->time_ms);
       if (entry.time_ms > 0 && is_nearer) nearest = {&entry, match, ratio};
     }
-    const double its = prediction.to_default();
-    if (!nearest || (has_default && (prediction.was_slower() || !(its < 1)))) continue;
+    if (!nearest) continue;
+    const double its = prediction.to_best();
     const bool is_as_good = choice && !(its < least) && !(least < its);
-    if (!choice || its < least || (is_as_good && nearest.size_ratio < choice.size_ratio)) {
-      choice = nearest;
-      least = its;
-    }
+    const bool is_better =
+        !choice || its < least || (is_as_good && nearest.size_ratio < choice.size_ratio);
+    if (!is_better || !runs(*nearest)) continue;
+    choice = nearest;
+    least = its;
   }
   return choice;
 }
 
 /// Returns the best on the target's device for the problem. Where that was not measured: of all
-/// configurations that were measured there for other sizes, the one that is predicted to be the
-/// fastest (see Prediction), else the one that is by what was measured on other devices of its
-/// compute capability. Empty where nothing is comparable, or nothing is predicted to be faster than
-/// the default values.
+/// configurations that were measured there for other sizes and run for this one, the one that is
+/// predicted to be the fastest (see Prediction), else the one that is by what was measured on other
+/// devices of its compute capability. Empty where there is none.
 ///
 /// `ratio_of(entry)` returns the entry's size ratio, or 0 for an entry that is not comparable:
-/// another kernel, another element type. `to_default_of(entry)` returns its time by that of the
-/// default values for the same problem on the same device; infinity where it does not run, and
-/// where that of the default values is not known its time by that of the best / kAssumedOfDefault.
-/// `has_default`: whether there are default values to fall back to. An entry has a device, a
-/// compute_capability (0: its times say nothing about other devices), a time_ms (0 where it does
-/// not run), a configuration (a number, the same for equal values of the same kernel, whose entries
-/// must lie side by side) and is_best (it is its kernel's best for its problem).
-template <typename Entry, typename RatioOf, typename ToDefaultOf>
+/// another kernel, another element type. `to_best_of(entry)` returns its time by that of the fastest
+/// entry for the same problem on the same device, which is 1; infinity where it does not run.
+/// `runs(entry)` returns whether its configuration is right for the problem, as far as is known. An
+/// entry has a device, a compute_capability (0: its times say nothing about other devices), a
+/// time_ms (0 where it does not run), a configuration (a number, the same for equal values of the
+/// same kernel, whose entries must lie side by side) and is_best (it is its kernel's best for its
+/// problem).
+template <typename Entry, typename RatioOf, typename ToBestOf, typename Runs>
 constexpr Choice<Entry> select_measured(const Entry* entries, std::size_t count,
                                         const Target& target, const RatioOf& ratio_of,
-                                        const ToDefaultOf& to_default_of, bool has_default) {
+                                        const ToBestOf& to_best_of, const Runs& runs) {
   const Choice<Entry> exact = select_exact(entries, count, target, ratio_of);
   if (exact) return exact;
   const auto is_same_device = [&target](const Entry& entry) {
     return std::string_view(entry.device) == target.device;
   };
   const Choice<Entry> here = select_predicted(entries, count, Match::nearest_problem, ratio_of,
-                                              to_default_of, has_default, is_same_device);
+                                              to_best_of, runs, is_same_device);
   if (here) return here;
-  return select_predicted(entries, count, Match::same_architecture, ratio_of, to_default_of,
-                          has_default, [&target, &is_same_device](const Entry& entry) {
+  return select_predicted(entries, count, Match::same_architecture, ratio_of, to_best_of, runs,
+                          [&target, &is_same_device](const Entry& entry) {
                             return entry.compute_capability != 0 && !is_same_device(entry) &&
                                    entry.compute_capability == target.compute_capability;
                           });

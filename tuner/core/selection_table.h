@@ -12,15 +12,12 @@ struct SelectionRow {
   std::string kernel;
   std::string configuration;  ///< Its key.
   double time_ms = 0;         ///< 0 if it does not run.
-  bool is_default = false;    ///< Its kernel's default values.
-  /// The default values of the kernel that select() falls back to where no kernel is asked for.
-  bool is_fallback = false;
   std::size_t of = 0;  ///< Number of what the caller has made the row from.
 
   int number = 0;  ///< The configuration's number: see select_measured().
-  /// See select_measured(): by the fallback of all kernels, and by the default values of its kernel.
-  double to_default = 1;
-  double to_kernel_default = 1;
+  /// See select_measured(): by the fastest of all kernels, and by the fastest of its kernel.
+  double to_best = 1;
+  double to_kernel_best = 1;
 };
 
 /// Computes numbers and ratios, and brings equal configurations of a kernel together. The order is

@@ -22,6 +22,9 @@ bool answer(const Problem& problem, const std::string& name, const Value& limit)
   return std::get<std::int64_t>(found->second) <= std::get<std::int64_t>(limit);
 }
 
+/// How much slower than the default values one may be, as times differ by chance.
+constexpr double kTolerated = 1.01;
+
 /// Returns the whole number next to the geometric mean, from `low` to `high` - 1.
 std::int64_t between(std::int64_t low, std::int64_t high) {
   const double mean =
@@ -54,7 +57,7 @@ class Fitter {
   };
 
   double loss(std::size_t in, std::size_t variant) const {
-    return std::min(table_.loss(in, variant), std::log(kMostToDefault));
+    return std::min(table_.loss(in, variant), std::log(kMostToCount));
   }
 
   bool is_slower(std::size_t in, std::size_t variant) const {

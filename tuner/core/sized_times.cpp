@@ -27,28 +27,24 @@ struct Entry {
   std::size_t variant = 0;
 };
 
-/// Returns the time of the default values in a case, or what is assumed of it.
-double default_ms(const SizedTimes& times, std::size_t in) {
-  const double ms = times.defaults.empty() ? std::numeric_limits<double>::quiet_NaN()
-                                           : times.table.ms[in][times.defaults.front()];
-  return std::isfinite(ms) ? ms : kAssumedOfDefault * times.table.best_ms[in];
-}
-
-double to_default(const SizedTimes& times, std::size_t in, std::size_t variant) {
-  return times.table.ms[in][variant] / default_ms(times, in);
-}
-
+/// Returns the predicted time of a variant in a case where it was not measured.
 double predicted_ms(const SizedTimes& times, std::size_t in, std::size_t variant) {
   const TimeTable& table = times.table;
-  const bool is_fallback = !times.defaults.empty() && variant == times.defaults.front();
-  if (is_fallback) return kAssumedOfDefault * table.best_ms[in];
-  Prediction prediction;
+  double of_all = 0;
   for (std::size_t other = 0; other < table.cases(); ++other) {
     const double ratio = size_ratio(times.problems[other], times.problems[in]);
-    if (!(ratio > 0) || std::isnan(table.ms[other][variant])) continue;
-    prediction.add(ratio, to_default(times, other, variant));
+    if (other != in && ratio > 0) of_all += weight_of(ratio);
   }
-  return std::max(table.best_ms[in], prediction.to_default() * default_ms(times, in));
+  if (!(of_all > 0)) return kUnknownToBest * table.best_ms[in];
+  Prediction prediction(of_all);
+  for (std::size_t other = 0; other < table.cases(); ++other) {
+    const double ratio = size_ratio(times.problems[other], times.problems[in]);
+    const double ms = table.ms[other][variant];
+    if (other != in && ratio > 0 && !std::isnan(ms)) {
+      prediction.add(ratio, ms / table.best_ms[other]);
+    }
+  }
+  return prediction.to_best() * table.best_ms[in];
 }
 
 /// Returns the variant that is the fastest in a case; nullopt if none is known to run.
@@ -88,11 +84,13 @@ std::optional<std::size_t> selected_variant(const SizedTimes& times, const Probl
                                             std::span<const std::size_t> cases,
                                             std::span<const std::size_t> variants) {
   const TimeTable& table = times.table;
+  std::vector<double> best_ms(table.cases(), std::numeric_limits<double>::infinity());
   std::vector<Entry> entries;
   for (const std::size_t variant : variants) {
     for (const std::size_t in : cases) {
       const double ms = table.ms[in][variant];
       if (std::isnan(ms)) continue;
+      best_ms[in] = std::min(best_ms[in], ms);
       entries.push_back({.time_ms = std::isfinite(ms) ? ms : 0,
                          .configuration = static_cast<int>(variant),
                          .in = in,
@@ -102,11 +100,12 @@ std::optional<std::size_t> selected_variant(const SizedTimes& times, const Probl
   const auto ratio_of = [&](const Entry& entry) {
     return size_ratio(times.problems[entry.in], problem);
   };
-  const auto to_default_of = [&](const Entry& entry) {
-    return to_default(times, entry.in, entry.variant);
+  const auto to_best_of = [&](const Entry& entry) {
+    return table.ms[entry.in][entry.variant] / best_ms[entry.in];
   };
-  const Choice<Entry> choice = select_measured(entries.data(), entries.size(), Target{"", 0},
-                                               ratio_of, to_default_of, !times.defaults.empty());
+  const auto runs = [](const Entry& /*entry*/) { return true; };
+  const Choice<Entry> choice =
+      select_measured(entries.data(), entries.size(), Target{"", 0}, ratio_of, to_best_of, runs);
   if (choice) return choice->variant;
   return times.defaults.empty() ? std::nullopt : std::optional(times.defaults.front());
 }
@@ -145,8 +144,7 @@ std::optional<HeldBack> held_back(const SizedTimes& times, double doublings,
     }
     const std::optional<std::size_t> chosen = choose(out, known);
     if (!chosen || std::isnan(times.table.ms[out][*chosen])) continue;
-    // A variant that does not run counts as the slowest that selection.h tells apart.
-    const double loss = std::min(times.table.loss(out, *chosen), std::log(kMostToDefault));
+    const double loss = std::min(times.table.loss(out, *chosen), std::log(kMostToCount));
     const double default_loss = times.defaults.empty()
                                     ? std::numeric_limits<double>::infinity()
                                     : times.table.loss(out, times.defaults.front());

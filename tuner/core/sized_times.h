@@ -11,6 +11,9 @@
 
 namespace smemtune {
 
+/// A variant that does not run counts as this many times as slow as the best.
+constexpr double kMostToCount = 10;
+
 /// Times of the same configurations for problems of several sizes.
 struct SizedTimes {
   TimeTable table;  ///< Its cases are the problems.

@@ -1,5 +1,7 @@
 #include "tuner/core/sized_times.h"
 
+#include "tuner/core/selection.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,15 +16,15 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr double kNotRun = std::numeric_limits<double>::infinity();
-const double kUnknown = std::nan("");
+constexpr double kDoesNotRun = std::numeric_limits<double>::infinity();
+const double kNotMeasured = std::nan("");
 
 /// Returns times for sizes that each are the double of the one before. The first variant is the
 /// default.
 SizedTimes sized(std::vector<std::vector<double>> ms) {
   SizedTimes times;
   for (const auto& of_case : ms) {
-    double best = kNotRun;
+    double best = kDoesNotRun;
     for (const double time : of_case) best = std::fmin(best, time);
     times.table.best_ms.push_back(best);
     times.problems.push_back({{"N", std::int64_t{1024} << times.problems.size()}});
@@ -55,15 +57,18 @@ TEST(HeldBackSizes, LoseLessThanWithTheNearestBest) {
 }
 
 TEST(HeldBackSizes, AreFarWhereNearOnesAreHeldBackToo) {
-  const SizedTimes times = sized({{2, 1}, {2, 1}, {2, 1}, {2, 1}, {2, 1}, {2, 1}});
-  EXPECT_NEAR(held_back(times, 0, selection_of(times, 0))->mean_percent, 0, 1e-9);
-  // Nothing is measured near enough for a lead of 2.
-  EXPECT_NEAR(held_back(times, 4, selection_of(times, 0))->mean_percent, 100, 1e-9);
+  // Variant 1 is slow at the last sizes, which those near them say, and the others do not.
+  const SizedTimes times = sized({{2, 1}, {2, 1}, {2, 1}, {2, 1}, {2, 8}, {2, 8}});
+  const auto near = held_back(times, 0, selection_of(times, 0));
+  const auto far = held_back(times, 3, selection_of(times, 0));
+  ASSERT_TRUE(near && far);
+  EXPECT_LT(near->mean_percent, far->mean_percent);
   EXPECT_FALSE(held_back(times, 9, nearest_best(times))) << "nothing is left";
 }
 
 TEST(HeldBackSizes, CountOnlyWhatWasMeasured) {
-  const SizedTimes times = sized({{2, 1, kUnknown}, {2, kUnknown, 1}, {2, kUnknown, 1}});
+  const SizedTimes times =
+      sized({{2, 1, kNotMeasured}, {2, kNotMeasured, 1}, {2, kNotMeasured, 1}});
   const auto nearest = held_back(times, 0, nearest_best(times));
   ASSERT_TRUE(nearest);
   EXPECT_EQ(nearest->cases, 1u);
@@ -71,7 +76,7 @@ TEST(HeldBackSizes, CountOnlyWhatWasMeasured) {
 
 TEST(PredictedTimes, StandOnlyWhereNothingIsKnown) {
   const SizedTimes times =
-      sized({{2, 1, kUnknown, 5}, {2, kUnknown, 1, 5}, {kUnknown, kNotRun, 1, 5}});
+      sized({{2, 1, kNotMeasured, 5}, {2, kNotMeasured, 1, 5}, {kNotMeasured, kDoesNotRun, 1, 5}});
   std::vector<std::size_t> all(3);
   std::iota(all.begin(), all.end(), std::size_t{0});
   EXPECT_THAT(candidates_of(times, all), ElementsAre(0, 1, 2));
@@ -79,10 +84,11 @@ TEST(PredictedTimes, StandOnlyWhereNothingIsKnown) {
   EXPECT_EQ(table.ms[0][1], 1);
   EXPECT_TRUE(std::isinf(table.ms[2][1]));
   EXPECT_TRUE(std::isinf(table.ms[0][3])) << "is no candidate";
-  EXPECT_DOUBLE_EQ(table.ms[2][0], 1.5);
-  EXPECT_GT(table.ms[0][2], 1);
-  EXPECT_LT(table.ms[0][2], 2) << "ahead of the default at both other sizes";
-  EXPECT_GT(table.ms[1][1], 2) << "it does not run at the size next to it";
+  // Twice as slow as the best at the two sizes where it was measured.
+  EXPECT_DOUBLE_EQ(table.ms[2][0], 2);
+  EXPECT_DOUBLE_EQ(table.ms[0][2], 1) << "the best at both other sizes";
+  EXPECT_DOUBLE_EQ(table.ms[1][1], (1 + kMostToBest) / 2)
+      << "the best at one size beside it, and does not run at the other";
 }
 
 }  // namespace

@@ -49,8 +49,7 @@ Selection best_of(const Results& results, const smemtune_space& space, const std
                   const std::string& kernel, const Target& target) {
   kernel_of(space, kernel);  // Throws for one that the file does not have.
   const Problem parsed = parse_problem(space.loaded.space, problem);
-  Selection best =
-      results.select(target, space.loaded.space.name, parsed, kernel, /*has_default=*/true);
+  Selection best = results.select(target, space.loaded.space.name, parsed, kernel);
   if (best.match == Match::none) return of_configuration(space, parsed, kernel, "");
   return best;
 }

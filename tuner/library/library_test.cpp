@@ -51,6 +51,8 @@ class Library : public testing::Test {
     run.id = "1";
     run.space = "scale";
     run.device = gpu();
+    run.space_json = R"({"kernels": [{"name": "scale", "constraints":
+      ["N % 8 == 0 || THREADS <= 128", "N > 3"]}]})";
     const auto log = store.begin_run(run);
     const auto add = [&](std::int64_t n, std::int64_t count, double ms, bool is_default) {
       Result result;
@@ -115,18 +117,25 @@ TEST_F(Library, DatabaseAndExportSelectTheSame) {
   }
 }
 
-TEST_F(Library, NeverSelectsWhatIsPredictedToBeSlowerThanTheDefaultValues) {
+TEST_F(Library, SelectsWhatIsPredictedToBeTheFastest) {
   for (const char* file : {"r.sqlite", "best.json"}) {
     const Results results(folder_ / file);
-    // The best of N=65536 was slower than the default values at N=262144, which won at neither.
-    const Selection near = results.select(kH200, "scale", size(65536 + 32768));
-    EXPECT_EQ(near.match, Match::defaults) << file;
-    EXPECT_EQ(near.parameters, threads(256));
-    EXPECT_EQ(results.select(kH200, "scale", size(65536)).parameters, threads(512));
+    EXPECT_EQ(results.select(kH200, "scale", size(65536)).parameters, threads(512)) << file;
+    EXPECT_EQ(results.select(kH200, "scale", size(72000)).parameters, threads(512));
+    EXPECT_EQ(results.select(kH200, "scale", size(240000)).parameters, threads(1024));
     EXPECT_EQ(results.select(kH200, "scale", size(262144)).parameters, threads(1024));
-    // The best of N=4096 has too small a lead for so distant a size.
-    EXPECT_EQ(results.select(kH200, "scale", size(1LL << 40)).match, Match::defaults);
     EXPECT_EQ(results.select(kH200, "scale", size(5000)).parameters, threads(128));
+  }
+}
+
+TEST_F(Library, SelectsOnlyWhatSatisfiesTheConstraintsOfTheRun) {
+  for (const char* file : {"r.sqlite", "best.json"}) {
+    const Results results(folder_ / file);
+    const Selection odd = results.select(kH200, "scale", size(65537));
+    EXPECT_EQ(odd.match, Match::nearest_problem) << file;
+    EXPECT_EQ(odd.parameters, threads(128)) << "512 is the best at 65536";
+    EXPECT_EQ(results.select(kH200, "scale", size(3)).match, Match::none)
+        << "neither is right nor the default values";
   }
 }
 

@@ -1,9 +1,12 @@
+#include "db/json_forms.h"
 #include "db/layered_store.h"
 #include "db/recording.h"
 #include "db/result_store.h"
 #include "smemtune/smemtune.h"
 #include "tuner/config/json_reader.h"
+#include "tuner/core/device.h"
 #include "tuner/core/error.h"
+#include "tuner/core/kernel_constraints.h"
 #include "tuner/core/outcome.h"
 #include "tuner/core/selection_table.h"
 #include "tuner/core/size_ratio.h"
@@ -33,11 +36,13 @@ struct Record {
   int configuration = -1;
   bool is_best = false;
   double time_ms = 0;  ///< 0 if it does not run.
-  double to_default = 1;
-  double to_kernel_default = 1;
+  double to_best = 1;
+  double to_kernel_best = 1;
+  Bindings limits;  ///< Of the device: device_names(). Empty for default values.
   std::string kernel_hash;
   bool stale = false;
   std::string compared_with = to_text(ComparedWith::unknown);
+  std::vector<std::string> constraints;  ///< Of the kernel, with its default values only.
 };
 
 /// Reads members of the documented format and reports those that deviate from it.
@@ -105,6 +110,15 @@ class Reader {
     return 10 * major + minor;
   }
 
+  /// Returns none for files of earlier versions, which lack some.
+  Bindings limits(const Json& device) const {
+    try {
+      return device_names(db::device_from(device));
+    } catch (const nlohmann::json::exception&) {
+      return {};
+    }
+  }
+
   /// Returns the median, or the only time that another tuner reported.
   double time_ms(const Json& entry, const std::string& at) const {
     const Json& time = member(entry, at, "time");
@@ -146,6 +160,8 @@ namespace {
 struct Table {
   std::vector<Record> measured;
   std::vector<Record> defaults;  ///< The kernel that is the best most often comes first.
+  /// Constraints of the kernels whose default values are known, by space and kernel.
+  std::map<std::pair<std::string, std::string>, KernelConstraints> constraints;
 };
 
 /// Returns the same text for records of the same space, device and problem.
@@ -169,6 +185,7 @@ Record read_record(const Reader& reader, const Json& entry, const std::string& a
   record.kernel = reader.text(entry, at, "kernel");
   record.device = reader.text(device, at + "/device", "name");
   record.compute_capability = reader.capability(device, at + "/device");
+  record.limits = reader.limits(device);
   record.problem = reader.bindings(entry, at, "problem");
   record.parameters = reader.configuration(entry, at);
   const bool runs = is_best || !reader.member(entry, at, "time").is_null();
@@ -207,6 +224,12 @@ void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
     record.space = reader.text(entry, at, "space");
     record.kernel = reader.text(entry, at, "kernel");
     record.parameters = reader.configuration(entry, at);
+    if (entry.contains("constraints")) {
+      for (const Json& text : reader.array(entry, at, "constraints")) {
+        if (!text.is_string()) reader.fail(at + "/constraints", "has an element that is no string");
+        record.constraints.push_back(text.get<std::string>());
+      }
+    }
     defaults.push_back(std::move(record));
   }
 }
@@ -226,6 +249,7 @@ void read_database(const std::filesystem::path& file, std::vector<Record>& measu
     if (stored.device.kind == DeviceKind::gpu) {
       record.compute_capability = stored.device.compute_capability();
     }
+    record.limits = device_names(stored.device);
     record.problem = stored.result.problem;
     record.parameters = stored.result.configuration;
     record.time_ms = stored.result.timed() ? stored.result.measurement.median_ms : 0;
@@ -239,6 +263,7 @@ void read_database(const std::filesystem::path& file, std::vector<Record>& measu
     record.space = one.space;
     record.kernel = one.kernel;
     record.parameters = one.configuration;
+    record.constraints = one.constraints;
     defaults.push_back(std::move(record));
   }
 }
@@ -258,34 +283,35 @@ std::vector<db::SharedFile> files_of(const std::filesystem::path& file, const st
   return files;
 }
 
-/// Compares the measured records of each space with each other and with the default values, and
-/// brings equal configurations together.
+/// Compares the measured records of each space with each other, and brings equal configurations
+/// together.
 void compare(Table& table) {
-  const auto default_of = [&table](const Record& record, bool any_kernel) {
-    return std::ranges::find_if(table.defaults, [&](const Record& one) {
-      return one.space == record.space && (any_kernel || one.kernel == record.kernel);
-    });
-  };
   std::vector<SelectionRow> rows;
   for (const Record& record : table.measured) {
-    const auto its = default_of(record, /*any_kernel=*/false);
-    const bool is_default = its != table.defaults.end() && its->parameters == record.parameters;
     rows.push_back({.measured = measured_text(record),
                     .kernel = record.space + "\n" + record.kernel,
                     .configuration = key(record.parameters),
                     .time_ms = record.time_ms,
-                    .is_default = is_default,
-                    .is_fallback = is_default && its == default_of(record, /*any_kernel=*/true),
                     .of = rows.size()});
   }
   std::vector<Record> sorted;
   for (const SelectionRow& row : selection_table(std::move(rows))) {
     Record& record = sorted.emplace_back(std::move(table.measured[row.of]));
     record.configuration = row.number;
-    record.to_default = row.to_default;
-    record.to_kernel_default = row.to_kernel_default;
+    record.to_best = row.to_best;
+    record.to_kernel_best = row.to_kernel_best;
   }
   table.measured = std::move(sorted);
+}
+
+void compile_constraints(Table& table) {
+  for (const Record& one : table.defaults) {
+    const auto of_space = std::ranges::find(table.measured, one.space, &Record::space);
+    if (one.constraints.empty() || of_space == table.measured.end()) continue;
+    table.constraints.try_emplace(
+        {one.space, one.kernel},
+        KernelConstraints(one.constraints, one.parameters, of_space->problem));
+  }
 }
 
 /// Moves what the earlier files do not have. `known`: the texts of what they have.
@@ -317,6 +343,7 @@ Table read(const std::vector<db::SharedFile>& files) {
   }
   order_by_wins(table.defaults, table.measured);
   compare(table);
+  compile_constraints(table);
   return table;
 }
 
@@ -340,23 +367,32 @@ Results::Results(const std::vector<std::filesystem::path>& files) {
 }
 
 Selection Results::select(const Target& target, const std::string& space, const Problem& problem,
-                          const std::string& kernel, bool has_default) const {
+                          const std::string& kernel) const {
   const auto wanted = [&](const Record& record) {
     return record.space == space && (kernel.empty() || record.kernel == kernel);
   };
   const auto ratio_of = [&](const Record& record) {
     return wanted(record) ? size_ratio(record.problem, problem) : 0;
   };
-  const auto to_default_of = [&](const Record& record) {
-    return kernel.empty() ? record.to_default : record.to_kernel_default;
+  const auto to_best_of = [&](const Record& record) {
+    return kernel.empty() ? record.to_best : record.to_kernel_best;
   };
-  const std::vector<Record>& measured = contents_->table.measured;
-  const std::vector<Record>& defaults = contents_->table.defaults;
-  const bool falls_back = has_default || std::ranges::any_of(defaults, wanted);
+  const Table& table = contents_->table;
+  const auto runs_with = [&](const Record& record, const Bindings& limits) {
+    const auto constraints = table.constraints.find({record.space, record.kernel});
+    return constraints == table.constraints.end() ||
+           constraints->second.hold(record.parameters, problem, limits);
+  };
+  const auto runs = [&](const Record& record) { return runs_with(record, record.limits); };
+  const auto on_target = std::ranges::find(table.measured, target.device, &Record::device);
+  const auto default_runs = [&](const Record& record) {
+    return wanted(record) &&
+           (on_target == table.measured.end() || runs_with(record, on_target->limits));
+  };
   const Choice<Record> choice =
-      or_defaults(select_measured(measured.data(), measured.size(), target, ratio_of, to_default_of,
-                                  falls_back),
-                  defaults.data(), defaults.size(), wanted);
+      or_defaults(select_measured(table.measured.data(), table.measured.size(), target, ratio_of,
+                                  to_best_of, runs),
+                  table.defaults.data(), table.defaults.size(), default_runs);
   Selection selection;
   selection.match = choice.match;
   selection.size_ratio = choice.size_ratio;

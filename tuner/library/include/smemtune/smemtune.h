@@ -71,11 +71,11 @@ class Results {
   explicit Results(const std::vector<std::filesystem::path>& files);
 
   /// Selects the best for a device and a problem of a space; among all kernels unless one is named.
-  /// Never what is predicted to be slower than the kernel's default values. The match is Match::none
-  /// when nothing fits, or when only default values would, and the results have none:
-  /// `has_default` says that the caller has some for that.
+  /// For a problem that was not measured, what was measured for others of the space decides, and only
+  /// configurations are selected that satisfy their kernel's constraints, as far as the results
+  /// have them. The match is Match::none when there is no such configuration.
   Selection select(const Target& target, const std::string& space, const Problem& problem,
-                   const std::string& kernel = {}, bool has_default = false) const;
+                   const std::string& kernel = {}) const;
 
  private:
   struct Contents;

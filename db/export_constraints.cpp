@@ -1,0 +1,245 @@
+#include "db/export_constraints.h"
+
+#include "tuner/core/device.h"
+#include "tuner/core/error.h"
+#include "tuner/core/kernel_constraints.h"
+#include "tuner/core/text.h"
+#include "tuner/core/tokens.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace smemtune::db {
+
+namespace {
+
+struct Level {
+  std::string_view symbol;
+  int level;              // Operators of a higher level bind tighter.
+  std::string_view call;  // The function that stands for it, where C++'s operator has traps.
+};
+
+constexpr std::array<Level, 20> kOperators = {
+    {{"||", 1, ""}, {"or", 1, ""},      {"&&", 2, ""},         {"and", 2, ""},
+     {"|", 3, ""},  {"^", 4, ""},       {"&", 5, ""},          {"==", 6, ""},
+     {"!=", 6, ""}, {"<", 7, ""},       {"<=", 7, ""},         {">", 7, ""},
+     {">=", 7, ""}, {"<<", 8, ""},      {">>", 8, ""},         {"+", 9, ""},
+     {"-", 9, ""},  {"*", 10, "times"}, {"/", 10, "quotient"}, {"%", 10, "remainder"}}};
+
+constexpr std::array<std::string_view, 9> kCallable = {
+    "min", "max", "abs", "ceil_div", "round_up", "pow2", "is_pow2", "log2", "gcd"};
+
+/// Thrown for what cannot be C++.
+class NotExpressible {};
+
+/// Writes one expression as C++, with parentheses round each operation.
+class ExpressionWriter {
+ public:
+  ExpressionWriter(const std::string& text, const BindingsStruct& problem,
+                   const BindingsStruct& parameters, std::set<std::string>& limits)
+      : tokens_(text), problem_(problem), parameters_(parameters), limits_(limits) {}
+
+  std::string all() {
+    const std::string code = conditional();
+    if (tokens_.peek().kind != Token::Kind::end) throw NotExpressible();
+    return code;
+  }
+
+ private:
+  std::string conditional() {
+    std::string condition = binary(1);
+    if (!tokens_.take_if("?")) return condition;
+    const std::string yes = conditional();
+    tokens_.expect(":");
+    return "(" + condition + " ? " + yes + " : " + conditional() + ")";
+  }
+
+  std::string binary(int level) {
+    std::string left = unary();
+    for (;;) {
+      const auto its = std::ranges::find_if(
+          kOperators, [this](const Level& one) { return tokens_.peek().is(one.symbol); });
+      if (its == kOperators.end() || its->level < level) return left;
+      tokens_.take();
+      const std::string right = binary(its->level + 1);
+      const std::string symbol(its->symbol == "or"    ? "||"
+                               : its->symbol == "and" ? "&&"
+                                                      : its->symbol);
+      left = its->call.empty()
+                 ? "(" + left + " " + symbol + " " + right + ")"
+                 : "::smemtune::" + std::string(its->call) + "(" + left + ", " + right + ")";
+    }
+  }
+
+  std::string unary() {
+    for (const char* symbol : {"!", "~", "-"}) {
+      if (tokens_.take_if(symbol)) return "(" + std::string(symbol) + unary() + ")";
+    }
+    return primary();
+  }
+
+  std::string primary() {
+    if (tokens_.take_if("(")) {
+      std::string inner = conditional();
+      tokens_.expect(")");
+      return inner;
+    }
+    const Token token = tokens_.take();
+    const std::string text(token.text);
+    if (token.kind == Token::Kind::integer) {
+      return integer_literal(static_cast<std::int64_t>(token.integer)) + "LL";
+    }
+    if (token.kind == Token::Kind::quoted) return string_literal(text);
+    if (token.kind != Token::Kind::name) throw NotExpressible();
+    if (!tokens_.take_if("(")) return value_of(text);
+    std::vector<std::string> operands;
+    do {
+      operands.push_back(conditional());
+    } while (tokens_.take_if(","));
+    tokens_.expect(")");
+    if (text == "sizeof") return "size_of(" + operands.front() + ")";
+    if (std::ranges::find(kCallable, text) == kCallable.end()) throw NotExpressible();
+    return call(text, operands);
+  }
+
+  /// Returns a call; of more than two operands, one inside the other.
+  static std::string call(const std::string& function, const std::vector<std::string>& operands) {
+    const std::string begin = "::smemtune::" + function + "(";
+    std::string code = operands.front();
+    if (operands.size() == 1)
+      return function == "min" || function == "max" ? code : begin + code + ")";
+    for (std::size_t i = 1; i < operands.size(); ++i)
+      code = begin + code + ", " + operands[i] + ")";
+    return code;
+  }
+
+  std::string value_of(const std::string& name) {
+    if (problem_.members().contains(name)) return "problem." + problem_.member(name);
+    if (parameters_.members().contains(name)) return "parameters." + parameters_.member(name);
+    if (device_names({}).contains(name)) {
+      limits_.insert(name);
+      return "limits." + name;
+    }
+    return string_literal(name);
+  }
+
+  TokenStream tokens_;
+  const BindingsStruct& problem_;
+  const BindingsStruct& parameters_;
+  std::set<std::string>& limits_;
+};
+
+/// Returns `false` for what is no constraint or cannot be C++.
+std::string code_of(const std::string& text, const BindingsStruct& problem,
+                    const BindingsStruct& parameters, std::set<std::string>& limits) {
+  Scope scope;
+  scope.add_constants(device_names({}));
+  for (const BindingsStruct* of : {&problem, &parameters}) {
+    for (const auto& [name, member] : of->members()) {
+      if (scope.contains(name)) continue;
+      scope.add_variable(name, 0, of->is_word(name) ? Scope::Kind::word : Scope::Kind::integer);
+    }
+  }
+  if (!compile_constraint(text, scope)) return "false";
+  try {
+    return ExpressionWriter(text, problem, parameters, limits).all();
+  } catch (const ExpressionError&) {
+    return "false";
+  } catch (const NotExpressible&) {
+    return "false";
+  }
+}
+
+std::string size_function(const std::set<std::string>& words) {
+  std::string text = "constexpr long long size_of(::std::string_view type) {\n";
+  for (const std::string& word : words) {
+    const std::int64_t bytes = to_slot(Value(word)) & 0xFF;
+    if (bytes == 0) continue;
+    text += "  if (type == " + string_literal(word) + ") return " + std::to_string(bytes) + ";\n";
+  }
+  return text + "  return 0;\n}\n\n";
+}
+
+}  // namespace
+
+const char* constraint_functions() {
+  return R"cpp(
+#ifndef SMEMTUNE_CONSTRAINTS
+#define SMEMTUNE_CONSTRAINTS
+    namespace smemtune {
+
+    // What constraints call. A division by 0 gives 0, and a product that is too large the largest number.
+    constexpr long long times(long long a, long long b) {
+      constexpr long long kMost = 0x7FFFFFFFFFFFFFFF;
+      const double product = static_cast<double>(a) * static_cast<double>(b);
+      return product > 9e18 ? kMost : product < -9e18 ? -kMost : a * b;
+    }
+    constexpr long long quotient(long long a, long long b) { return b == 0 ? 0 : a / b; }
+    constexpr long long remainder(long long a, long long b) { return b == 0 ? 0 : a % b; }
+    constexpr long long min(long long a, long long b) { return a < b ? a : b; }
+    constexpr long long max(long long a, long long b) { return a < b ? b : a; }
+    constexpr long long abs(long long a) { return a < 0 ? -a : a; }
+    constexpr long long ceil_div(long long a, long long b) {
+      const long long rest = remainder(a, b);
+      return quotient(a, b) + (rest != 0 && (rest < 0) == (b < 0) ? 1 : 0);
+    }
+    constexpr long long round_up(long long a, long long b) { return ceil_div(a, b) * b; }
+    constexpr long long pow2(long long n) { return n < 0 || n > 62 ? 0 : 1LL << n; }
+    constexpr bool is_pow2(long long a) { return a > 0 && (a & (a - 1)) == 0; }
+    constexpr long long log2(long long a) {
+      long long log = 0;
+      for (; a > 1; a /= 2) ++log;
+      return log;
+    }
+    constexpr long long gcd(long long a, long long b) {
+      while (b != 0) {
+        const long long rest = a % b;
+        a = b;
+        b = rest;
+      }
+      return abs(a);
+    }
+
+    }  // namespace smemtune
+#endif
+  )cpp";
+}
+
+ConstraintsCode::ConstraintsCode(const BindingsStruct& problem, const BindingsStruct& parameters,
+                                 const std::map<std::string, std::vector<std::string>>& constraints,
+                                 const std::set<std::string>& words) {
+  std::string cases;
+  for (const auto& [kernel, texts] : constraints) {
+    std::string all;
+    for (const std::string& text : texts) {
+      all +=
+          (all.empty() ? "" : " &&\n             ") + code_of(text, problem, parameters, limits_);
+    }
+    if (!all.empty()) cases += "    case Kernel::" + kernel + ":\n      return " + all + ";\n";
+  }
+  definitions_ = "// Limits of a device that constraints name.\nstruct Limits {\n";
+  for (const std::string& name : limits_) definitions_ += "  long long " + name + ";\n";
+  definitions_ += "};\n\n";
+  if (cases.find("size_of(") != std::string::npos) definitions_ += size_function(words);
+  definitions_ +=
+      "// Whether the kernel's constraints hold, so that its result is right.\n"
+      "constexpr bool runs([[maybe_unused]] Kernel kernel,\n"
+      "                    [[maybe_unused]] const Parameters& parameters,\n"
+      "                    [[maybe_unused]] const Problem& problem,\n"
+      "                    [[maybe_unused]] const Limits& limits) {\n";
+  if (!cases.empty())
+    definitions_ += "  switch (kernel) {\n" + cases + "    default:\n      break;\n  }\n";
+  definitions_ += "  return true;\n}\n";
+}
+
+std::string ConstraintsCode::limits(const Bindings& device) const {
+  std::string text;
+  for (const std::string& name : limits_) {
+    const auto value = device.find(name);
+    text += (text.empty() ? "" : ", ") + (value == device.end() ? "0" : to_text(value->second));
+  }
+  return "{" + text + "}";
+}
+
+}  // namespace smemtune::db

@@ -1,0 +1,68 @@
+#include "tuner/core/kernel_constraints.h"
+
+#include "tuner/core/device.h"
+#include "tuner/core/tokens.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <variant>
+
+namespace smemtune {
+
+namespace {
+
+/// Adds the names in an expression that neither stand for a value nor call a function, as words.
+void add_words(const std::string& text, Scope& scope) {
+  for (TokenStream tokens(text); tokens.peek().kind != Token::Kind::end; tokens.take()) {
+    const std::string name(tokens.peek().text);
+    const bool is_called = tokens.peek(1).is("(");
+    if (tokens.peek().kind != Token::Kind::name || is_called || scope.contains(name)) continue;
+    scope.add_constant(name, name);
+  }
+}
+
+}  // namespace
+
+std::optional<Expression> compile_constraint(const std::string& text, Scope& scope) {
+  try {
+    add_words(text, scope);
+    return Expression::compile(text, scope);
+  } catch (const ExpressionError&) {
+    return std::nullopt;
+  }
+}
+
+KernelConstraints::KernelConstraints(const std::vector<std::string>& texts,
+                                     const Configuration& configuration, const Problem& problem) {
+  Scope scope;
+  for (const Bindings& bindings : {device_names({}), problem, configuration}) {
+    for (const auto& [name, value] : bindings) {
+      const auto [its, is_new] = slots_.try_emplace(name, slots_.size());
+      const bool is_word = std::holds_alternative<std::string>(value);
+      if (is_new) {
+        scope.add_variable(name, its->second, is_word ? Scope::Kind::word : Scope::Kind::integer);
+      }
+    }
+  }
+  for (const std::string& text : texts) expressions_.push_back(compile_constraint(text, scope));
+}
+
+bool KernelConstraints::hold(const Configuration& configuration, const Problem& problem,
+                             const Bindings& device) const {
+  std::vector<std::int64_t> slots(slots_.size());
+  for (const Bindings* bindings : {&device, &problem, &configuration}) {
+    for (const auto& [name, value] : *bindings) {
+      const auto slot = slots_.find(name);
+      if (slot != slots_.end()) slots[slot->second] = to_slot(value);
+    }
+  }
+  return std::ranges::all_of(expressions_, [&slots](const std::optional<Expression>& one) {
+    try {
+      return one && one->evaluate(slots) != 0;
+    } catch (const ExpressionError&) {
+      return false;
+    }
+  });
+}
+
+}  // namespace smemtune
