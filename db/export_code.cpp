@@ -70,7 +70,7 @@ constexpr const char* kEntryStruct = R"(struct Entry {
   int configuration;  // The same for equal parameters of the same kernel.
   bool is_best;       // The kernel's best for this problem on this device.
   double time_ms;     // Median; 0 for defaults, and where it does not run.
-  double to_best;     // By the time of the fastest entry for this problem on this device.
+  double to_best;          // By the time of the fastest entry for this problem on this device.
   double to_kernel_best;   // By that of its kernel's fastest.
   Limits limits;           // Of the device.
   long long shared_bytes;  // Per block, of the launch that takes most; 0 where not known.
@@ -82,6 +82,13 @@ constexpr const char* kEntryStruct = R"(struct Entry {
 )";
 
 constexpr const char* kSelectFunctions = R"(
+constexpr ::smemtune::Fitness fitness(const Entry& entry, const Problem& problem) {
+  if (!runs(entry.kernel, entry.parameters, problem, entry.limits)) return ::smemtune::Fitness::wrong;
+  return is_promising(entry.kernel, entry.parameters, problem, entry.limits)
+             ? ::smemtune::Fitness::promising
+             : ::smemtune::Fitness::right;
+}
+
 constexpr ::smemtune::Choice<Entry> or_defaults(const ::smemtune::Choice<Entry>& choice,
                                                 const ::smemtune::Target& target,
                                                 const Problem& problem, const Kernel* kernel) {
@@ -102,12 +109,10 @@ constexpr ::smemtune::Choice<Entry> select(const ::smemtune::Target& target,
   const auto ratio_of = [&problem](const Entry& entry) {
     return size_ratio(entry.problem, problem);
   };
-  const auto is_right = [&problem](const Entry& entry) {
-    return runs(entry.kernel, entry.parameters, problem, entry.limits);
-  };
+  const auto fitness_of = [&problem](const Entry& entry) { return fitness(entry, problem); };
   return or_defaults(::smemtune::select_measured(
                          entries, sizeof entries / sizeof *entries, target, ratio_of,
-                         [](const Entry& entry) { return entry.to_best; }, is_right),
+                         [](const Entry& entry) { return entry.to_best; }, fitness_of),
                      target, problem, nullptr);
 }
 
@@ -117,12 +122,10 @@ constexpr ::smemtune::Choice<Entry> select(Kernel kernel, const ::smemtune::Targ
   const auto ratio_of = [kernel, &problem](const Entry& entry) {
     return entry.kernel == kernel ? size_ratio(entry.problem, problem) : 0;
   };
-  const auto is_right = [&problem](const Entry& entry) {
-    return runs(entry.kernel, entry.parameters, problem, entry.limits);
-  };
+  const auto fitness_of = [&problem](const Entry& entry) { return fitness(entry, problem); };
   return or_defaults(::smemtune::select_measured(
                          entries, sizeof entries / sizeof *entries, target, ratio_of,
-                         [](const Entry& entry) { return entry.to_kernel_best; }, is_right),
+                         [](const Entry& entry) { return entry.to_kernel_best; }, fitness_of),
                      target, problem, &kernel);
 }
 )";
@@ -171,15 +174,18 @@ class SpaceWriter {
             "  switch (kernel) {\n" + cases + "  }\n  return \"\";\n}\n\n";
     text += problem_.definition() + "\n" + problem_.ratio_function() + "\n";
     text += "// 0, or empty, for what a kernel does not have.\n" + parameters_.definition() + "\n";
-    text += constraints_->definitions() + "\n";
+    text += constraints_->definitions();
     return text + kEntryStruct + tables() + kSelectFunctions + "\n}  // namespace " + name_ + "\n";
   }
 
  private:
   ConstraintsCode code_of_constraints() const {
-    std::map<std::string, std::vector<std::string>> of_kernels;
+    ConstraintsCode::Condition constraints = {
+        "runs", "Whether the kernel's constraints hold, so that its result is right.", {}};
+    ConstraintsCode::Condition promising = {"is_promising", "Whether a search would try it.", {}};
     for (const KernelDefaults* defaults : defaults_) {
-      of_kernels[kernels_.of(defaults->kernel)] = defaults->constraints;
+      constraints.of_kernels[kernels_.of(defaults->kernel)] = defaults->constraints;
+      promising.of_kernels[kernels_.of(defaults->kernel)] = defaults->promising;
     }
     std::set<std::string> words;
     for (const auto* results : {&entries_.best, &entries_.candidates}) {
@@ -192,7 +198,7 @@ class SpaceWriter {
         }
       }
     }
-    return {problem_, parameters_, of_kernels, words};
+    return {problem_, parameters_, {constraints, promising}, words};
   }
 
   std::string tables() const {

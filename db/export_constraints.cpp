@@ -30,7 +30,7 @@ constexpr std::array<Level, 20> kOperators = {
 constexpr std::array<std::string_view, 9> kCallable = {
     "min", "max", "abs", "ceil_div", "round_up", "pow2", "is_pow2", "log2", "gcd"};
 
-/// Thrown for what cannot be C++.
+/// Thrown for an expression that C++ does not have.
 class NotExpressible {};
 
 /// Writes one expression as C++, with parentheses round each operation.
@@ -107,10 +107,11 @@ class ExpressionWriter {
   static std::string call(const std::string& function, const std::vector<std::string>& operands) {
     const std::string begin = "::smemtune::" + function + "(";
     std::string code = operands.front();
-    if (operands.size() == 1)
-      return function == "min" || function == "max" ? code : begin + code + ")";
-    for (std::size_t i = 1; i < operands.size(); ++i)
-      code = begin + code + ", " + operands[i] + ")";
+    if (operands.size() == 1 && function != "min" && function != "max") return begin + code + ")";
+    for (std::size_t i = 1; i < operands.size(); ++i) {
+      code = begin + code;
+      code += ", " + operands[i] + ")";
+    }
     return code;
   }
 
@@ -130,7 +131,7 @@ class ExpressionWriter {
   std::set<std::string>& limits_;
 };
 
-/// Returns `false` for what is no constraint or cannot be C++.
+/// Returns a condition as C++; `false` if it is no expression or cannot be written so.
 std::string code_of(const std::string& text, const BindingsStruct& problem,
                     const BindingsStruct& parameters, std::set<std::string>& limits) {
   Scope scope;
@@ -151,6 +152,7 @@ std::string code_of(const std::string& text, const BindingsStruct& problem,
   }
 }
 
+/// Returns a function that returns how large a type is, for those of the words that are types.
 std::string size_function(const std::set<std::string>& words) {
   std::string text = "constexpr long long size_of(::std::string_view type) {\n";
   for (const std::string& word : words) {
@@ -164,73 +166,77 @@ std::string size_function(const std::set<std::string>& words) {
 }  // namespace
 
 const char* constraint_functions() {
-  return R"cpp(
+  return R"text(
 #ifndef SMEMTUNE_CONSTRAINTS
 #define SMEMTUNE_CONSTRAINTS
-    namespace smemtune {
+namespace smemtune {
 
-    // What constraints call. A division by 0 gives 0, and a product that is too large the largest number.
-    constexpr long long times(long long a, long long b) {
-      constexpr long long kMost = 0x7FFFFFFFFFFFFFFF;
-      const double product = static_cast<double>(a) * static_cast<double>(b);
-      return product > 9e18 ? kMost : product < -9e18 ? -kMost : a * b;
-    }
-    constexpr long long quotient(long long a, long long b) { return b == 0 ? 0 : a / b; }
-    constexpr long long remainder(long long a, long long b) { return b == 0 ? 0 : a % b; }
-    constexpr long long min(long long a, long long b) { return a < b ? a : b; }
-    constexpr long long max(long long a, long long b) { return a < b ? b : a; }
-    constexpr long long abs(long long a) { return a < 0 ? -a : a; }
-    constexpr long long ceil_div(long long a, long long b) {
-      const long long rest = remainder(a, b);
-      return quotient(a, b) + (rest != 0 && (rest < 0) == (b < 0) ? 1 : 0);
-    }
-    constexpr long long round_up(long long a, long long b) { return ceil_div(a, b) * b; }
-    constexpr long long pow2(long long n) { return n < 0 || n > 62 ? 0 : 1LL << n; }
-    constexpr bool is_pow2(long long a) { return a > 0 && (a & (a - 1)) == 0; }
-    constexpr long long log2(long long a) {
-      long long log = 0;
-      for (; a > 1; a /= 2) ++log;
-      return log;
-    }
-    constexpr long long gcd(long long a, long long b) {
-      while (b != 0) {
-        const long long rest = a % b;
-        a = b;
-        b = rest;
-      }
-      return abs(a);
-    }
+// What constraints call. A division by 0 gives 0, a product that is too large the largest number.
+constexpr long long times(long long a, long long b) {
+  constexpr long long kMost = 0x7FFFFFFFFFFFFFFF;
+  const double product = static_cast<double>(a) * static_cast<double>(b);
+  return product > 9e18 ? kMost : product < -9e18 ? -kMost : a * b;
+}
+constexpr long long quotient(long long a, long long b) { return b == 0 ? 0 : a / b; }
+constexpr long long remainder(long long a, long long b) { return b == 0 ? 0 : a % b; }
+constexpr long long min(long long a, long long b) { return a < b ? a : b; }
+constexpr long long max(long long a, long long b) { return a < b ? b : a; }
+constexpr long long abs(long long a) { return a < 0 ? -a : a; }
+constexpr long long ceil_div(long long a, long long b) {
+  const long long rest = remainder(a, b);
+  return quotient(a, b) + (rest != 0 && (rest < 0) == (b < 0) ? 1 : 0);
+}
+constexpr long long round_up(long long a, long long b) { return ceil_div(a, b) * b; }
+constexpr long long pow2(long long n) { return n < 0 || n > 62 ? 0 : 1LL << n; }
+constexpr bool is_pow2(long long a) { return a > 0 && (a & (a - 1)) == 0; }
+constexpr long long log2(long long a) {
+  long long log = 0;
+  for (; a > 1; a /= 2) ++log;
+  return log;
+}
+constexpr long long gcd(long long a, long long b) {
+  while (b != 0) {
+    const long long rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return abs(a);
+}
 
-    }  // namespace smemtune
+}  // namespace smemtune
 #endif
-  )cpp";
+)text";
 }
 
 ConstraintsCode::ConstraintsCode(const BindingsStruct& problem, const BindingsStruct& parameters,
-                                 const std::map<std::string, std::vector<std::string>>& constraints,
+                                 const std::vector<Condition>& conditions,
                                  const std::set<std::string>& words) {
-  std::string cases;
-  for (const auto& [kernel, texts] : constraints) {
-    std::string all;
-    for (const std::string& text : texts) {
-      all +=
-          (all.empty() ? "" : " &&\n             ") + code_of(text, problem, parameters, limits_);
+  std::string functions;
+  for (const Condition& condition : conditions) {
+    std::string cases;
+    for (const auto& [kernel, texts] : condition.of_kernels) {
+      std::string all;
+      for (const std::string& text : texts) {
+        all +=
+            (all.empty() ? "" : " &&\n             ") + code_of(text, problem, parameters, limits_);
+      }
+      if (!all.empty()) cases += "    case Kernel::" + kernel + ":\n      return " + all + ";\n";
     }
-    if (!all.empty()) cases += "    case Kernel::" + kernel + ":\n      return " + all + ";\n";
+    functions += "// " + condition.comment + "\nconstexpr bool " + condition.function +
+                 "([[maybe_unused]] Kernel kernel,\n"
+                 "    [[maybe_unused]] const Parameters& parameters,\n"
+                 "    [[maybe_unused]] const Problem& problem,\n"
+                 "    [[maybe_unused]] const Limits& limits) {\n";
+    if (!cases.empty()) {
+      functions += "  switch (kernel) {\n" + cases + "    default:\n      break;\n  }\n";
+    }
+    functions += "  return true;\n}\n\n";
   }
   definitions_ = "// Limits of a device that constraints name.\nstruct Limits {\n";
   for (const std::string& name : limits_) definitions_ += "  long long " + name + ";\n";
   definitions_ += "};\n\n";
-  if (cases.find("size_of(") != std::string::npos) definitions_ += size_function(words);
-  definitions_ +=
-      "// Whether the kernel's constraints hold, so that its result is right.\n"
-      "constexpr bool runs([[maybe_unused]] Kernel kernel,\n"
-      "                    [[maybe_unused]] const Parameters& parameters,\n"
-      "                    [[maybe_unused]] const Problem& problem,\n"
-      "                    [[maybe_unused]] const Limits& limits) {\n";
-  if (!cases.empty())
-    definitions_ += "  switch (kernel) {\n" + cases + "    default:\n      break;\n  }\n";
-  definitions_ += "  return true;\n}\n";
+  if (functions.find("size_of(") != std::string::npos) definitions_ += size_function(words);
+  definitions_ += functions;
 }
 
 std::string ConstraintsCode::limits(const Bindings& device) const {

@@ -13,18 +13,21 @@ namespace smemtune::db {
 /// may have it more than once.
 const char* constraint_functions();
 
-/// Returns the definitions of a struct `Limits` with the limits of a device that constraints name,
-/// and of `runs(Kernel, const Parameters&, const Problem&, const Limits&)`, which returns whether a
-/// kernel's constraints hold. One that cannot be C++, as it has an operator that C++ lacks or a name
-/// that nothing has, does not hold.
-///
-/// `constraints`: those of each kernel, by its enumerator. `words`: all words of problems and
-/// parameters, some of which are types.
+/// Writes a struct `Limits` with the limits of a device that conditions name, and a function for each
+/// condition that takes (Kernel, const Parameters&, const Problem&, const Limits&) and returns
+/// whether all its expressions hold. One that cannot be C++, as it has an operator that C++ lacks or
+/// a name that nothing has, does not hold.
 class ConstraintsCode {
  public:
+  struct Condition {
+    std::string function;
+    std::string comment;
+    std::map<std::string, std::vector<std::string>> of_kernels;  ///< Texts, by enumerator.
+  };
+
+  /// `words`: all words of problems and parameters, some of which are types.
   ConstraintsCode(const BindingsStruct& problem, const BindingsStruct& parameters,
-                  const std::map<std::string, std::vector<std::string>>& constraints,
-                  const std::set<std::string>& words);
+                  const std::vector<Condition>& conditions, const std::set<std::string>& words);
 
   const std::string& definitions() const { return definitions_; }
 

@@ -67,7 +67,8 @@ void export_json(const std::vector<StoredResult>& best, const std::vector<Kernel
                 {"kernel", one.kernel},
                 {"configuration", bindings_json(one.configuration)},
                 {"parameters", bindings_json(one.configuration)},
-                {"constraints", one.constraints}};
+                {"constraints", one.constraints},
+                {"promising", one.promising}};
   });
   const auto others = in_export_order(candidates, Failures::included);
   if (!others.empty()) {

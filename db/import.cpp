@@ -154,13 +154,15 @@ class ExportReader {
                               .result = std::move(stored.result)});
   }
 
-  /// `defaults`: the member of that name, from which the constraints of kernels are kept.
+  /// `defaults`: the member of that name, from which the conditions of kernels are kept.
   void hand_over(const Json& defaults, const std::function<void(RunRecord&&)>& take) {
     std::map<std::string, Json> spaces;
     for (const Json& one : defaults) {
       if (!one.is_object() || !one.contains("constraints")) continue;
       spaces[one.value("space", "")]["kernels"].push_back(
-          {{"name", one.value("kernel", "")}, {"constraints", one["constraints"]}});
+          {{"name", one.value("kernel", "")},
+           {"constraints", one["constraints"]},
+           {"promising", one.value("promising", Json::array())}});
     }
     std::vector<RunRecord*> order;
     for (auto& [key, record] : records_) {

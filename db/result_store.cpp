@@ -22,21 +22,21 @@ namespace smemtune::db {
 
 namespace {
 
-/// Returns the constraints of a kernel in a run's space file; none if the text is no space file.
-std::vector<std::string> constraints_in(const std::string& space_json, const std::string& kernel) {
-  std::vector<std::string> constraints;
+/// Reads the conditions of a kernel in a run's space file; none if the text is no space file.
+void read_conditions(const std::string& space_json, KernelDefaults& defaults) {
   const Json space = Json::parse(space_json, nullptr, /*allow_exceptions=*/false);
   const auto kernels = space.is_object() ? space.find("kernels") : space.end();
-  if (kernels == space.end() || !kernels->is_array()) return constraints;
+  if (kernels == space.end() || !kernels->is_array()) return;
   for (const Json& one : *kernels) {
-    if (!one.is_object() || !one.contains("constraints") || one.value("name", Json()) != kernel) {
-      continue;
-    }
-    for (const Json& text : one["constraints"]) {
-      if (text.is_string()) constraints.push_back(text.get<std::string>());
+    if (!one.is_object() || one.value("name", Json()) != defaults.kernel) continue;
+    for (const auto& [name, texts] : {std::pair("constraints", &defaults.constraints),
+                                      std::pair("promising", &defaults.promising)}) {
+      if (!one.contains(name)) continue;
+      for (const Json& text : one[name]) {
+        if (text.is_string()) texts->push_back(text.get<std::string>());
+      }
     }
   }
-  return constraints;
 }
 
 }  // namespace
@@ -106,11 +106,11 @@ std::vector<KernelDefaults> ResultStore::defaults(const Query& asked) const {
   statement.bind(":space", query.space).bind(":kernel", query.kernel).bind(":source", query.source);
   std::vector<KernelDefaults> defaults;
   while (statement.step()) {
-    const std::string kernel = statement.text("kernel_name");
-    defaults.push_back({.space = statement.text("space_name"),
-                        .kernel = kernel,
-                        .configuration = bindings_from_json(statement, "configuration_json"),
-                        .constraints = constraints_in(statement.text("space_json"), kernel)});
+    KernelDefaults& one = defaults.emplace_back(
+        KernelDefaults{.space = statement.text("space_name"),
+                       .kernel = statement.text("kernel_name"),
+                       .configuration = bindings_from_json(statement, "configuration_json")});
+    read_conditions(statement.text("space_json"), one);
   }
   return defaults;
 }

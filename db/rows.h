@@ -101,8 +101,9 @@ struct KernelDefaults {
   std::string space;
   std::string kernel;
   Configuration configuration;
-  /// The kernel's constraints, as the space file had them; empty where nothing says so.
+  /// The kernel's conditions of these names, as the space file had them; empty where nothing says so.
   std::vector<std::string> constraints = {};
+  std::vector<std::string> promising = {};
 
   bool operator==(const KernelDefaults&) const = default;
 };

@@ -527,7 +527,7 @@ SearchSpace KernelBinding::listed_configurations() const {
   listed.push_back(kernel_->default_configuration);
   std::vector<std::vector<std::uint16_t>> points;
   for (const Configuration& one : listed) {
-    if (!satisfies_constraints(one)) continue;
+    if (why_not_searched(one)) continue;
     std::vector<std::uint16_t>& point = points.emplace_back();
     for (const Parameter& parameter : kernel_->parameters) {
       const auto value = std::ranges::find(parameter.values, one.find(parameter.name)->second);
@@ -573,8 +573,7 @@ std::optional<std::string> KernelBinding::violated_constraint(
 
 std::optional<std::string> KernelBinding::why_not_searched(
     const Configuration& configuration) const {
-  auto violated = violated_constraint(configuration);
-  if (violated || !kernel_->configurations.empty()) return violated;
+  if (auto violated = violated_constraint(configuration)) return violated;
   const Evaluation evaluation(*compiled_, configuration);
   return first_violated(kernel_->promising, compiled_->promising, evaluation.slots());
 }

@@ -176,8 +176,7 @@ class KernelBinding {
   const KernelTemplate& kernel() const { return *kernel_; }
   const Problem& problem() const { return problem_; }
 
-  /// Returns the configurations that satisfy the constraints and are promising, or the listed ones
-  /// that satisfy the constraints. They are enumerated on the first call, which only one thread
+  /// Returns the configurations that satisfy the constraints and are promising. They are enumerated on the first call, which only one thread
   /// may make and which `must_end` may end. Throws InputError, and Cancelled if it was ended.
   const SearchSpace& search_space(const std::function<bool()>& must_end = {}) const;
 

@@ -197,9 +197,9 @@ TEST(KernelBinding, LeavesOutOfTheSearchWhatIsNotPromisingButRunsIt) {
   EXPECT_EQ("THREADS > N / 8", bound.why_not_searched(configuration(64, 4)));
   EXPECT_EQ(std::nullopt, bound.why_not_searched(configuration(256, 4)));
   EXPECT_EQ("THREADS * ITEMS >= RADIUS", bind(some, 1).why_not_searched(configuration(100, 2)));
-  kernel.configurations = {configuration(64, 4)};
+  kernel.configurations = {configuration(64, 4), configuration(256, 8)};
   const Space listed = stencil(kernel);
-  EXPECT_EQ(std::nullopt, bind(listed).why_not_searched(configuration(64, 4)));
+  EXPECT_EQ(2u, bind(listed).search_space().size()) << "256 x 8 and the default";
 }
 
 TEST(KernelBinding, CalculatesMetrics) {

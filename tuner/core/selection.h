@@ -87,12 +87,24 @@ constexpr double doublings(double ratio) {
 
 /// The assumed time of a configuration by that of the best, at a measured size where only others
 /// were measured.
-constexpr double kUnknownToBest = 1.75;
+constexpr double kUnknownToBest = 2;
 /// The largest ratio that is told apart, also that of what does not run.
 constexpr double kMostToBest = 3;
 
-/// Returns how much a measured size counts that has this size ratio to the wanted one.
+/// What is known of a configuration for a problem: its kernel's constraints do not hold, they do, or
+/// they do and it is what a search would try there.
+enum class Fitness { wrong, right, promising };
+
+/// How much slower than predicted a configuration is assumed to be that a search would not try.
+constexpr double kNotPromising = 1.25;
+
+/// Sizes that are so many times as large or small say nothing of each other.
+constexpr double kFarthest = 256;
+
+/// Returns how much a measured size counts that has this size ratio to the wanted one; 0 for one that
+/// is not comparable, or too far away.
 constexpr double weight_of(double ratio) {
+  if (!(ratio > 0) || ratio >= kFarthest) return 0;
   const double distance = doublings(ratio);
   return 1 / (distance * distance * distance + 0.1);
 }
@@ -137,17 +149,16 @@ constexpr Choice<Entry> select_exact(const Entry* entries, std::size_t count, co
   return choice;
 }
 
-/// Returns the entry of the configuration with the least predicted time, of its entries that of the
-/// nearest size; empty if there is none that runs. `counts(entry)` says which entries count.
-template <typename Entry, typename RatioOf, typename ToBestOf, typename Runs, typename Counts>
+/// Returns the entry of the right configuration with the least predicted time, of its entries that of
+/// the nearest size; empty if none is right. `counts(entry)` says which entries count.
+template <typename Entry, typename RatioOf, typename ToBestOf, typename FitnessOf, typename Counts>
 constexpr Choice<Entry> select_predicted(const Entry* entries, std::size_t count, Match match,
                                          const RatioOf& ratio_of, const ToBestOf& to_best_of,
-                                         const Runs& runs, const Counts& counts) {
+                                         const FitnessOf& fitness_of, const Counts& counts) {
   double of_all = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const double ratio =
-        counts(entries[i]) && !(to_best_of(entries[i]) > 1) ? ratio_of(entries[i]) : 0;
-    if (ratio > 0) of_all += weight_of(ratio);
+    const bool is_fastest = counts(entries[i]) && !(to_best_of(entries[i]) > 1);
+    if (is_fastest) of_all += weight_of(ratio_of(entries[i]));
   }
   Choice<Entry> choice;
   double least = 0;
@@ -158,51 +169,51 @@ constexpr Choice<Entry> select_predicted(const Entry* entries, std::size_t count
     for (; i < count && entries[i].configuration == configuration; ++i) {
       const Entry& entry = entries[i];
       const double ratio = counts(entry) ? ratio_of(entry) : 0;
-      if (!(ratio > 0)) continue;
+      if (!(weight_of(ratio) > 0)) continue;
       prediction.add(ratio, to_best_of(entry));
       const bool is_nearer = !nearest || ratio < nearest.size_ratio ||
                              (!(nearest.size_ratio < ratio) && entry.time_ms < nearest->time_ms);
       if (entry.time_ms > 0 && is_nearer) nearest = {&entry, match, ratio};
     }
     if (!nearest) continue;
-    const double its = prediction.to_best();
+    const Fitness fitness = fitness_of(*nearest);
+    if (fitness == Fitness::wrong) continue;
+    const double its = prediction.to_best() * (fitness == Fitness::promising ? 1 : kNotPromising);
     const bool is_as_good = choice && !(its < least) && !(least < its);
-    const bool is_better =
-        !choice || its < least || (is_as_good && nearest.size_ratio < choice.size_ratio);
-    if (!is_better || !runs(*nearest)) continue;
-    choice = nearest;
-    least = its;
+    if (!choice || its < least || (is_as_good && nearest.size_ratio < choice.size_ratio)) {
+      choice = nearest;
+      least = its;
+    }
   }
   return choice;
 }
 
 /// Returns the best on the target's device for the problem. Where that was not measured: of all
-/// configurations that were measured there for other sizes and run for this one, the one that is
-/// predicted to be the fastest (see Prediction), else the one that is by what was measured on other
-/// devices of its compute capability. Empty where there is none.
+/// configurations that were measured there for other sizes and are right for this one, the one that
+/// is predicted to be the fastest (see Prediction), else the one that is by what was measured on other
+/// devices of its compute capability. Empty where there is none, as far from all that was measured.
 ///
 /// `ratio_of(entry)` returns the entry's size ratio, or 0 for an entry that is not comparable:
 /// another kernel, another element type. `to_best_of(entry)` returns its time by that of the fastest
 /// entry for the same problem on the same device, which is 1; infinity where it does not run.
-/// `runs(entry)` returns whether its configuration is right for the problem, as far as is known. An
-/// entry has a device, a compute_capability (0: its times say nothing about other devices), a
+/// `fitness_of(entry)` returns the Fitness of its configuration for the problem. An entry has a device, a compute_capability (0: its times say nothing about other devices), a
 /// time_ms (0 where it does not run), a configuration (a number, the same for equal values of the
 /// same kernel, whose entries must lie side by side) and is_best (it is its kernel's best for its
 /// problem).
-template <typename Entry, typename RatioOf, typename ToBestOf, typename Runs>
+template <typename Entry, typename RatioOf, typename ToBestOf, typename FitnessOf>
 constexpr Choice<Entry> select_measured(const Entry* entries, std::size_t count,
                                         const Target& target, const RatioOf& ratio_of,
-                                        const ToBestOf& to_best_of, const Runs& runs) {
+                                        const ToBestOf& to_best_of, const FitnessOf& fitness_of) {
   const Choice<Entry> exact = select_exact(entries, count, target, ratio_of);
   if (exact) return exact;
   const auto is_same_device = [&target](const Entry& entry) {
     return std::string_view(entry.device) == target.device;
   };
   const Choice<Entry> here = select_predicted(entries, count, Match::nearest_problem, ratio_of,
-                                              to_best_of, runs, is_same_device);
+                                              to_best_of, fitness_of, is_same_device);
   if (here) return here;
-  return select_predicted(entries, count, Match::same_architecture, ratio_of, to_best_of, runs,
-                          [&target, &is_same_device](const Entry& entry) {
+  return select_predicted(entries, count, Match::same_architecture, ratio_of, to_best_of,
+                          fitness_of, [&target, &is_same_device](const Entry& entry) {
                             return entry.compute_capability != 0 && !is_same_device(entry) &&
                                    entry.compute_capability == target.compute_capability;
                           });

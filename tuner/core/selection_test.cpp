@@ -25,6 +25,7 @@ struct Entry {
 };
 
 constexpr Target kHere = {"H200", 90};
+constexpr int kPromising = 7;  // The only configuration that a search would try.
 
 template <std::size_t Count>
 constexpr Choice<Entry> select(const Entry (&entries)[Count], long long size,
@@ -32,7 +33,10 @@ constexpr Choice<Entry> select(const Entry (&entries)[Count], long long size,
   return select_measured(
       entries, Count, kHere, [size](const Entry& entry) { return size_ratio(entry.size, size); },
       [](const Entry& entry) { return entry.to_best; },
-      [does_not_run](const Entry& entry) { return entry.configuration != does_not_run; });
+      [does_not_run](const Entry& entry) {
+        if (entry.configuration == does_not_run) return Fitness::wrong;
+        return entry.configuration == kPromising ? Fitness::promising : Fitness::right;
+      });
 }
 
 TEST(Selection, TakesTheBestOfTheNearestSizeWhereNothingElseIsKnown) {
@@ -43,6 +47,7 @@ TEST(Selection, TakesTheBestOfTheNearestSizeWhereNothingElseIsKnown) {
   static_assert(select(kEntries, 4096).size_ratio == 4);
   static_assert(select(kEntries, 4096)->configuration == 0);
   static_assert(select(kEntries, 1 << 17)->configuration == 1);
+  static_assert(!select(kEntries, 1 << 28), "too far from all that was measured");
 }
 
 TEST(Selection, TakesWhatIsNearlyTheBestOnBothSidesRatherThanTheBestOfOne) {
@@ -54,7 +59,7 @@ TEST(Selection, TakesWhatIsNearlyTheBestOnBothSidesRatherThanTheBestOfOne) {
   static_assert(select(kEntries, 4096)->configuration == 2);
   static_assert(select(kEntries, 1100)->configuration == 0);
   static_assert(select(kEntries, 16000)->configuration == 1);
-  static_assert(select(kEntries, 1LL << 40)->configuration == 2);
+  static_assert(select(kEntries, 1 << 17)->configuration == 2);
 }
 
 TEST(Selection, AssumesThatWhatWasNotMeasuredIsSlow) {
@@ -77,10 +82,21 @@ TEST(Selection, TakesOnlyWhatIsRightForTheProblem) {
   static_assert(select(kOnlyOne, 1024, /*does_not_run=*/0).match == Match::exact);
 }
 
+TEST(Selection, PrefersWhatASearchWouldTryThere) {
+  constexpr Entry kEntries[] = {{"H200", 90, 1024, 0, true, 1, 1},
+                                {"H200", 90, 1024, kPromising, false, 1.2, 1.2},
+                                {"H200", 90, 1024, 8, false, 1.5, 1.5}};
+  static_assert(select(kEntries, 1024)->configuration == 0);
+  static_assert(select(kEntries, 2048)->configuration == kPromising);
+  constexpr Entry kFarBehind[] = {kEntries[0], {"H200", 90, 1024, kPromising, false, 1.5, 1.5}};
+  static_assert(select(kFarBehind, 2048)->configuration == 0);
+  static_assert(select(kEntries, 2048, /*does_not_run=*/kPromising)->configuration == 0);
+}
+
 TEST(Selection, PrefersTheDeviceToOthersOfItsArchitecture) {
   constexpr Entry kEntries[] = {{"H100", 90, 1024, 0, true, 1, 1},
                                 {"A100", 80, 1024, 1, true, 1, 1},
-                                {"H200", 90, 1 << 20, 2, true, 1, 1}};
+                                {"H200", 90, 1 << 16, 2, true, 1, 1}};
   static_assert(select(kEntries, 1024)->configuration == 2);
   static_assert(select(kEntries, 1024, /*does_not_run=*/2).match == Match::same_architecture);
   static_assert(select(kEntries, 1024, /*does_not_run=*/2)->configuration == 0);

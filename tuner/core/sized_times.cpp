@@ -30,19 +30,18 @@ struct Entry {
 /// Returns the predicted time of a variant in a case where it was not measured.
 double predicted_ms(const SizedTimes& times, std::size_t in, std::size_t variant) {
   const TimeTable& table = times.table;
+  const auto weight_in = [&](std::size_t other) {
+    return other == in ? 0 : weight_of(size_ratio(times.problems[other], times.problems[in]));
+  };
   double of_all = 0;
-  for (std::size_t other = 0; other < table.cases(); ++other) {
-    const double ratio = size_ratio(times.problems[other], times.problems[in]);
-    if (other != in && ratio > 0) of_all += weight_of(ratio);
-  }
+  for (std::size_t other = 0; other < table.cases(); ++other) of_all += weight_in(other);
   if (!(of_all > 0)) return kUnknownToBest * table.best_ms[in];
   Prediction prediction(of_all);
   for (std::size_t other = 0; other < table.cases(); ++other) {
-    const double ratio = size_ratio(times.problems[other], times.problems[in]);
     const double ms = table.ms[other][variant];
-    if (other != in && ratio > 0 && !std::isnan(ms)) {
-      prediction.add(ratio, ms / table.best_ms[other]);
-    }
+    if (!(weight_in(other) > 0) || std::isnan(ms)) continue;
+    prediction.add(size_ratio(times.problems[other], times.problems[in]),
+                   ms / table.best_ms[other]);
   }
   return prediction.to_best() * table.best_ms[in];
 }
@@ -103,9 +102,9 @@ std::optional<std::size_t> selected_variant(const SizedTimes& times, const Probl
   const auto to_best_of = [&](const Entry& entry) {
     return table.ms[entry.in][entry.variant] / best_ms[entry.in];
   };
-  const auto runs = [](const Entry& /*entry*/) { return true; };
-  const Choice<Entry> choice =
-      select_measured(entries.data(), entries.size(), Target{"", 0}, ratio_of, to_best_of, runs);
+  const auto fitness_of = [](const Entry& /*entry*/) { return Fitness::right; };
+  const Choice<Entry> choice = select_measured(entries.data(), entries.size(), Target{"", 0},
+                                               ratio_of, to_best_of, fitness_of);
   if (choice) return choice->variant;
   return times.defaults.empty() ? std::nullopt : std::optional(times.defaults.front());
 }

@@ -248,7 +248,11 @@ Outcome<Variant> plan(const KernelOnProblems& kernel, const ProblemSet& set,
   Variant variant;
   for (std::size_t i = 0; i < set.problems.size(); ++i) {
     const KernelBinding& bound = kernel.bound[i];
-    if (i > 0 && cannot_run(bound, configuration, device)) continue;
+    const bool is_further = i > 0;  // Where it is not promising either, it is not compiled.
+    if (is_further &&
+        (bound.why_not_searched(configuration) || cannot_launch(bound, configuration, device))) {
+      continue;
+    }
     Outcome<KernelInstance> instance = instantiate(bound, configuration, device);
     if (!instance) return instance.failure();
     // One request for each, because other tuned problems have the same further problems.

@@ -42,7 +42,9 @@ struct Record {
   std::string kernel_hash;
   bool stale = false;
   std::string compared_with = to_text(ComparedWith::unknown);
-  std::vector<std::string> constraints;  ///< Of the kernel, with its default values only.
+  /// The kernel's, with its default values only.
+  std::vector<std::string> constraints;
+  std::vector<std::string> promising;
 };
 
 /// Reads members of the documented format and reports those that deviate from it.
@@ -65,6 +67,18 @@ class Reader {
     const Json& value = member(object, at, name);
     if (!value.is_string()) fail(at + "/" + name, "is not a string");
     return value.get<std::string>();
+  }
+
+  /// Returns none for files of earlier versions, which lack the list.
+  std::vector<std::string> texts(const Json& object, const std::string& at,
+                                 const char* name) const {
+    std::vector<std::string> texts;
+    if (!object.contains(name)) return texts;
+    for (const Json& one : array(object, at, name)) {
+      if (!one.is_string()) fail(at + "/" + name, "has an element that is no string");
+      texts.push_back(one.get<std::string>());
+    }
+    return texts;
   }
 
   double number(const Json& object, const std::string& at, const char* name) const {
@@ -155,13 +169,18 @@ void order_by_wins(std::vector<Record>& defaults, const std::vector<Record>& mea
 
 namespace {
 
+struct Conditions {
+  KernelConstraints constraints;
+  KernelConstraints promising;
+};
+
 /// The contents of several files: the first file that has a space, problem and device decides about
 /// them, and so for each kernel's default values.
 struct Table {
   std::vector<Record> measured;
   std::vector<Record> defaults;  ///< The kernel that is the best most often comes first.
-  /// Constraints of the kernels whose default values are known, by space and kernel.
-  std::map<std::pair<std::string, std::string>, KernelConstraints> constraints;
+  /// Those of the kernels whose default values are known, by space and kernel.
+  std::map<std::pair<std::string, std::string>, Conditions> conditions;
 };
 
 /// Returns the same text for records of the same space, device and problem.
@@ -224,12 +243,8 @@ void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
     record.space = reader.text(entry, at, "space");
     record.kernel = reader.text(entry, at, "kernel");
     record.parameters = reader.configuration(entry, at);
-    if (entry.contains("constraints")) {
-      for (const Json& text : reader.array(entry, at, "constraints")) {
-        if (!text.is_string()) reader.fail(at + "/constraints", "has an element that is no string");
-        record.constraints.push_back(text.get<std::string>());
-      }
-    }
+    record.constraints = reader.texts(entry, at, "constraints");
+    record.promising = reader.texts(entry, at, "promising");
     defaults.push_back(std::move(record));
   }
 }
@@ -264,6 +279,7 @@ void read_database(const std::filesystem::path& file, std::vector<Record>& measu
     record.kernel = one.kernel;
     record.parameters = one.configuration;
     record.constraints = one.constraints;
+    record.promising = one.promising;
     defaults.push_back(std::move(record));
   }
 }
@@ -304,13 +320,15 @@ void compare(Table& table) {
   table.measured = std::move(sorted);
 }
 
-void compile_constraints(Table& table) {
+void compile_conditions(Table& table) {
   for (const Record& one : table.defaults) {
     const auto of_space = std::ranges::find(table.measured, one.space, &Record::space);
-    if (one.constraints.empty() || of_space == table.measured.end()) continue;
-    table.constraints.try_emplace(
-        {one.space, one.kernel},
-        KernelConstraints(one.constraints, one.parameters, of_space->problem));
+    if (of_space == table.measured.end()) continue;
+    const auto compiled = [&](const std::vector<std::string>& texts) {
+      return KernelConstraints(texts, one.parameters, of_space->problem);
+    };
+    table.conditions.try_emplace({one.space, one.kernel},
+                                 Conditions{compiled(one.constraints), compiled(one.promising)});
   }
 }
 
@@ -343,7 +361,7 @@ Table read(const std::vector<db::SharedFile>& files) {
   }
   order_by_wins(table.defaults, table.measured);
   compare(table);
-  compile_constraints(table);
+  compile_conditions(table);
   return table;
 }
 
@@ -378,21 +396,23 @@ Selection Results::select(const Target& target, const std::string& space, const 
     return kernel.empty() ? record.to_best : record.to_kernel_best;
   };
   const Table& table = contents_->table;
-  const auto runs_with = [&](const Record& record, const Bindings& limits) {
-    const auto constraints = table.constraints.find({record.space, record.kernel});
-    return constraints == table.constraints.end() ||
-           constraints->second.hold(record.parameters, problem, limits);
+  const auto fitness_on = [&](const Record& record, const Bindings& limits) {
+    const auto its = table.conditions.find({record.space, record.kernel});
+    if (its == table.conditions.end()) return Fitness::promising;  // As far as is known.
+    if (!its->second.constraints.hold(record.parameters, problem, limits)) return Fitness::wrong;
+    return its->second.promising.hold(record.parameters, problem, limits) ? Fitness::promising
+                                                                          : Fitness::right;
   };
-  const auto runs = [&](const Record& record) { return runs_with(record, record.limits); };
+  const auto fitness_of = [&](const Record& record) { return fitness_on(record, record.limits); };
   const auto on_target = std::ranges::find(table.measured, target.device, &Record::device);
-  const auto default_runs = [&](const Record& record) {
-    return wanted(record) &&
-           (on_target == table.measured.end() || runs_with(record, on_target->limits));
+  const auto is_right_default = [&](const Record& record) {
+    return wanted(record) && (on_target == table.measured.end() ||
+                              fitness_on(record, on_target->limits) != Fitness::wrong);
   };
   const Choice<Record> choice =
       or_defaults(select_measured(table.measured.data(), table.measured.size(), target, ratio_of,
-                                  to_best_of, runs),
-                  table.defaults.data(), table.defaults.size(), default_runs);
+                                  to_best_of, fitness_of),
+                  table.defaults.data(), table.defaults.size(), is_right_default);
   Selection selection;
   selection.match = choice.match;
   selection.size_ratio = choice.size_ratio;
