@@ -244,7 +244,7 @@ TEST_F(ExportHeader, HasConstraintsThatSayWhatThoseOfTheSpaceDo) {
     for (const std::int64_t n : {0, 1, 96, 100, 4096}) {
       for (const std::int64_t tile : {4, 8, 12, 32}) {
         for (const char* type : {"float", "double"}) {
-          // What only these texts have, C++ does not.
+          // Operators and names that only these texts have are left out.
           const bool is_left_out = i >= 16;
           const bool holds = !is_left_out && ours.hold({{"TILE", number(tile)}}, size(n, type),
                                                        {{"sm_count", number(10)}});

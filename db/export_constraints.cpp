@@ -171,7 +171,7 @@ const char* constraint_functions() {
 #define SMEMTUNE_CONSTRAINTS
 namespace smemtune {
 
-// What constraints call. A division by 0 gives 0, a product that is too large the largest number.
+// Functions that constraints call. A division by 0 gives 0, a product that is too large the largest number.
 constexpr long long times(long long a, long long b) {
   constexpr long long kMost = 0x7FFFFFFFFFFFFFFF;
   const double product = static_cast<double>(a) * static_cast<double>(b);

@@ -9,8 +9,8 @@
 
 namespace smemtune::db {
 
-/// Returns C++ with what the constraints of several spaces call, for namespace smemtune; a program
-/// may have it more than once.
+/// Returns the C++ functions, in namespace smemtune, that constraints call; a program may have the
+/// text more than once.
 const char* constraint_functions();
 
 /// Writes a struct `Limits` with the limits of a device that conditions name, and a function for each

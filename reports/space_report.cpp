@@ -23,7 +23,7 @@ constexpr std::uint64_t kMostDrawn = 20'000;
 
 /// Returns how many more configurations are valid without condition `i` of one of the kernel's lists.
 std::optional<std::uint64_t> removed_by(const Space& space, const KernelTemplate& kernel,
-                                        std::vector<ExpressionText> KernelTemplate::* list,
+                                        std::vector<ExpressionText> KernelTemplate::*list,
                                         std::size_t i, const Problem& problem, const Device& device,
                                         std::uint64_t valid) {
   KernelTemplate without = kernel;

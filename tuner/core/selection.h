@@ -91,8 +91,8 @@ constexpr double kUnknownToBest = 2;
 /// The largest ratio that is told apart, also that of what does not run.
 constexpr double kMostToBest = 3;
 
-/// What is known of a configuration for a problem: its kernel's constraints do not hold, they do, or
-/// they do and it is what a search would try there.
+/// Whether a configuration's result is right for a problem, since its kernel's constraints hold, and
+/// whether a search would try it there.
 enum class Fitness { wrong, right, promising };
 
 /// How much slower than predicted a configuration is assumed to be that a search would not try.

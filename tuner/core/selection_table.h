@@ -12,7 +12,7 @@ struct SelectionRow {
   std::string kernel;
   std::string configuration;  ///< Its key.
   double time_ms = 0;         ///< 0 if it does not run.
-  std::size_t of = 0;  ///< Number of what the caller has made the row from.
+  std::size_t of = 0;         ///< Number of what the caller has made the row from.
 
   int number = 0;  ///< The configuration's number: see select_measured().
   /// See select_measured(): by the fastest of all kernels, and by the fastest of its kernel.

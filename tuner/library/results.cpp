@@ -42,7 +42,7 @@ struct Record {
   std::string kernel_hash;
   bool stale = false;
   std::string compared_with = to_text(ComparedWith::unknown);
-  /// The kernel's, with its default values only.
+  /// Conditions of the kernel, with its default values only.
   std::vector<std::string> constraints;
   std::vector<std::string> promising;
 };
@@ -179,7 +179,7 @@ struct Conditions {
 struct Table {
   std::vector<Record> measured;
   std::vector<Record> defaults;  ///< The kernel that is the best most often comes first.
-  /// Those of the kernels whose default values are known, by space and kernel.
+  /// Conditions of the kernels whose default values are known, by space and kernel.
   std::map<std::pair<std::string, std::string>, Conditions> conditions;
 };
 
