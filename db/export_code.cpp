@@ -70,9 +70,9 @@ constexpr const char* kEntryStruct = R"(struct Entry {
   int configuration;  // The same for equal parameters of the same kernel.
   bool is_best;       // The kernel's best for this problem on this device.
   double time_ms;     // Median; 0 for defaults, and where it does not run.
-  double to_best;          // By the time of the fastest entry for this problem on this device.
-  double to_kernel_best;   // By that of its kernel's fastest.
-  Limits limits;           // Of the device.
+  double to_best;          // Its time by that of the fastest for this problem on this device.
+  double to_kernel_best;   // Its time by that of its kernel's fastest there.
+  Limits limits;           // The device's.
   long long shared_bytes;  // Per block, of the launch that takes most; 0 where not known.
   bool stale;              // The kernel has been edited since it was measured.
   // definition, expected file, another kernel, only itself (nothing says it is right), unknown.
@@ -181,8 +181,9 @@ class SpaceWriter {
  private:
   ConstraintsCode code_of_constraints() const {
     ConstraintsCode::Condition constraints = {
-        "runs", "Whether the kernel's constraints hold, so that its result is right.", {}};
-    ConstraintsCode::Condition promising = {"is_promising", "Whether a search would try it.", {}};
+        "runs", "Returns whether the kernel's constraints hold, so that its result is right.", {}};
+    ConstraintsCode::Condition promising = {
+        "is_promising", "Returns whether a search would try it.", {}};
     for (const KernelDefaults* defaults : defaults_) {
       constraints.of_kernels[kernels_.of(defaults->kernel)] = defaults->constraints;
       promising.of_kernels[kernels_.of(defaults->kernel)] = defaults->promising;

@@ -191,7 +191,7 @@ TEST_F(ExportHeader, SelectsOnlyWhatSatisfiesItsConstraints) {
     namespace gemm = smemtune_best::gemm;
     using smemtune::Match;
     constexpr auto at(long long n) { return gemm::select({"NVIDIA H200", 90}, {n, "float"}); }
-    static_assert(at(1024)->parameters.TILE == 32);  // As it was measured.
+    static_assert(at(1024)->parameters.TILE == 32);  // It was measured.
     static_assert(at(1040)->parameters.TILE == 16);  // 32 does not divide it.
     static_assert(at(1088)->parameters.TILE == 16);  // 32 needs 4 KB.
     static_assert(at(1008)->parameters.TILE == 7);

@@ -2,33 +2,19 @@
 
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
+#include "tuner/core/expression_operations.h"
 #include "tuner/core/kernel_constraints.h"
 #include "tuner/core/text.h"
 #include "tuner/core/tokens.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 namespace smemtune::db {
 
 namespace {
 
-struct Level {
-  std::string_view symbol;
-  int level;              // Operators of a higher level bind tighter.
-  std::string_view call;  // The function that stands for it, where C++'s operator has traps.
-};
-
-constexpr std::array<Level, 20> kOperators = {
-    {{"||", 1, ""}, {"or", 1, ""},      {"&&", 2, ""},         {"and", 2, ""},
-     {"|", 3, ""},  {"^", 4, ""},       {"&", 5, ""},          {"==", 6, ""},
-     {"!=", 6, ""}, {"<", 7, ""},       {"<=", 7, ""},         {">", 7, ""},
-     {">=", 7, ""}, {"<<", 8, ""},      {">>", 8, ""},         {"+", 9, ""},
-     {"-", 9, ""},  {"*", 10, "times"}, {"/", 10, "quotient"}, {"%", 10, "remainder"}}};
-
-constexpr std::array<std::string_view, 9> kCallable = {
-    "min", "max", "abs", "ceil_div", "round_up", "pow2", "is_pow2", "log2", "gcd"};
+using expressions::Operation;
 
 /// Thrown for an expression that C++ does not have.
 class NotExpressible {};
@@ -55,20 +41,38 @@ class ExpressionWriter {
     return "(" + condition + " ? " + yes + " : " + conditional() + ")";
   }
 
-  std::string binary(int level) {
+  std::string binary(int lowest_level) {
     std::string left = unary();
     for (;;) {
-      const auto its = std::ranges::find_if(
-          kOperators, [this](const Level& one) { return tokens_.peek().is(one.symbol); });
-      if (its == kOperators.end() || its->level < level) return left;
+      const auto known =
+          std::ranges::find_if(expressions::kBinaryOperators,
+                               [this](const auto& one) { return tokens_.peek().is(one.symbol); });
+      if (known == expressions::kBinaryOperators.end() || known->level < lowest_level) return left;
       tokens_.take();
-      const std::string right = binary(its->level + 1);
-      const std::string symbol(its->symbol == "or"    ? "||"
-                               : its->symbol == "and" ? "&&"
-                                                      : its->symbol);
-      left = its->call.empty()
-                 ? "(" + left + " " + symbol + " " + right + ")"
-                 : "::smemtune::" + std::string(its->call) + "(" + left + ", " + right + ")";
+      const std::string right = binary(known->level + 1);
+      left = operation(known->operation, std::string(known->symbol), left, right);
+    }
+  }
+
+  /// Returns the call of a function where C++'s own operator has no value for some operands.
+  static std::string operation(Operation operation, const std::string& symbol,
+                               const std::string& left, const std::string& right) {
+    switch (operation) {
+      case Operation::logical_or:
+        return "(" + left + " || " + right + ")";
+      case Operation::logical_and:
+        return "(" + left + " && " + right + ")";
+      case Operation::multiply:
+        return call("times", {left, right});
+      case Operation::divide:
+        return call("quotient", {left, right});
+      case Operation::modulo:
+        return call("remainder", {left, right});
+      case Operation::floor_divide:
+      case Operation::power:
+        throw NotExpressible();
+      default:
+        return "(" + left + " " + symbol + " " + right + ")";
     }
   }
 
@@ -99,7 +103,11 @@ class ExpressionWriter {
     } while (tokens_.take_if(","));
     tokens_.expect(")");
     if (text == "sizeof") return "size_of(" + operands.front() + ")";
-    if (std::ranges::find(kCallable, text) == kCallable.end()) throw NotExpressible();
+    const auto known =
+        std::ranges::find(expressions::kFunctions, text, &expressions::Function::name);
+    if (known == expressions::kFunctions.end() || known->operation == Operation::conditional) {
+      throw NotExpressible();
+    }
     return call(text, operands);
   }
 

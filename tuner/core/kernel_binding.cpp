@@ -575,6 +575,11 @@ std::optional<std::string> KernelBinding::why_not_searched(
     const Configuration& configuration) const {
   if (auto violated = violated_constraint(configuration)) return violated;
   const Evaluation evaluation(*compiled_, configuration);
+  try {
+    if (satisfies(compiled_->promising, evaluation.slots())) return std::nullopt;
+  } catch (const ExpressionError& error) {
+    compiled_->fail(kernel_->where + "/promising", error.what());
+  }
   return first_violated(kernel_->promising, compiled_->promising, evaluation.slots());
 }
 

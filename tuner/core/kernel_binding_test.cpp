@@ -197,6 +197,10 @@ TEST(KernelBinding, LeavesOutOfTheSearchWhatIsNotPromisingButRunsIt) {
   EXPECT_EQ("THREADS > N / 8", bound.why_not_searched(configuration(64, 4)));
   EXPECT_EQ(std::nullopt, bound.why_not_searched(configuration(256, 4)));
   EXPECT_EQ("THREADS * ITEMS >= RADIUS", bind(some, 1).why_not_searched(configuration(100, 2)));
+  kernel.promising[0].text = "THREADS / (ITEMS - 4) > 0";
+  const Space no_value = stencil(kernel);
+  EXPECT_THROW(bind(no_value).why_not_searched(configuration(256, 4)), InputError);
+  kernel.promising[0].text = "THREADS > N / 8";
   kernel.configurations = {configuration(64, 4), configuration(256, 8)};
   const Space listed = stencil(kernel);
   EXPECT_EQ(2u, bind(listed).search_space().size()) << "256 x 8 and the default";

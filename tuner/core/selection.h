@@ -91,11 +91,11 @@ constexpr double kUnknownToBest = 2;
 /// The largest ratio that is told apart, also that of what does not run.
 constexpr double kMostToBest = 3;
 
-/// Whether a configuration's result is right for a problem, since its kernel's constraints hold, and
-/// whether a search would try it there.
+/// A configuration's fitness for a problem: its result is right if its kernel's constraints hold, and
+/// it is promising if a search would try it there, too.
 enum class Fitness { wrong, right, promising };
 
-/// How much slower than predicted a configuration is assumed to be that a search would not try.
+/// The assumed time of a configuration that a search would not try, by what is predicted of it.
 constexpr double kNotPromising = 1.25;
 
 /// Sizes that are so many times as large or small say nothing of each other.

@@ -8,7 +8,8 @@
 namespace smemtune {
 
 std::vector<SelectionRow> selection_table(std::vector<SelectionRow> rows) {
-  std::map<std::pair<std::string, std::string>, double> least_ms;  // By measured text and kernel.
+  std::map<std::pair<std::string, std::string>, double>
+      least_ms;  // Keys: measured text and kernel.
   std::map<std::pair<std::string, std::string>, int> numbers;
   for (SelectionRow& row : rows) {
     for (const std::string& kernel : {std::string(), row.kernel}) {

@@ -22,7 +22,7 @@ bool answer(const Problem& problem, const std::string& name, const Value& limit)
   return std::get<std::int64_t>(found->second) <= std::get<std::int64_t>(limit);
 }
 
-/// How much slower than the default values one may be, as times differ by chance.
+/// The largest time by that of the default values that may be due to chance.
 constexpr double kTolerated = 1.01;
 
 /// Returns the whole number next to the geometric mean, from `low` to `high` - 1.

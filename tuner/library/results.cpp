@@ -38,7 +38,7 @@ struct Record {
   double time_ms = 0;  ///< 0 if it does not run.
   double to_best = 1;
   double to_kernel_best = 1;
-  Bindings limits;  ///< Of the device: device_names(). Empty for default values.
+  Bindings limits;  ///< The device_names() of the device; empty for default values.
   std::string kernel_hash;
   bool stale = false;
   std::string compared_with = to_text(ComparedWith::unknown);
@@ -69,7 +69,7 @@ class Reader {
     return value.get<std::string>();
   }
 
-  /// Returns none for files of earlier versions, which lack the list.
+  /// Returns a list of strings; an empty one for files of earlier versions, which lack it.
   std::vector<std::string> texts(const Json& object, const std::string& at,
                                  const char* name) const {
     std::vector<std::string> texts;
@@ -124,7 +124,7 @@ class Reader {
     return 10 * major + minor;
   }
 
-  /// Returns none for files of earlier versions, which lack some.
+  /// Returns the device_names(); none for files of earlier versions, which lack some limits.
   Bindings limits(const Json& device) const {
     try {
       return device_names(db::device_from(device));
@@ -398,7 +398,7 @@ Selection Results::select(const Target& target, const std::string& space, const 
   const Table& table = contents_->table;
   const auto fitness_on = [&](const Record& record, const Bindings& limits) {
     const auto its = table.conditions.find({record.space, record.kernel});
-    if (its == table.conditions.end()) return Fitness::promising;  // As far as is known.
+    if (its == table.conditions.end()) return Fitness::promising;  // Nothing says otherwise.
     if (!its->second.constraints.hold(record.parameters, problem, limits)) return Fitness::wrong;
     return its->second.promising.hold(record.parameters, problem, limits) ? Fitness::promising
                                                                           : Fitness::right;
