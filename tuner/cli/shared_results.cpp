@@ -106,17 +106,26 @@ db::LayeredStore open_results(const StoredChoice& choice) {
   std::vector<db::SharedFile> shared;
   if (db::means_shared(choice.query.source)) shared = shared_files(choice.no_shipped);
   std::error_code ignored;
-  std::optional<db::ResultStore> own;
-  if (!shared.empty() && !database.empty() && !std::filesystem::exists(database, ignored)) {
+  const bool is_missing =
+      !shared.empty() && !database.empty() && !std::filesystem::exists(database, ignored);
+  if (is_missing) {
     write_error(printable(database.string()) + ": no such database; a tuning run creates it\n");
-  } else {
-    own.emplace(database, db::ResultStore::Mode::read_only);
   }
-  if (const auto version = own ? own->newer_version() : std::nullopt) {
+  std::optional<std::int64_t> newer;
+  const auto open = [&](const std::string& space) {
+    std::optional<db::ResultStore> own;
+    if (!is_missing) own.emplace(database, db::ResultStore::Mode::read_only);
+    if (own) newer = own->newer_version();
+    return db::LayeredStore(std::move(own), shared, warn, completion(), space);
+  };
+  db::LayeredStore store = open(choice.query.space);
+  if (newer) {
     write_error(printable(database.string()) + ": written by a newer smemtune (version " +
-                std::to_string(*version) + "); only what this one knows of it is read\n");
+                std::to_string(*newer) + "); only what this one knows of it is read\n");
   }
-  return {std::move(own), shared, warn, completion()};
+  // Where nothing is known of the space, its name is held against those of all others.
+  const bool is_known = !store.runs({.space = choice.query.space, .source = "all"}).empty();
+  return is_known || shared.empty() ? std::move(store) : open({});
 }
 
 db::LayeredStore open_shared(bool no_shipped, const std::string& space) {
