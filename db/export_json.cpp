@@ -5,8 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace smemtune::db {
 
@@ -23,12 +26,36 @@ void add_former_names(Json& entry, const Json& verified) {
   entry["provenance"]["compile_ms"] = entry["compile_ms"];
 }
 
-/// Returns what a selection takes of a candidate, and its provenance.
-Json candidate_json(const StoredResult& stored) {
-  Json entry = stored_json(stored);
-  entry["launches"] = Json::array();
-  for (const char* name : {"compared", "throughput"}) entry.erase(name);
-  return entry;
+/// Returns the candidates by what those of a kernel have in common that were measured in one run:
+/// each group has that once, and its `results` what differs. A member of these that says nothing, as
+/// in a result of which nothing is known, is left out, except for their status.
+std::vector<Json> candidate_groups(const std::vector<const StoredResult*>& candidates) {
+  Json untold = stored_json({});
+  untold.erase("status");
+  std::vector<Json> groups;
+  std::map<std::string, std::size_t> numbers;
+  for (const StoredResult* candidate : candidates) {
+    Json result = stored_json(*candidate);
+    Json group = Json::object();
+    for (const char* name : {"space", "kernel", "unit", "device", "provenance"}) {
+      group[name] = std::exchange(result[name], nullptr);
+      result.erase(name);
+    }
+    result["measured_utc"] = group["provenance"]["measured_utc"];
+    group["provenance"].erase("measured_utc");
+    for (const auto& [name, value] : untold.items()) {
+      const auto its = result.find(name);
+      if (its != result.end() && *its == value) result.erase(name);
+    }
+    for (const char* name : {"launches", "compared", "throughput", "cubin_sha256", "compile_ms",
+                             "verify_ms", "first_launch_ms"}) {
+      result.erase(name);
+    }
+    const auto [number, is_new] = numbers.try_emplace(group.dump(), groups.size());
+    if (is_new) groups.push_back(std::move(group));
+    groups[number->second]["results"].push_back(std::move(result));
+  }
+  return groups;
 }
 
 }  // namespace
@@ -72,7 +99,8 @@ void export_json(const std::vector<StoredResult>& best, const std::vector<Kernel
   });
   const auto others = in_export_order(candidates, Failures::included);
   if (!others.empty()) {
-    add_list("candidates", others, [](const StoredResult* one) { return candidate_json(*one); });
+    add_list("candidates", candidate_groups(others),
+             [](const Json& one) -> const Json& { return one; });
   }
   if (!portfolios.empty()) {
     add_list("portfolios", portfolios, [](const Json& one) -> const Json& { return one; });

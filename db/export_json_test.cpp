@@ -11,7 +11,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace smemtune::db {
 namespace {
@@ -163,6 +166,44 @@ TEST(ExportJson, DoesNotDependOnTheOrder) {
   EXPECT_EQ(best[0].at("space"), "another");
   EXPECT_EQ(best[1].at("device").at("name"), "NVIDIA A100");
   EXPECT_EQ(best[2].at("time").at("median_ms"), 1.0);
+}
+
+TEST(ExportJson, WritesOnceWhatCandidatesOfARunHaveInCommon) {
+  const StoredResult best = stored_result();
+  StoredResult slower = best;
+  slower.result.configuration["TILE"] = std::int64_t{16};
+  slower.result.measurement.median_ms = 2.25;
+  slower.at_unix += 1;
+  StoredResult failed = slower;
+  failed.result.configuration["TILE"] = std::int64_t{64};
+  failed.result.status = Status::runtime;
+  failed.result.stage = Stage::none;
+  failed.result.reason = "too many registers";
+  StoredResult elsewhere = slower;
+  elsewhere.device.name = "NVIDIA H100";
+  const json document = json::parse(export_json({best}, {}, {slower, failed, elsewhere}));
+  std::map<std::string, std::size_t> counts;
+  std::vector<StoredResult> read;
+  for (const json& group : document["candidates"]) {
+    EXPECT_FALSE(group["provenance"].contains("measured_utc"));
+    counts[group["device"]["name"]] += group["results"].size();
+    for (const Json& entry : entries_of(Json::parse(group.dump()))) {
+      read.push_back(stored_from(entry));
+    }
+  }
+  EXPECT_EQ(counts, (std::map<std::string, std::size_t>{{"NVIDIA H100", 1}, {"NVIDIA H200", 2}}));
+  ASSERT_EQ(read.size(), 3u);
+  for (const StoredResult& one : read) {
+    const bool is_failed = one.result.status == Status::runtime;
+    EXPECT_EQ(one.result.configuration, (is_failed ? failed : slower).result.configuration);
+    EXPECT_EQ(one.result.reason, is_failed ? failed.result.reason : "");
+    EXPECT_EQ(one.result.timed() ? one.result.measurement.median_ms : 0, is_failed ? 0 : 2.25);
+    EXPECT_EQ(one.result.problem, slower.result.problem);
+    EXPECT_EQ(one.result.metrics, slower.result.metrics);
+    EXPECT_NEAR(one.at_unix, slower.at_unix, 1);
+    EXPECT_EQ(one.kernel_hash, slower.kernel_hash);
+    EXPECT_EQ(one.run_id, slower.run_id);
+  }
 }
 
 TEST(ExportJson, LeavesOutWhatWasNotVerifiedAndTimed) {

@@ -227,7 +227,8 @@ ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Ori
     }
     ++entries;
     const auto fault = fault_of_entry([&] {
-      if (only_space.empty() || is_of(only_space, entry)) reader.add(whole_json(entry));
+      if (!only_space.empty() && !is_of(only_space, entry)) return;
+      for (const Json& one : entries_of(whole_json(entry))) reader.add(one);
     });
     if (!fault) return;
     imported.odd.add("entry " + std::to_string(entries) + " of \"" + std::string(list) +

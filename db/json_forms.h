@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
+#include <vector>
 
 namespace simdjson::dom {
 class element;
@@ -48,6 +49,10 @@ LaunchResult read_launch(JsonElement element);
 Device device_from(const Json& json);
 Result result_from(const Json& json);
 StoredResult stored_from(const Json& json);
+
+/// Returns the stored results that an entry of an export's lists is: itself, or each of the `results`
+/// of a group with what they have in common.
+std::vector<Json> entries_of(const Json& entry);
 
 /// Returns what finals knew, as a result has it; null where there is nothing.
 Json finals_json(const FinalsFacts& facts);

@@ -38,7 +38,7 @@ struct Record {
   double time_ms = 0;  ///< 0 if it does not run.
   double to_best = 1;
   double to_kernel_best = 1;
-  Bindings limits;  ///< The device_names() of the device; empty for default values.
+  Bindings limits;     ///< The device_names() of the device; empty for default values.
   std::string kernel_hash;
   bool stale = false;
   std::string compared_with = to_text(ComparedWith::unknown);
@@ -196,22 +196,28 @@ struct Results::Contents {
 
 namespace {
 
-Record read_record(const Reader& reader, const Json& entry, const std::string& at, bool is_best) {
-  const Json& device = reader.member(entry, at, "device");
+/// Reads what the results of a group have in common; an entry without `results` is its only one.
+Record read_common(const Reader& reader, const Json& group, const std::string& at, bool is_best) {
+  const Json& device = reader.member(group, at, "device");
   Record record;
   record.is_best = is_best;
-  record.space = reader.text(entry, at, "space");
-  record.kernel = reader.text(entry, at, "kernel");
+  record.space = reader.text(group, at, "space");
+  record.kernel = reader.text(group, at, "kernel");
   record.device = reader.text(device, at + "/device", "name");
   record.compute_capability = reader.capability(device, at + "/device");
   record.limits = reader.limits(device);
-  record.problem = reader.bindings(entry, at, "problem");
-  record.parameters = reader.configuration(entry, at);
-  const bool runs = is_best || !reader.member(entry, at, "time").is_null();
-  if (runs) record.time_ms = reader.time_ms(entry, at);
-  const Json& provenance = reader.member(entry, at, "provenance");
+  const Json& provenance = reader.member(group, at, "provenance");
   record.kernel_hash = reader.text(provenance, at + "/provenance", "kernel_hash");
   record.stale = provenance.contains("stale") && provenance.at("stale") == true;
+  return record;
+}
+
+Record read_record(const Reader& reader, const Json& entry, const std::string& at, Record common) {
+  Record record = std::move(common);
+  record.problem = reader.bindings(entry, at, "problem");
+  record.parameters = reader.configuration(entry, at);
+  const bool runs = record.is_best || !entry.value("time", Json()).is_null();
+  if (runs) record.time_ms = reader.time_ms(entry, at);
   if (entry.contains("compared_with")) {
     record.compared_with = reader.text(entry, at, "compared_with");
   }
@@ -232,7 +238,16 @@ void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
     std::size_t number = 0;
     for (const Json& entry : reader.array(document, "", list)) {
       const std::string at = std::string("/") + list + "/" + std::to_string(number++);
-      measured.push_back(read_record(reader, entry, at, is_best));
+      const Record common = read_common(reader, entry, at, is_best);
+      if (!entry.contains("results")) {
+        measured.push_back(read_record(reader, entry, at, common));
+        continue;
+      }
+      std::size_t of_group = 0;
+      for (const Json& one : reader.array(entry, at, "results")) {
+        const std::string its = at + "/results/" + std::to_string(of_group++);
+        measured.push_back(read_record(reader, one, its, common));
+      }
     }
   }
   if (!document.contains("defaults")) return;
