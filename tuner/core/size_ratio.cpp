@@ -7,14 +7,15 @@ namespace smemtune {
 double size_ratio(const Problem& one, const Problem& other) {
   if (one.size() != other.size()) return 0;
   double ratio = 1;
+  auto its = other.begin();  // Both are sorted by name.
   for (const auto& [name, value] : one) {
-    const auto found = other.find(name);
-    if (found == other.end() || found->second.index() != value.index()) return 0;
+    const auto& [other_name, other_value] = *its++;
+    if (name != other_name || value.index() != other_value.index()) return 0;
     if (std::holds_alternative<std::string>(value)) {
-      if (value != found->second) return 0;
+      if (value != other_value) return 0;
     } else {
       ratio = times_ratio(
-          ratio, size_ratio(std::get<std::int64_t>(value), std::get<std::int64_t>(found->second)));
+          ratio, size_ratio(std::get<std::int64_t>(value), std::get<std::int64_t>(other_value)));
     }
   }
   return ratio;

@@ -35,7 +35,12 @@ std::int64_t between(std::int64_t low, std::int64_t high) {
 class Fitter {
  public:
   Fitter(const SizedTimes& times, std::span<const std::size_t> variants)
-      : times_(times), variants_(variants), table_(with_predicted_times(times, variants)) {}
+      : times_(times), variants_(variants), table_(with_predicted_times(times, variants)) {
+    for (const std::size_t variant : variants) {
+      std::vector<double>& of_variant = losses_.emplace_back();
+      for (std::size_t in = 0; in < table_.cases(); ++in) of_variant.push_back(loss(in, variant));
+    }
+  }
 
   SizeRules fit(const std::vector<std::size_t>& cases) {
     rules_.fallback = times_.defaults.empty() ? best_of(cases).variant : times_.defaults.front();
@@ -56,27 +61,25 @@ class Fitter {
     double loss = 0;
   };
 
+  /// Returns the loss of a variant in a case; infinity if it is slower than the default values there.
   double loss(std::size_t in, std::size_t variant) const {
-    return std::min(table_.loss(in, variant), std::log(kMostToCount));
-  }
-
-  bool is_slower(std::size_t in, std::size_t variant) const {
-    if (times_.defaults.empty()) return false;
+    const double known = std::min(table_.loss(in, variant), std::log(kMostToCount));
+    if (times_.defaults.empty()) return known;
     const double default_ms = times_.table.ms[in][times_.defaults.front()];
     const double its_ms = times_.table.ms[in][variant];
-    return std::isfinite(default_ms) && !std::isnan(its_ms) && its_ms > kTolerated * default_ms;
+    const bool is_slower =
+        std::isfinite(default_ms) && !std::isnan(its_ms) && its_ms > kTolerated * default_ms;
+    return is_slower ? std::numeric_limits<double>::infinity() : known;
   }
 
   Leaf best_of(const std::vector<std::size_t>& cases) const {
     std::optional<Leaf> best;
-    for (const std::size_t variant : variants_) {
+    for (std::size_t i = 0; i < variants_.size(); ++i) {
       double sum = 0;
-      bool is_slow = false;
-      for (const std::size_t in : cases) {
-        sum += loss(in, variant);
-        is_slow = is_slow || is_slower(in, variant);
+      for (const std::size_t in : cases) sum += losses_[i][in];
+      if (std::isfinite(sum) && (!best || sum < best->loss)) {
+        best = {.variant = variants_[i], .loss = sum};
       }
-      if (!is_slow && (!best || sum < best->loss)) best = {.variant = variant, .loss = sum};
     }
     return best.value_or(
         Leaf{.variant = rules_.fallback, .loss = std::numeric_limits<double>::max()});
@@ -180,6 +183,7 @@ class Fitter {
   const SizedTimes& times_;
   std::span<const std::size_t> variants_;
   TimeTable table_;
+  std::vector<std::vector<double>> losses_;  ///< Of each of the variants in each case.
   SizeRules rules_;
 };
 

@@ -27,23 +27,26 @@ struct Entry {
   std::size_t variant = 0;
 };
 
-/// Returns the predicted time of a variant in a case where it was not measured.
-double predicted_ms(const SizedTimes& times, std::size_t in, std::size_t variant) {
-  const TimeTable& table = times.table;
-  const auto weight_in = [&](std::size_t other) {
-    return other == in ? 0 : weight_of(size_ratio(times.problems[other], times.problems[in]));
-  };
-  double of_all = 0;
-  for (std::size_t other = 0; other < table.cases(); ++other) of_all += weight_in(other);
-  if (!(of_all > 0)) return kUnknownToBest * table.best_ms[in];
+/// Returns the size ratio of each case to a problem.
+std::vector<double> ratios_to(const Problem& problem, const SizedTimes& times) {
+  std::vector<double> ratios;
+  for (const Problem& one : times.problems) ratios.push_back(size_ratio(one, problem));
+  return ratios;
+}
+
+/// Returns the predicted time of a variant by that of the best, at a size that was not measured.
+/// `ratios`: of the cases to that size, 0 for one that does not count; `of_all`: their weight.
+double predicted_to_best(const TimeTable& table, const std::vector<double>& ratios, double of_all,
+                         std::size_t variant) {
+  if (!(of_all > 0)) return kUnknownToBest;
   Prediction prediction(of_all);
-  for (std::size_t other = 0; other < table.cases(); ++other) {
-    const double ms = table.ms[other][variant];
-    if (!(weight_in(other) > 0) || std::isnan(ms)) continue;
-    prediction.add(size_ratio(times.problems[other], times.problems[in]),
-                   ms / table.best_ms[other]);
+  for (std::size_t in = 0; in < table.cases(); ++in) {
+    const double ms = table.ms[in][variant];
+    if (weight_of(ratios[in]) > 0 && !std::isnan(ms)) {
+      prediction.add(ratios[in], ms / table.best_ms[in]);
+    }
   }
-  return prediction.to_best() * table.best_ms[in];
+  return prediction.to_best();
 }
 
 /// Returns the variant that is the fastest in a case; nullopt if none is known to run.
@@ -96,9 +99,8 @@ std::optional<std::size_t> selected_variant(const SizedTimes& times, const Probl
                          .variant = variant});
     }
   }
-  const auto ratio_of = [&](const Entry& entry) {
-    return size_ratio(times.problems[entry.in], problem);
-  };
+  const std::vector<double> ratios = ratios_to(problem, times);
+  const auto ratio_of = [&](const Entry& entry) { return ratios[entry.in]; };
   const auto to_best_of = [&](const Entry& entry) {
     return table.ms[entry.in][entry.variant] / best_ms[entry.in];
   };
@@ -123,9 +125,16 @@ TimeTable with_predicted_times(const SizedTimes& times, std::span<const std::siz
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (std::vector<double>& ms : table.ms) std::ranges::fill(ms, kInfinity);
   for (std::size_t in = 0; in < table.cases(); ++in) {
+    std::vector<double> ratios = ratios_to(times.problems[in], times);
+    ratios[in] = 0;
+    double of_all = 0;
+    for (const double ratio : ratios) of_all += weight_of(ratio);
     for (const std::size_t variant : variants) {
       const double ms = times.table.ms[in][variant];
-      table.ms[in][variant] = std::isnan(ms) ? predicted_ms(times, in, variant) : ms;
+      table.ms[in][variant] =
+          std::isnan(ms)
+              ? predicted_to_best(times.table, ratios, of_all, variant) * table.best_ms[in]
+              : ms;
     }
   }
   return table;
