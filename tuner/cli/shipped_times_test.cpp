@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace smemtune {
 namespace {
@@ -65,6 +66,37 @@ TEST(ShippedResults, AreOfTheKernelsAsTheyAreNow) {
     if (hash != stored.kernel_hash) stale.insert(stored.space + "/" + kernel->name);
   }
   EXPECT_EQ(stale, std::set<std::string>());
+}
+
+// A selection takes them for what is right at sizes that were not measured.
+TEST(ShippedDefaults, HaveTheConditionsOfTheSpacesAsTheyAreNow) {
+  std::map<std::string, LoadedSpace> spaces;
+  std::set<std::string> with_conditions;
+  const auto texts_of = [](const std::vector<ExpressionText>& conditions) {
+    std::vector<std::string> texts;
+    for (const ExpressionText& one : conditions) texts.push_back(one.text);
+    return texts;
+  };
+  const auto files = db::files_in(kSource / "db/shipped", "shipped");
+  ASSERT_FALSE(files.empty());
+  for (const db::SharedFile& file : files) {
+    const db::LayeredStore store(std::nullopt, {file},
+                                 [](const std::string& warning) { ADD_FAILURE() << warning; });
+    for (const db::KernelDefaults& defaults : store.defaults({.source = "shared"})) {
+      const std::string name = defaults.space + "/" + defaults.kernel + " of " + file.name;
+      const auto [found, is_new] = spaces.try_emplace(defaults.space);
+      LoadedSpace& loaded = found->second;
+      if (is_new) {
+        loaded = load_space(kSource / "configs" / (defaults.space + ".json"), kSource);
+      }
+      const KernelTemplate* const kernel = loaded.space.kernel(defaults.kernel);
+      ASSERT_NE(nullptr, kernel) << name;
+      EXPECT_EQ(defaults.constraints, texts_of(kernel->constraints)) << name;
+      EXPECT_EQ(defaults.promising, texts_of(kernel->promising)) << name;
+      if (!defaults.constraints.empty()) with_conditions.insert(name);
+    }
+  }
+  EXPECT_GT(with_conditions.size(), 50U);
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ constexpr double doublings(double ratio) {
 
 /// The assumed time of a configuration by that of the best, at a measured size where only others
 /// were measured.
-constexpr double kUnknownToBest = 2;
+constexpr double kUnknownToBest = 1.6;
 /// The largest ratio that is told apart, also that of what does not run.
 constexpr double kMostToBest = 3;
 
