@@ -439,6 +439,18 @@ std::vector<NamedNumber> tunable_numbers(const KernelFile& file) { return number
 
 std::vector<NamedNumber> problem_numbers(const KernelFile& file) { return numbers_of(file, true); }
 
+const KernelFunction* first_kernel(const FlatSource& source, const KernelFile& file) {
+  const auto rank = [&](const KernelFunction& kernel) {
+    if (is_copy(kernel.name)) return -1;
+    const std::string name = last_name(kernel.name);
+    const bool is_launched =
+        std::ranges::find(file.launches, name, &LaunchSite::kernel) != file.launches.end();
+    return (is_launched ? 2 : 0) + (source.is_of_source(kernel.line) ? 1 : 0);
+  };
+  const auto first = std::ranges::max_element(file.kernels, {}, rank);
+  return first == file.kernels.end() || rank(*first) < 0 ? nullptr : &*first;
+}
+
 std::vector<std::string> kernels_like(const KernelFile& file, const std::string& kernel) {
   constexpr std::size_t kMost = 16;
   const KernelFunction& wanted = kernel_named(file, kernel);

@@ -39,8 +39,9 @@ class Drafted {
     request_ = {.name = "mine",
                 .written_from = "mine.cu",
                 .source = "mine.cu",
-                .kernels = computing_the_same(file, kernels_like(file, file.kernels.front().name)),
-                .together = !kernels_launched_with(file, file.kernels.front().name).empty()};
+                .kernels = {first_kernel(flat, file)->name}};
+    request_.together = !kernels_launched_with(file, request_.kernels.front()).empty();
+    request_.kernels = computing_the_same(file, kernels_like(file, request_.kernels.front()));
     text_ = draft_space(flat, file, request_).text;
     folder_.write("mine.json", text_);
   }
@@ -2393,6 +2394,28 @@ TEST(DraftSpace, AsksForTheRangeOfIndices) {
   }
   EXPECT_THAT(begins_with("int", "out[in[i] % n] = i;"), HasSubstr("TODO: they choose"))
       << "a remainder may be negative";
+}
+
+TEST(DraftSpace, BeginsWithAKernelThatTheHostLaunches) {
+  TemporaryFolder folder;
+  folder.write("k.cuh",
+               "__global__ void unused(float* o, int n) { o[threadIdx.x] = n; }\n"
+               "__global__ void ones(float* o, int n) { o[threadIdx.x] = 1; }\n");
+  folder.write("mine.cu",
+               "#include \"k.cuh\"\n"
+               "int main() {\n  float* o; cudaMalloc(&o, 64 * sizeof(float));\n"
+               "  ones<<<1, 64>>>(o, 64);\n}\n"
+               "void clear(float* o) { cudaMemset(o, 0, 4); }\n");
+  const auto first = [&] {
+    const FlatSource flat = with_copy_kernels(read_flat_source(folder.path() / "mine.cu"));
+    KernelFile file = read_kernel_file(flat);
+    add_host(read_host(flat), file);
+    const KernelFunction* kernel = first_kernel(flat, file);
+    return kernel == nullptr ? "" : kernel->name;
+  };
+  EXPECT_EQ("ones", first());
+  folder.write("k.cuh", "void ones();\n");
+  EXPECT_EQ("", first()) << "what clears the array is none of the user's kernels";
 }
 
 }  // namespace
