@@ -1149,6 +1149,9 @@ class HostReader {
         const auto same = passed.find(variable);
         if (same != passed.end()) passed.emplace(former, same->second);
       }
+      std::erase_if(passed, [&](const auto& entry) {
+        return launch.site.frames.back().changed.contains(entry.first);
+      });
       function = caller->second.function;
       state = &caller->second.state;
       line = caller->second.line;

@@ -2396,6 +2396,19 @@ TEST(DraftSpace, AsksForTheRangeOfIndices) {
       << "a remainder may be negative";
 }
 
+TEST(DraftSpace, AsksForWhatALoopHasMadeOfAParameter) {
+  const Drafted drafted(R"(
+__global__ void k(float* o, int bits) { o[blockIdx.x * blockDim.x + threadIdx.x] = bits; }
+void batches(float* d, int count, int bits) {
+  for (; bits > 11; bits -= 2, count <<= 2) use(count);
+  k<<<count, 256>>>(d, bits);
+}
+int main() { float* d; cudaMalloc(&d, 4096 * sizeof(float)); batches(d, 1, 23); }
+)");
+  EXPECT_EQ(drafted.json()["kernels"][0]["grid"], Json::parse(R"(["COUNT"])"));
+  EXPECT_THAT(drafted.faults(), ElementsAre(HasSubstr("TODO: BITS"), HasSubstr("TODO: COUNT")));
+}
+
 TEST(DraftSpace, BeginsWithAKernelThatTheHostLaunches) {
   TemporaryFolder folder;
   folder.write("k.cuh",
