@@ -2409,6 +2409,22 @@ int main() { float* d; cudaMalloc(&d, 4096 * sizeof(float)); batches(d, 1, 23); 
   EXPECT_THAT(drafted.faults(), ElementsAre(HasSubstr("TODO: BITS"), HasSubstr("TODO: COUNT")));
 }
 
+TEST(DraftSpace, ReadsAndWritesABufferThatALaunchIsPassedTwice) {
+  const Drafted drafted(R"(
+__global__ void first(float* to, float* from) { to[threadIdx.x] = from[255 - threadIdx.x]; }
+__global__ void second(float* to, float* from, int n) { to[threadIdx.x] = n * from[threadIdx.x]; }
+int main() {
+  float *d, *e;
+  cudaMalloc(&d, 256 * sizeof(float));
+  cudaMalloc(&e, 256 * sizeof(float));
+  first<<<1, 256>>>(d, d);
+  second<<<1, 256>>>(e, d, 2);
+}
+)");
+  EXPECT_EQ(drafted.json()["arguments"][0]["role"], "inout");
+  EXPECT_EQ(drafted.json()["arguments"][1]["role"], "output");
+}
+
 TEST(DraftSpace, BeginsWithAKernelThatTheHostLaunches) {
   TemporaryFolder folder;
   folder.write("k.cuh",
