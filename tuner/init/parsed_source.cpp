@@ -155,22 +155,32 @@ std::size_t token_at(const CppTokens& tokens, std::size_t offset) {
                                   tokens.begin());
 }
 
-/// Returns the text with blanks for the includes of CUDA's own headers, for which the stub stands
-/// whether they are on this machine or not.
+/// Returns true for an include of one of CUDA's own headers.
+bool includes_toolkit(const CppToken& token) {
+  if (token.kind != CppToken::Kind::directive) return false;
+  const std::size_t begin = token.text.find_first_of("<\"");
+  const std::size_t end = token.text.find_last_of(">\"");
+  const bool includes = token.text.find("include") < begin && begin != std::string_view::npos;
+  if (!includes || end <= begin) return false;
+  const std::string_view name = token.text.substr(begin + 1, end - begin - 1);
+  return is_toolkit_header(name) || name.starts_with("cu") || name.starts_with("thrust/");
+}
+
+/// Returns the text with blanks for what only stands in the way where nothing of CUDA is declared:
+/// the includes of its headers, for which the stub stands whether they are on this machine or not,
+/// and the `::` of `::cudaMalloc`.
 std::string without_toolkit(std::string text) {
   const std::string whole = text;
+  CppToken before;
   for (const CppToken& token : cpp_tokens(whole)) {
-    if (token.kind != CppToken::Kind::directive) continue;
-    const std::size_t begin = token.text.find_first_of("<\"");
-    const std::size_t end = token.text.find_last_of(">\"");
-    const bool includes = token.text.find("include") < begin && begin != std::string_view::npos;
-    if (!includes || end <= begin) continue;
-    const std::string_view name = token.text.substr(begin + 1, end - begin - 1);
-    if (!is_toolkit_header(name) && !name.starts_with("cu") && !name.starts_with("thrust/"))
-      continue;
-    std::replace_if(
-        text.begin() + static_cast<long>(token.begin),
-        text.begin() + static_cast<long>(token.end()), [](char c) { return c != '\n'; }, ' ');
+    const bool is_global =
+        token.is("::") && !before.is(">") && (!before.is_word() || before.is("return"));
+    if (is_global || includes_toolkit(token)) {
+      std::replace_if(
+          text.begin() + static_cast<long>(token.begin),
+          text.begin() + static_cast<long>(token.end()), [](char c) { return c != '\n'; }, ' ');
+    }
+    before = token;
   }
   return text;
 }

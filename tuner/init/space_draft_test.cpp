@@ -2425,6 +2425,20 @@ int main() {
   EXPECT_EQ(drafted.json()["arguments"][1]["role"], "output");
 }
 
+TEST(DraftSpace, CountsWhatAFunctionAllocatesThatIsPassedTheSizeOfAnElement) {
+  const Drafted drafted(R"(
+__global__ void ones(float* o, int n) { o[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
+void prepare(float*& there, int count, int size) { cudaMalloc((void**)&there, count * size); }
+int main() {
+  int n = 4096;
+  float* d;
+  prepare(d, n, sizeof(float));
+  ones<<<n / 256, 256>>>(d, n);
+}
+)");
+  EXPECT_EQ(drafted.json()["arguments"][0]["shape"], Json::parse(R"(["N"])"));
+}
+
 TEST(DraftSpace, BeginsWithAKernelThatTheHostLaunches) {
   TemporaryFolder folder;
   folder.write("k.cuh",
