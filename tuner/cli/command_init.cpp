@@ -182,6 +182,10 @@ void say_kernels(const FlatSource& source, const KernelFile& file, const InitOpt
               ": remove from the space those that compute something else, or name those to take "
               "(--kernel)\n");
   }
+  for (const auto& [header, place] : source.elsewhere) {
+    write_out(shown + "#include " + header + " is " +
+              place.lexically_proximate(fs::current_path()).string() + "\n");
+  }
   for (const std::string& header : source.missing) {
     write_out(shown + "#include " + header + " is not found, so what it declares is not known\n");
   }
@@ -289,6 +293,7 @@ int run_init(const InitOptions& options) {
     }
   }
   const bool needs_parts = witness || is_expanded || !guard.empty() || copies ||
+                           !source.elsewhere.empty() ||
                            std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
   const Files files = files_of(options, needs_parts);
   const bool needs_copy = !files.kernels.empty();

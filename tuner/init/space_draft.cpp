@@ -439,13 +439,19 @@ std::vector<NamedNumber> tunable_numbers(const KernelFile& file) { return number
 
 std::vector<NamedNumber> problem_numbers(const KernelFile& file) { return numbers_of(file, true); }
 
+namespace {
+
+bool is_launched(const KernelFile& file, const std::string& kernel) {
+  return std::ranges::find(file.launches, last_name(kernel), &LaunchSite::kernel) !=
+         file.launches.end();
+}
+
+}  // namespace
+
 const KernelFunction* first_kernel(const FlatSource& source, const KernelFile& file) {
   const auto rank = [&](const KernelFunction& kernel) {
     if (is_copy(kernel.name)) return -1;
-    const std::string name = last_name(kernel.name);
-    const bool is_launched =
-        std::ranges::find(file.launches, name, &LaunchSite::kernel) != file.launches.end();
-    return (is_launched ? 2 : 0) + (source.is_of_source(kernel.line) ? 1 : 0);
+    return (is_launched(file, kernel.name) ? 2 : 0) + (source.is_of_source(kernel.line) ? 1 : 0);
   };
   const auto first = std::ranges::max_element(file.kernels, {}, rank);
   return first == file.kernels.end() || rank(*first) < 0 ? nullptr : &*first;
@@ -460,6 +466,8 @@ std::vector<std::string> kernels_like(const KernelFile& file, const std::string&
     if (!takes_the_same(file, wanted, other)) continue;
     if (std::ranges::find(names, other.name) == names.end()) names.push_back(other.name);
   }
+  std::ranges::stable_partition(names,
+                                [&](const std::string& name) { return is_launched(file, name); });
   return names;
 }
 

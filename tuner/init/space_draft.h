@@ -53,7 +53,7 @@ std::vector<NamedNumber> problem_numbers(const KernelFile& file);
 const KernelFunction* first_kernel(const FlatSource& source, const KernelFile& file);
 
 /// Returns the kernels that take the same arguments as `kernel`, itself included, in the file's
-/// order; at most 16.
+/// order, but those first that the host launches; at most 16.
 std::vector<std::string> kernels_like(const KernelFile& file, const std::string& kernel);
 
 /// Returns those of some kernels that take the same which compute what the host expects of them, or
