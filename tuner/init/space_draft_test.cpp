@@ -2439,6 +2439,46 @@ int main() {
   EXPECT_EQ(drafted.json()["arguments"][0]["shape"], Json::parse(R"(["N"])"));
 }
 
+TEST(DraftSpace, TakesWhatTheHostAddsUpForEachBlock) {
+  const Drafted drafted(R"(
+#define THREADS 256
+__global__ void sums(const float* in, float* out) {
+  __shared__ float s[THREADS];
+  s[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];
+  __syncthreads();
+  for (int k = blockDim.x / 2; k > 0; k /= 2) {
+    if (threadIdx.x < k) s[threadIdx.x] += s[threadIdx.x + k];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = s[0];
+}
+bool equal(float* a, float* b, int n) {
+  for (int i = 0; i < n; i++) if (fabs(a[i] - b[i]) > 0.01) return false;
+  return true;
+}
+int main() {
+  const int n = 1 << 20;
+  const int blocks = n / THREADS;
+  float *d_in, *d_out;
+  float* in = (float*)malloc(n * sizeof(float));
+  float* out = (float*)malloc(blocks * sizeof(float));
+  float* right = (float*)malloc(blocks * sizeof(float));
+  cudaMalloc(&d_in, n * sizeof(float));
+  cudaMalloc(&d_out, blocks * sizeof(float));
+  for (int i = 0; i < blocks; i++) {
+    float sum = 0;
+    for (int j = 0; j < THREADS; j++) sum += in[i * THREADS + j];
+    right[i] = sum;
+  }
+  cudaMemcpy(d_in, in, n * sizeof(float), cudaMemcpyHostToDevice);
+  sums<<<blocks, THREADS>>>(d_in, d_out);
+  cudaMemcpy(out, d_out, blocks * sizeof(float), cudaMemcpyDeviceToHost);
+  if (!equal(out, right, blocks)) printf("wrong");
+}
+)");
+  EXPECT_EQ(drafted.json()["verify"]["definition"], "out[i] = sum(j_0 < 256, (in[i * 256 + j_0]))");
+}
+
 TEST(DraftSpace, BeginsWithAKernelThatTheHostLaunches) {
   TemporaryFolder folder;
   folder.write("k.cuh",
