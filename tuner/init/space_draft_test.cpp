@@ -2479,6 +2479,32 @@ int main() {
   EXPECT_EQ(drafted.json()["verify"]["definition"], "out[i] = sum(j_0 < 256, (in[i * 256 + j_0]))");
 }
 
+TEST(DraftSpace, AsksForTheSizesOfArraysThatOneFunctionAllocates) {
+  const Drafted drafted(R"(
+struct Matrix { int rows, columns; float* elements; };
+__global__ void add_row(float* a, const float* row) { a[blockIdx.x * 64 + threadIdx.x] += row[0]; }
+Matrix on_device(Matrix like) {
+  Matrix made = like;
+  int size = like.rows * like.columns * sizeof(float);
+  cudaMalloc((void**)&made.elements, size);
+  return made;
+}
+void to_device(Matrix to, Matrix from) {
+  int size = to.rows * to.columns * sizeof(float);
+  cudaMemcpy(to.elements, from.elements, size, cudaMemcpyHostToDevice);
+}
+void run(Matrix a, Matrix row) {
+  Matrix d_a = on_device(a);
+  Matrix d_row = on_device(row);
+  to_device(d_a, a);
+  to_device(d_row, row);
+  add_row<<<64, 64>>>(d_a.elements, d_row.elements);
+}
+)");
+  EXPECT_THAT(drafted.faults(), testing::IsSupersetOf({HasSubstr("TODO: elements of a"),
+                                                       HasSubstr("TODO: elements of row")}));
+}
+
 TEST(DraftSpace, BeginsWithAKernelThatTheHostLaunches) {
   TemporaryFolder folder;
   folder.write("k.cuh",
