@@ -227,30 +227,52 @@ class CallMatcher {
       if (word != "data") name = word;
     }
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
-      const std::string passed = terms_.passed(i, frame_);
-      const bool is_same = passed == name || host_.copies.contains({passed, name});
-      if (is_same && !passed.empty() && candidate_.takes(own, kernel_[i])) return i;
+      if (holds(name, i, Copied::to_device) && candidate_.takes(own, kernel_[i])) return i;
     }
-    // It is to have the results: those that are compared with it, or the only ones of that type.
+    // It is to have the results: those that are compared with it, that are called the same, or the
+    // only ones of that type.
+    std::size_t named = kNone;
     std::size_t found = kNone;
     std::size_t count = 0;
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
       if (!is_written(kernel_[i]) || own.is_const || !candidate_.takes(own, kernel_[i])) continue;
-      if (is_compared(name, terms_.passed(i, frame_), call.caller)) return i;
+      if (is_compared(name, i, call.caller)) return i;
+      if (bare_name(own.name) == bare_name(kernel_[i].name)) named = i;
       found = i;
       ++count;
     }
-    return count == 1 ? found : kNone;
+    return count == 1 ? found : named;
   }
 
-  /// Returns true if the host compares an array with what it has of a device pointer.
-  bool is_compared(const std::string& array, const std::string& pointer,
+  enum class Copied { to_device, from_device };
+
+  /// Returns true if an array of the calling function is a kernel's argument or is copied so, there
+  /// or in a function on the way to the launch that is passed the array.
+  bool holds(const std::string& array, std::size_t argument, Copied copied) const {
+    std::set<std::string> names = {array};
+    for (std::size_t frame = frame_;; --frame) {
+      const std::string passed = terms_.passed(argument, frame);
+      for (const std::string& name : passed.empty() ? std::set<std::string>() : names) {
+        const auto copy =
+            copied == Copied::to_device ? std::pair(passed, name) : std::pair(name, passed);
+        if (passed == name || host_.copies.contains(copy)) return true;
+      }
+      if (frame == 0) return false;
+      std::set<std::string> nearer;
+      for (const auto& [parameter, text] : launch_.frames[frame].parameters) {
+        if (names.contains(text)) nearer.insert(parameter);
+      }
+      names = std::move(nearer);
+    }
+  }
+
+  /// Returns true if the host compares an array with what it has of a kernel's argument.
+  bool is_compared(const std::string& array, std::size_t argument,
                    const std::string& function) const {
     return std::ranges::any_of(host_.values, [&](const HostValue& value) {
-      const std::string& result = value.store.array;
       return value.is_compared && value.function == function &&
              has_name(value.store.value, array) &&
-             (result == pointer || host_.copies.contains({result, pointer}));
+             holds(value.store.array, argument, Copied::from_device);
     });
   }
 
@@ -428,7 +450,7 @@ std::optional<HostFunction> host_function_for(const std::string& source,
                                : matched(candidate, kernel.parameters);
       if (!matches || !gets_results(matches->numbers, kernel)) continue;
       const bool is_certain =
-          how == How::named ||
+          (how != How::computing && is_for_comparison(name)) ||
           (!is_for_data(name) && (how == How::called || gets_all(matches->numbers, kernel)) &&
            computes(tokens, item, results_of(candidate.parameters, matches->numbers, kernel)));
       if (!is_certain) continue;

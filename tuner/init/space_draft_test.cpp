@@ -2352,6 +2352,45 @@ int main() {
   EXPECT_EQ(json["arguments"][3]["value"], "N");
 }
 
+TEST(HostFunction, IsPassedTheArraysThatTheCallerOfTheLaunchPassesIt) {
+  const std::string source = R"cu(
+__global__ void k(const float* a, const float* b, float* sums, float* twice) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  sums[i] = a[i] + b[i];
+  twice[i] = 2 * b[i];
+}
+void gold(float* h_twice, float* h_sums, float* right, float* left, int count) {
+  float* at = h_twice;
+  for (int i = 0; i < count; ++i) { h_sums[i] = left[i] + right[i]; *at++ = 2 * right[i]; }
+}
+void run(float* h_a, float* h_b, float* h_sums, float* h_twice, int n) {
+  float *d_a, *d_b, *d_s, *d_t;
+  cudaMalloc(&d_a, n * 4);
+  cudaMalloc(&d_b, n * 4);
+  cudaMalloc(&d_s, n * 4);
+  cudaMalloc(&d_t, n * 4);
+  cudaMemcpy(d_a, h_a, n * 4, cudaMemcpyHostToDevice);
+  cudaMemcpy(d_b, h_b, n * 4, cudaMemcpyHostToDevice);
+  k<<<n / 256, 256>>>(d_a, d_b, d_s, d_t);
+  cudaMemcpy(h_sums, d_s, n * 4, cudaMemcpyDeviceToHost);
+  cudaMemcpy(h_twice, d_t, n * 4, cudaMemcpyDeviceToHost);
+}
+int main() {
+  float *x, *y, *s, *t, *more, *others;
+  gold(others, more, x, y, 4096);
+  run(y, x, s, t, 4096);
+}
+)cu";
+  KernelFile file = read_kernel_file(FlatSource(source));
+  add_host(read_host(FlatSource(source)), file);
+  const DraftRequest request = {
+      .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}};
+  const auto found =
+      host_function_for(source, as_launched(file, request), file, launch_of(file, request));
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->source, HasSubstr("gold((float*)twice, (float*)sums, (float*)b, (float*)a,"));
+}
+
 /// Returns the initial contents of `in` of such a kernel.
 std::string begins_with(const std::string& type, const std::string& body) {
   const Json json = Drafted(
