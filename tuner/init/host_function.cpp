@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
@@ -64,22 +65,42 @@ bool computes(const CppTokens& tokens, const SourceItem& item,
   return has_loop && std::ranges::includes(stored, results);
 }
 
-/// Returns true if a body uses nothing that only the host has. `hosts`: functions that are not
-/// marked for the device.
-bool is_plain(const CppTokens& tokens, const SourceItem& item, const std::set<std::string>& hosts) {
+/// Returns true for `std::` before a function that the device has as well: `std::max(a, b)`.
+bool is_standard(const CppTokens& tokens, std::size_t i) {
+  static constexpr std::array<std::string_view, 16> kBoth = {
+      "abs",  "ceil", "cos", "exp", "fabs", "floor", "fma",  "fmax",
+      "fmin", "log",  "max", "min", "pow",  "sin",   "sqrt", "tanh"};
+  return i + 3 < tokens.size() && tokens[i].is("std") && tokens[i + 1].is("::") &&
+         std::ranges::find(kBoth, tokens[i + 2].text) != kBoth.end() && tokens[i + 3].is("(");
+}
+
+/// The functions of a source by their names, each with one definition.
+using HostFunctions = std::map<std::string, const SourceItem*>;
+
+/// Adds a function of the host, behind the functions that it calls, to those that the device needs.
+/// Returns false if one uses what only the host has, or stands behind its use.
+// NOLINTNEXTLINE(misc-no-recursion): each function once.
+bool add_needed(const CppTokens& tokens, const SourceItem& item, const HostFunctions& hosts,
+                std::vector<const SourceItem*>& needed) {
   static constexpr std::array<std::string_view, 18> kHosts = {
       "std",    "malloc", "calloc", "free",   "new",    "delete", "fprintf",  "fopen",  "cout",
       "printf", "exit",   "assert", "memset", "memcpy", "rand",   "__host__", "static", "vector"};
   const bool is_static = tokens[item.first].is("static");  // Of the function, not of a variable.
   for (std::size_t i = item.first + (is_static ? 1 : 0); i < item.end; ++i) {
-    if (std::ranges::find(kHosts, tokens[i].text) != kHosts.end()) return false;
+    const bool is_hosts = std::ranges::find(kHosts, tokens[i].text) != kHosts.end();
+    if (is_hosts && !is_standard(tokens, i)) return false;
     const bool is_call = i > item.body && i + 1 < item.end && tokens[i + 1].is("(");
-    if (is_call && hosts.contains(std::string(tokens[i].text))) return false;
+    const auto called = is_call ? hosts.find(std::string(tokens[i].text)) : hosts.end();
+    if (called != hosts.end() && std::ranges::find(needed, called->second) == needed.end()) {
+      const bool is_before = called->second != nullptr && called->second->end <= item.first;
+      if (!is_before || !add_needed(tokens, *called->second, hosts, needed)) return false;
+    }
     if (tokens[i].text.starts_with("cuda") || tokens[i].text.starts_with("omp_")) return false;
     const bool launches =
         i + 2 < item.end && tokens[i].is("<") && tokens[i + 1].is("<") && tokens[i + 2].is("<");
     if (launches) return false;
   }
+  needed.push_back(&item);
   return true;
 }
 
@@ -369,9 +390,27 @@ Candidate candidate_of(const CppTokens& tokens, const SourceItem& item) {
   return is_deduced ? candidate : Candidate();
 }
 
-/// Returns the source with the function for the device as well, and a kernel that calls it.
-HostFunction wrapped(const std::string& source, const CppTokens& tokens, const SourceItem& item,
-                     const KernelFunction& kernel, const Matches& matches) {
+/// Makes functions of the host the device's as well.
+void mark_for_device(std::string& source, const CppTokens& tokens,
+                     std::vector<const SourceItem*> functions) {
+  std::ranges::sort(functions, std::greater(), &SourceItem::first);  // From the end: none moves.
+  for (const SourceItem* const item : functions) {
+    for (std::size_t i = item->end; i-- > item->first;) {
+      if (is_standard(tokens, i))
+        source.erase(tokens[i].begin, tokens[i + 2].begin - tokens[i].begin);
+    }
+    const bool is_template = tokens[item->first].is("template");
+    const std::size_t first = is_template ? closing(tokens, item->first + 1) + 1 : item->first;
+    source.insert(tokens[first].begin, "__host__ __device__ ");
+  }
+}
+
+/// Returns the source with these functions for the device as well, and a kernel that calls the last
+/// one.
+HostFunction wrapped(const std::string& source, const CppTokens& tokens,
+                     const std::vector<const SourceItem*>& needed, const KernelFunction& kernel,
+                     const Matches& matches) {
+  const SourceItem& item = *needed.back();
   HostFunction found = {
       .name = item.declares.front(), .kernel_name = {}, .arguments = {}, .source = source};
   found.kernel_name = found.name + "_by_one_thread";
@@ -391,9 +430,7 @@ HostFunction wrapped(const std::string& source, const CppTokens& tokens, const S
     }
   }
   for (const KernelParameter& parameter : taken) found.arguments.push_back(parameter.name);
-  const bool is_template = tokens[item.first].is("template");
-  const std::size_t first = is_template ? closing(tokens, item.first + 1) + 1 : item.first;
-  found.source.insert(tokens[first].begin, "__host__ __device__ ");
+  mark_for_device(found.source, tokens, needed);
   found.source += text_of(found.kernel_name, found.name, parameters, matches.numbers, taken);
   return found;
 }
@@ -429,10 +466,13 @@ std::optional<HostFunction> host_function_for(const std::string& source,
   if (is_open || kernel.name.find("::") != std::string::npos) return std::nullopt;
   const CppTokens tokens = cpp_tokens(source);
   const SourceItems read = read_items(tokens);
-  std::set<std::string> hosts;
+  HostFunctions hosts;
   for (const SourceItem& item : read.items) {
-    if (item.body != kNoToken && item.is_host) {
-      hosts.insert(item.declares.begin(), item.declares.end());
+    if (item.body == kNoToken || !item.is_host) continue;
+    for (const std::string& name : item.declares) {
+      const bool is_plain = item.declares.size() == 1 && item.name_space.empty();
+      const auto [known, is_new] = hosts.emplace(name, is_plain ? &item : nullptr);
+      if (!is_new) known->second = nullptr;
     }
   }
   for (const How how : {How::called, How::named, How::computing}) {
@@ -442,7 +482,8 @@ std::optional<HostFunction> host_function_for(const std::string& source,
       if (!is_function) continue;
       const std::string& name = item.declares.front();
       const bool is_wanted = how == How::called || (how == How::named) == is_for_comparison(name);
-      if (!is_wanted || !is_plain(tokens, item, hosts)) continue;
+      std::vector<const SourceItem*> needed;
+      if (!is_wanted || !add_needed(tokens, item, hosts, needed)) continue;
       const Candidate candidate = candidate_of(tokens, item);
       if (candidate.parameters.empty()) continue;
       const auto matches = how == How::called
@@ -454,7 +495,7 @@ std::optional<HostFunction> host_function_for(const std::string& source,
           (!is_for_data(name) && (how == How::called || gets_all(matches->numbers, kernel)) &&
            computes(tokens, item, results_of(candidate.parameters, matches->numbers, kernel)));
       if (!is_certain) continue;
-      HostFunction found = wrapped(source, tokens, item, kernel, *matches);
+      HostFunction found = wrapped(source, tokens, needed, kernel, *matches);
       // A brace before it may not close.
       return has_kernel(found.source, found.kernel_name) ? std::optional(std::move(found))
                                                          : std::nullopt;

@@ -2061,6 +2061,26 @@ TEST(HostFunction, MayBeATemplateAndRepeatAndLeaveArgumentsOut) {
       << "T would be two types";
 }
 
+TEST(HostFunction, MayCallOthersAndWhatTheDeviceHasOfTheLibrary) {
+  const std::string kernel =
+      "__global__ void k(const float* in, float* out, int n) { out[n] = in[0]; }\n";
+  const std::string limit = "static float limit(float x) { return std::min(x, 1.0f); }\n";
+  const std::string gold =
+      "void gold(const float* in, float* out, int n) {\n"
+      "  for (int i = 0; i < n; ++i) out[i] = std :: sqrt(limit(in[i]));\n}\n";
+  const auto found = [&](const std::string& source) {
+    return host_function_for(source, read_kernel_file(FlatSource(source)).kernels.front());
+  };
+  const auto both = found(limit + gold + kernel);
+  ASSERT_TRUE(both);
+  EXPECT_THAT(both->source, HasSubstr("__host__ __device__ static float limit(float x) { return "
+                                      "min(x, 1.0f); }\n__host__ __device__ void gold("));
+  EXPECT_THAT(both->source, HasSubstr("out[i] = sqrt(limit(in[i]));"));
+  EXPECT_FALSE(found(gold + kernel + limit)) << "the device would not know it there";
+  EXPECT_FALSE(found("float limit(double x) { return x; }\n" + limit + gold + kernel));
+  EXPECT_FALSE(found("float limit(float x) { printf(\"\"); return x; }\n" + gold + kernel));
+}
+
 TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   const auto none = [](const std::string& function) {
     const std::string source =
