@@ -1156,6 +1156,8 @@ class HostReader {
     if (many > 0) site.asserted.erase(site.asserted.begin(), site.asserted.begin() + many);
   }
 
+  /// Adds the functions on the way to a launch, each with the allocations for what the launch's
+  /// arguments are made of.
   void add_frames(Launch& launch) const {
     constexpr std::size_t kMost = 4;
     const Function* function = launch.function;
@@ -1165,7 +1167,10 @@ class HostReader {
     std::vector<std::string> used = launch.site.arguments;
     for (;;) {
       HostFrame frame = state->frame(allocated_elsewhere_);
-      keep_used(used, frame);
+      const std::set<std::string> names = names_behind(
+          used, [&](const std::string& name) { return value_among(frame.variables, name); });
+      std::erase_if(frame.allocated,
+                    [&](const auto& entry) { return !names.contains(entry.first); });
       frame.line = line;
       frame.function = function->name;
       frame.parameters = std::move(passed);
@@ -1174,7 +1179,9 @@ class HostReader {
       if (launch.site.frames.size() == kMost || caller == callers_.end()) return;
       passed = caller->second.passed;
       used.clear();
-      for (const auto& [name, text] : passed) used.push_back(text);
+      for (const auto& [name, text] : passed) {
+        if (names.contains(name)) used.push_back(text);
+      }
       for (const auto& [former, variable] : launch.site.frames.back().former) {
         const auto same = passed.find(variable);
         if (same != passed.end()) passed.emplace(former, same->second);
@@ -1186,13 +1193,6 @@ class HostReader {
       state = &caller->second.state;
       line = caller->second.line;
     }
-  }
-
-  /// Leaves out the allocations for pointers that no such text uses, even through variables.
-  static void keep_used(const std::vector<std::string>& texts, HostFrame& frame) {
-    const std::set<std::string> names = names_behind(
-        texts, [&](const std::string& name) { return value_among(frame.variables, name); });
-    std::erase_if(frame.allocated, [&](const auto& entry) { return !names.contains(entry.first); });
   }
 
   ParsedSource source_;

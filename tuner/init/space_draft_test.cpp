@@ -2564,6 +2564,28 @@ void run(Matrix a, Matrix row) {
                                                        HasSubstr("TODO: elements of row")}));
 }
 
+TEST(DraftSpace, LeavesOutSizesOfArraysThatOnlyTheCallerHas) {
+  const Drafted drafted(R"(
+__global__ void scale(float* out, const float* weights) { out[threadIdx.x] *= weights[0]; }
+float* make_weights(int half) {
+  int width = 2 * half + 1;
+  float* weights = (float*)malloc(width * sizeof(float));
+  return weights;
+}
+void run(float* h_weights, int half) {
+  float *d_out, *d_weights;
+  int size = 2 * half + 1;
+  cudaMalloc(&d_out, 256 * sizeof(float));
+  cudaMalloc(&d_weights, size * sizeof(float));
+  cudaMemcpy(d_weights, h_weights, size * sizeof(float), cudaMemcpyHostToDevice);
+  scale<<<1, 256>>>(d_out, d_weights);
+}
+int main() { float* weights = make_weights(8); run(weights, 8); }
+)");
+  EXPECT_THAT(drafted.faults(), IsEmpty());
+  EXPECT_EQ(drafted.json()["problems"][0].size(), 1u);
+}
+
 TEST(DraftSpace, BeginsWithAKernelThatTheHostLaunches) {
   TemporaryFolder folder;
   folder.write("k.cuh",
