@@ -109,18 +109,18 @@ class Flattener {
       if (!is_quoted || folder != folders.front()) flat_.elsewhere.emplace(header, found);
       return found;
     }
-    const fs::path near = is_known ? fs::path() : find_near(name);
+    const fs::path near = is_known ? fs::path() : find_near(name, is_quoted);
     if (!near.empty()) flat_.elsewhere.emplace(header, near);
     if (near.empty() && is_quoted && !is_known) note_missing(header);
     return near;
   }
 
-  /// Returns the only file whose path ends with the name, beneath the source's folder or else
-  /// beneath the folder that this one lies in; empty if there is none or several.
-  fs::path find_near(const std::string& name) {
+  /// Returns the only file whose path ends with the name, beneath the source's folder or else, if it
+  /// is the user's, beneath the folder that this one lies in; empty if there is none or several.
+  fs::path find_near(const std::string& name, bool is_users) {
     std::error_code error;
     const fs::path own = fs::canonical(folders_.front().empty() ? "." : folders_.front(), error);
-    for (const fs::path& folder : {own, own.parent_path()}) {
+    for (const fs::path& folder : {own, is_users ? own.parent_path() : own}) {
       std::vector<fs::path> found = files_beneath(folder);
       std::erase_if(found, [&](const fs::path& file) {
         return !file.generic_string().ends_with("/" + name);

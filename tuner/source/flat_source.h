@@ -49,7 +49,7 @@ struct SourceSurroundings {
 
 /// Reads a source and the files that it includes, which are looked for beside the including file,
 /// beside the source and in those folders, and where none of these has it beneath the source's
-/// folder and beneath the one above; then the further files. Throws InputError naming a file that
+/// folder and, unless it is in <>, beneath the one above; then the further files. Throws InputError naming a file that
 /// cannot be read.
 FlatSource read_flat_source(const std::filesystem::path& file, const SourceSurroundings& with = {});
 

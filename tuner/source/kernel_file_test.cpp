@@ -474,10 +474,12 @@ TEST(FlatSource, IsReadWithFoldersMacrosAndFurtherFiles) {
 TEST(FlatSource, HasHeadersThatLieElsewhereInTheProgram) {
   const TemporaryFolder folder;
   folder.write("code/src/k.cu",
-               "#include <size.h>\n#include \"both.h\"\n#include <iostream>\n#include <math.h>\n"
+               "#include \"size.h\"\n#include \"both.h\"\n#include <iostream>\n#include <math.h>\n"
+               "#include <system.h>\n"
                "__global__ void k(int n) { use(SIZE, BOTH); }\n");
   folder.write("code/include/deep/size.h", "#define SIZE 64\n");
   folder.write("code/include/math.h", "#define SIZE 65\n");
+  folder.write("code/include/system.h", "#define SIZE 67\n");
   folder.write("code/a/both.h", "#define BOTH 1\n");
   folder.write("code/b/both.h", "#define BOTH 2\n");
   folder.write("code/.hidden/size.h", "#define SIZE 66\n");
@@ -485,7 +487,7 @@ TEST(FlatSource, HasHeadersThatLieElsewhereInTheProgram) {
   EXPECT_THAT(read().files, ElementsAre("size.h"));
   EXPECT_THAT(read().missing, ElementsAre("\"both.h\""));
   ASSERT_THAT(read().elsewhere, SizeIs(1));
-  EXPECT_EQ(read().elsewhere.at("<size.h>").filename(), "size.h");
+  EXPECT_EQ(read().elsewhere.at("\"size.h\"").filename(), "size.h");
   folder.write("code/src/own/both.h", "#define BOTH 3\n");
   EXPECT_THAT(read().text, HasSubstr("#define BOTH 3"))
       << "what lies beneath the source is its own";
