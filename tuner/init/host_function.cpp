@@ -82,9 +82,11 @@ using HostFunctions = std::map<std::string, const SourceItem*>;
 // NOLINTNEXTLINE(misc-no-recursion): each function once.
 bool add_needed(const CppTokens& tokens, const SourceItem& item, const HostFunctions& hosts,
                 std::vector<const SourceItem*>& needed) {
-  static constexpr std::array<std::string_view, 18> kHosts = {
-      "std",    "malloc", "calloc", "free",   "new",    "delete", "fprintf",  "fopen",  "cout",
-      "printf", "exit",   "assert", "memset", "memcpy", "rand",   "__host__", "static", "vector"};
+  static constexpr std::array<std::string_view, 22> kHosts = {
+      "std", "malloc", "calloc", "free", "new", "delete", "fprintf", "fopen", "cout", "printf",
+      "exit", "assert", "memset", "memcpy", "rand", "__host__", "static", "vector",
+      // Names that mean something else on the device.
+      "blockIdx", "threadIdx", "blockDim", "gridDim"};
   const bool is_static = tokens[item.first].is("static");  // Of the function, not of a variable.
   for (std::size_t i = item.first + (is_static ? 1 : 0); i < item.end; ++i) {
     const bool is_hosts = std::ranges::find(kHosts, tokens[i].text) != kHosts.end();

@@ -205,8 +205,20 @@ void add_advice(Json& verify) {
   verify["description"] = text;
 }
 
+/// Returns true if the host makes a size that a kernel takes of this variable: `B * T` of `B`.
+bool is_in_a_size(const std::string& variable, std::size_t frame, const HostTerms& terms,
+                  const SpaceNames& names, const Json& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const bool is_size = arguments[i].contains("value") &&
+                         names.problem().contains(plain_text(arguments[i]["value"]));
+    if (is_size && has_name(terms.passed(i, frame), variable)) return true;
+  }
+  return false;
+}
+
 /// Adds the scalars that only the host's function takes to the arguments, and leaves them out of
-/// what the kernels take. Returns false if they cannot be said.
+/// what the kernels take. Returns false if they cannot be said, as numbers that would not follow
+/// the sizes of a small problem.
 bool add_scalars(const HostFunction& witness, const SpaceNames& names, Json& arguments,
                  Json& kernels) {
   if (witness.scalars.empty()) return true;
@@ -220,6 +232,10 @@ bool add_scalars(const HostFunction& witness, const SpaceNames& names, Json& arg
                            ? terms.formula(scalar.passed, names.numbers_of_problem(), scalar.frame)
                            : terms.in_our_names(scalar.passed, scalar.frame);
     if (!value) return false;
+    const bool is_number = identifiers(*value).empty();
+    if (is_number && is_in_a_size(scalar.passed, scalar.frame, terms, names, arguments)) {
+      return false;
+    }
     added.push_back({{"name", SpaceNames::argument_name(scalar.parameter.name)},
                      {"type", elements_of(scalar.parameter.type).type},
                      {"value", as_value(*value)},

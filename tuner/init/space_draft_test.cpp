@@ -2079,6 +2079,7 @@ TEST(HostFunction, MayCallOthersAndWhatTheDeviceHasOfTheLibrary) {
   EXPECT_FALSE(found(gold + kernel + limit)) << "the device would not know it there";
   EXPECT_FALSE(found("float limit(double x) { return x; }\n" + limit + gold + kernel));
   EXPECT_FALSE(found("float limit(float x) { printf(\"\"); return x; }\n" + gold + kernel));
+  EXPECT_FALSE(found("float limit(float x) { int blockIdx = 1; return x; }\n" + gold + kernel));
 }
 
 TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
@@ -2370,6 +2371,42 @@ int main() {
   EXPECT_EQ(json["kernels"][0]["arguments"].dump(), R"(["a","b","c"])");
   EXPECT_EQ(json["kernels"][1]["arguments"].dump(), R"(["a","b","c","count"])");
   EXPECT_EQ(json["arguments"][3]["value"], "N");
+}
+
+TEST(HostFunction, IsNoneWhereItsScalarsDoNotFollowASmallProblem) {
+  const std::string source = R"cu(
+void twice_cpu(float* out, const float* in, int rows, int columns) {
+  for (int i = 0; i < rows * columns; ++i) out[i] = 2 * in[i];
+}
+__global__ void twice(float* out, const float* in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = 2 * in[i];
+}
+void run(float* out, const float* in, int rows, int columns) {
+  int n = rows * columns;
+  twice<<<(n + 255) / 256, 256>>>(out, in, n);
+}
+int main() {
+  int rows = 4, columns = 1024;
+  float *d_in, *d_out, *in, *out;
+  cudaMalloc(&d_in, rows * columns * 4);
+  cudaMalloc(&d_out, rows * columns * 4);
+  cudaMemcpy(d_in, in, rows * columns * 4, cudaMemcpyHostToDevice);
+  twice_cpu(out, in, rows, columns);
+  run(d_out, d_in, rows, columns);
+}
+)cu";
+  KernelFile file = read_kernel_file(FlatSource(source));
+  add_host(read_host(FlatSource(source)), file);
+  DraftRequest request = {
+      .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"twice"}};
+  request.witness =
+      host_function_for(source, as_launched(file, request), file, launch_of(file, request));
+  ASSERT_TRUE(request.witness);
+  const FlatSource both(request.witness->source);
+  KernelFile with = read_kernel_file(both);
+  add_host(read_host(both), with);
+  EXPECT_FALSE(draft_space(both, with, request).has_witness);
 }
 
 TEST(HostFunction, IsPassedTheArraysThatTheCallerOfTheLaunchPassesIt) {
