@@ -163,6 +163,7 @@ struct Matches {
   /// repetitions.
   std::vector<std::size_t> numbers;
   std::vector<HostFunction::Scalar> scalars = {};
+  std::size_t returned = kNone;  ///< The kernel's parameter that is to have what it returns.
 };
 
 /// Returns the kernel's parameter for each of the function's: the one of the same name, else the
@@ -325,6 +326,39 @@ bool gets_results(const std::vector<std::size_t>& matches, const KernelFunction&
   return any;
 }
 
+/// Returns true if a launch is passed memory for one element.
+bool is_single(const LaunchSite& launch, std::size_t argument) {
+  const HostTerms terms(launch, {}, [](const std::string& text) { return text; });
+  for (std::size_t frame = 0; frame < launch.frames.size(); ++frame) {
+    const auto& allocated = launch.frames[frame].allocated;
+    const auto bytes = allocated.find(terms.passed(argument, frame));
+    if (bytes == allocated.end()) continue;
+    const CppTokens tokens = cpp_tokens(bytes->second);
+    return tokens.size() > 1 && tokens[0].is("sizeof") && closing(tokens, 1) + 1 == tokens.size();
+  }
+  return false;
+}
+
+/// Finds the kernel's only result, of one element, for a function that is passed all that the kernel
+/// reads and returns the result. Returns false if it is no such function.
+bool returns_result(const CppTokens& tokens, const SourceItem& item, const KernelFunction& kernel,
+                    const LaunchSite& launch, Matches& matches) {
+  if (item.name == kNoToken || item.name == item.first) return false;
+  const std::string_view before = tokens[item.name - 1].text;
+  if (before == "void" || before == "*" || before == "bool") return false;
+  bool reads = false;
+  for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
+    if (kernel.parameters[j].pointers == 0) continue;
+    const bool is_passed = std::ranges::find(matches.numbers, j) != matches.numbers.end();
+    if (is_passed == is_written(kernel.parameters[j])) return false;
+    reads = reads || is_passed;
+    if (is_passed) continue;
+    if (matches.returned != kNone || !is_single(launch, j)) return false;
+    matches.returned = j;
+  }
+  return reads && matches.returned != kNone;
+}
+
 /// Returns true if the function is passed everything that the kernel reads or writes, which are
 /// several things.
 bool gets_all(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
@@ -356,11 +390,10 @@ std::string declared(const KernelParameter& parameter) {
 
 /// Returns a kernel that passes `taken` of these parameters to the function.
 std::string text_of(const std::string& name, const std::string& function,
-                    const std::vector<KernelParameter>& parameters,
-                    const std::vector<std::size_t>& numbers,
+                    const std::vector<KernelParameter>& parameters, const Matches& matches,
                     const std::vector<KernelParameter>& taken) {
   const std::string list = joined(taken, ", ", declared);
-  const std::string given = joined(numbers, ", ", [&](std::size_t number) -> std::string {
+  const std::string given = joined(matches.numbers, ", ", [&](std::size_t number) -> std::string {
     if (number == kNone) return "1";
     const KernelParameter& parameter = parameters[number];
     if (parameter.pointers <= 0) return parameter.name;
@@ -368,7 +401,9 @@ std::string text_of(const std::string& name, const std::string& function,
     return "(" + parameter.type + stars + ")" + parameter.name;
   });
   return "\n// The host's function, for one thread.\n__global__ void " + name + "(" + list +
-         ") {\n  " + function + "(" + given + ");\n}\n";
+         ") {\n  " +
+         (matches.returned == kNone ? "" : "*" + parameters[matches.returned].name + " = ") +
+         function + "(" + given + ");\n}\n";
 }
 
 /// Returns a function of the host; without parameters if a kernel cannot pass one of them.
@@ -427,13 +462,13 @@ HostFunction wrapped(const std::string& source, const CppTokens& tokens,
   }
   std::vector<KernelParameter> taken;
   for (std::size_t j = 0; j < parameters.size(); ++j) {
-    if (std::ranges::find(matches.numbers, j) != matches.numbers.end()) {
+    if (j == matches.returned || std::ranges::find(matches.numbers, j) != matches.numbers.end()) {
       taken.push_back(parameters[j]);
     }
   }
   for (const KernelParameter& parameter : taken) found.arguments.push_back(parameter.name);
   mark_for_device(found.source, tokens, needed);
-  found.source += text_of(found.kernel_name, found.name, parameters, matches.numbers, taken);
+  found.source += text_of(found.kernel_name, found.name, parameters, matches, taken);
   return found;
 }
 
@@ -488,10 +523,13 @@ std::optional<HostFunction> host_function_for(const std::string& source,
       if (!is_wanted || !add_needed(tokens, item, hosts, needed)) continue;
       const Candidate candidate = candidate_of(tokens, item);
       if (candidate.parameters.empty()) continue;
-      const auto matches = how == How::called
-                               ? CallMatcher(candidate, kernel, host, launch).matches(name)
-                               : matched(candidate, kernel.parameters);
-      if (!matches || !gets_results(matches->numbers, kernel)) continue;
+      auto matches = how == How::called ? CallMatcher(candidate, kernel, host, launch).matches(name)
+                                        : matched(candidate, kernel.parameters);
+      if (!matches) continue;
+      if (!gets_results(matches->numbers, kernel) &&
+          (how == How::computing || !returns_result(tokens, item, kernel, launch, *matches))) {
+        continue;
+      }
       const bool is_certain =
           (how != How::computing && is_for_comparison(name)) ||
           (!is_for_data(name) && (how == How::called || gets_all(matches->numbers, kernel)) &&

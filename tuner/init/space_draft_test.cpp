@@ -2373,6 +2373,35 @@ int main() {
   EXPECT_EQ(json["arguments"][3]["value"], "N");
 }
 
+TEST(HostFunction, MayReturnTheOnlyResult) {
+  const auto found = [](const std::string& size, const std::string& returns) {
+    const std::string source =
+        "__global__ void count(const int* in, int n, int* total) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < n && in[i] > 3) atomicAdd(total, 1);\n}\n" +
+        returns +
+        " count_cpu(const int* in, int n) {\n"
+        "  int all = 0;\n  for (int i = 0; i < n; ++i) all += in[i] > 3;\n  return all;\n}\n"
+        "int main() {\n  int n = 4096;\n  int *d_in, *d_total, *in;\n"
+        "  cudaMalloc(&d_in, n * sizeof(int));\n  cudaMalloc(&d_total, " +
+        size +
+        ");\n  cudaMemcpy(d_in, in, n * sizeof(int), cudaMemcpyHostToDevice);\n"
+        "  count<<<n / 256, 256>>>(d_in, n, d_total);\n}\n";
+    KernelFile file = read_kernel_file(FlatSource(source));
+    add_host(read_host(FlatSource(source)), file);
+    const DraftRequest request = {
+        .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"count"}};
+    return host_function_for(source, as_launched(file, request), file, launch_of(file, request));
+  };
+  const auto one = found("sizeof(int)", "static int");
+  ASSERT_TRUE(one);
+  EXPECT_THAT(one->arguments, ElementsAre("in", "n", "total"));
+  EXPECT_THAT(one->source, HasSubstr("{\n  *total = count_cpu((int*)in, n);\n}"));
+  EXPECT_FALSE(found("8 * sizeof(int)", "int"));
+  EXPECT_FALSE(found("sizeof(int)", "void"));
+  EXPECT_FALSE(found("sizeof(int)", "bool")) << "it says whether all is right";
+}
+
 TEST(HostFunction, IsNoneWhereItsScalarsDoNotFollowASmallProblem) {
   const std::string source = R"cu(
 void twice_cpu(float* out, const float* in, int rows, int columns) {
