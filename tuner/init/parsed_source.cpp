@@ -1,6 +1,7 @@
 #include "tuner/init/parsed_source.h"
 
 #include "tuner/core/error.h"
+#include "tuner/source/directive.h"
 #include "tuner/source/source_files.h"
 
 #include <algorithm>
@@ -155,6 +156,19 @@ std::size_t token_at(const CppTokens& tokens, std::size_t offset) {
                                   tokens.begin());
 }
 
+/// Returns true if a macro's text calls a function of that name: `#define ROOT sqrtf(3.0f)`.
+bool is_called_by_macro(const CppTokens& tokens, const std::string& name) {
+  return std::ranges::any_of(tokens, [&](const CppToken& token) {
+    if (token.kind != CppToken::Kind::directive) return false;
+    const Directive directive = directive_of(token);
+    const CppTokens words = cpp_tokens(directive.rest);
+    for (std::size_t i = 1; i + 1 < words.size() && directive.name == "define"; ++i) {
+      if (words[i].is(name) && words[i + 1].is("(")) return true;
+    }
+    return false;
+  });
+}
+
 /// Returns true for an include of one of CUDA's own headers.
 bool includes_toolkit(const CppToken& token) {
   if (token.kind != CppToken::Kind::directive) return false;
@@ -291,7 +305,11 @@ std::string ParsedSource::declaration_for(const std::string& said, std::size_t p
     return "template <class T, class... A>" + function + "T " + name +
            "(A...); template <auto N, class... A>" + function + "int " + name + "(A...);";
   }
-  if (!next.is("::")) return declaration_of(name, place, next.is("("));
+  if (!next.is("::")) {
+    const bool is_called =
+        tokens_[place].is(name) ? next.is("(") : is_called_by_macro(tokens_, name);
+    return declaration_of(name, place, is_called);
+  }
   const bool is_function = place + 3 < tokens_.size() && tokens_[place + 2].is_word() &&
                            tokens_[place + 3].is("(") && part_ == Part::host;
   return is_function ? "namespace " + name + " { template <class A, class... B>" + function + "A " +

@@ -2652,6 +2652,16 @@ int main() { float* weights = make_weights(8); run(weights, 8); }
   EXPECT_EQ(drafted.json()["problems"][0].size(), 1u);
 }
 
+TEST(DraftSpace, MakesNoParameterOfAFunctionThatAMacroCalls) {
+  const Drafted drafted(R"(
+#define ROOT (sqrtf(3.0f) - 2.0f)
+__global__ void k(float* out, const float* in) { out[threadIdx.x] = ROOT * in[threadIdx.x] * SCALE; }
+)");
+  const Json parameters = drafted.json()["kernels"][0]["parameters"];
+  EXPECT_TRUE(parameters.contains("SCALE"));
+  EXPECT_FALSE(parameters.contains("sqrtf"));
+}
+
 TEST(DraftSpace, BeginsWithAKernelThatTheHostLaunches) {
   TemporaryFolder folder;
   folder.write("k.cuh",
