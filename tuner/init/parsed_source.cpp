@@ -294,7 +294,9 @@ std::string ParsedSource::declaration_for(const std::string& said, std::size_t p
     note_missing(name, place, false);
     return define(name);
   }
-  if (said.starts_with("unknown type name") && part_ == Part::device) {
+  if (said.starts_with("unknown type name")) {
+    if (part_ == Part::host)
+      return "struct " + name + " { template <class... A> " + name + "(A...); };";
     note_missing(name, place, true);
     return "typedef int " + name + ";";
   }

@@ -2662,6 +2662,19 @@ __global__ void k(float* out, const float* in) { out[threadIdx.x] = ROOT * in[th
   EXPECT_FALSE(parameters.contains("sqrtf"));
 }
 
+TEST(DraftSpace, KnowsTheTypeThatACallWithAnUnknownTypePasses) {
+  const Drafted drafted(R"(
+template <class T> __global__ void k(T* out) { out[threadIdx.x] = 1; }
+template <class T> void run(Results& results) {
+  T* d;
+  cudaMalloc(&d, 64 * sizeof(T));
+  k<T><<<1, 64>>>(d);
+}
+void run_all(Results& results) { run<float>(results); }
+)");
+  EXPECT_EQ(drafted.json()["problems"][0]["T"], "float");
+}
+
 TEST(DraftSpace, BeginsWithAKernelThatTheHostLaunches) {
   TemporaryFolder folder;
   folder.write("k.cuh",
