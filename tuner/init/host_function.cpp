@@ -339,13 +339,18 @@ bool is_single(const LaunchSite& launch, std::size_t argument) {
   return false;
 }
 
+/// Returns the last word of the type that a function returns, or `*`; empty if there is none.
+std::string_view returned_type(const CppTokens& tokens, const SourceItem& item) {
+  const bool has_one = item.name != kNoToken && item.name > item.first;
+  return has_one ? tokens[item.name - 1].text : std::string_view();
+}
+
 /// Finds the kernel's only result, of one element, for a function that is passed all that the kernel
 /// reads and returns the result. Returns false if it is no such function.
 bool returns_result(const CppTokens& tokens, const SourceItem& item, const KernelFunction& kernel,
                     const LaunchSite& launch, Matches& matches) {
-  if (item.name == kNoToken || item.name == item.first) return false;
-  const std::string_view before = tokens[item.name - 1].text;
-  if (before == "void" || before == "*" || before == "bool") return false;
+  const std::string_view type = returned_type(tokens, item);
+  if (type.empty() || type == "void" || type == "*" || type == "bool") return false;
   bool reads = false;
   for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
     if (kernel.parameters[j].pointers == 0) continue;
@@ -530,10 +535,14 @@ std::optional<HostFunction> host_function_for(const std::string& source,
           (how == How::computing || !returns_result(tokens, item, kernel, launch, *matches))) {
         continue;
       }
-      const bool is_certain =
-          (how != How::computing && is_for_comparison(name)) ||
-          (!is_for_data(name) && (how == How::called || gets_all(matches->numbers, kernel)) &&
-           computes(tokens, item, results_of(candidate.parameters, matches->numbers, kernel)));
+      const bool stores =
+          computes(tokens, item, results_of(candidate.parameters, matches->numbers, kernel));
+      const bool gives =
+          stores || matches->returned != kNone || returned_type(tokens, item) == "void";
+      const bool is_certain = how != How::computing && is_for_comparison(name)
+                                  ? gives
+                                  : stores && !is_for_data(name) &&
+                                        (how == How::called || gets_all(matches->numbers, kernel));
       if (!is_certain) continue;
       HostFunction found = wrapped(source, tokens, needed, kernel, *matches);
       // A brace before it may not close.

@@ -2095,6 +2095,8 @@ TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   EXPECT_TRUE(none("void f_cpu(float* in, float* out, int n) { malloc(4); }\n"));
   EXPECT_TRUE(none("void baseline(float* in, float* out, int n) { k<<<1, n>>>(in, out, n); }\n"));
   EXPECT_TRUE(none("template <class T> void f_cpu(float* in, float* out, int n) {}\n"));
+  EXPECT_TRUE(none("float sum_cpu(float* in, float* out, int n) { return out[0] + out[n]; }\n"))
+      << "it only reads the results";
 }
 
 TEST(HostFunction, IsNoneWhereABraceBehindTheKernelDoesNotClose) {
