@@ -441,8 +441,9 @@ void mark_for_device(std::string& source, const CppTokens& tokens,
       if (is_standard(tokens, i))
         source.erase(tokens[i].begin, tokens[i + 2].begin - tokens[i].begin);
     }
-    const bool is_template = tokens[item->first].is("template");
-    const std::size_t first = is_template ? closing(tokens, item->first + 1) + 1 : item->first;
+    std::size_t first = item->first;
+    if (tokens[first].is("template")) first = closing(tokens, first + 1) + 1;
+    if (tokens[first].is("extern") && tokens[first + 1].text.starts_with('"')) first += 2;
     source.insert(tokens[first].begin, "__host__ __device__ ");
   }
 }

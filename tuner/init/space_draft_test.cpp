@@ -2076,6 +2076,9 @@ TEST(HostFunction, MayCallOthersAndWhatTheDeviceHasOfTheLibrary) {
   EXPECT_THAT(both->source, HasSubstr("__host__ __device__ static float limit(float x) { return "
                                       "min(x, 1.0f); }\n__host__ __device__ void gold("));
   EXPECT_THAT(both->source, HasSubstr("out[i] = sqrt(limit(in[i]));"));
+  const auto in_c = found(limit + "extern \"C\" " + gold + kernel);
+  ASSERT_TRUE(in_c);
+  EXPECT_THAT(in_c->source, HasSubstr("extern \"C\" __host__ __device__ void gold("));
   EXPECT_FALSE(found(gold + kernel + limit)) << "the device would not know it there";
   EXPECT_FALSE(found("float limit(double x) { return x; }\n" + limit + gold + kernel));
   EXPECT_FALSE(found("float limit(float x) { printf(\"\"); return x; }\n" + gold + kernel));
