@@ -376,15 +376,49 @@ void keep_relations(const SpaceNames& names, const Json& kernels, Json& small) {
   }
 }
 
+/// Returns true if a kernel or launch, with these defaults, has more threads in a block than any
+/// device allows.
+// NOLINTNEXTLINE(misc-no-recursion): likewise.
+bool has_large_block(const Json& launch, const Json& problem, const Json& defaults) {
+  constexpr std::int64_t kMostThreads = 1024;
+  const Json none = Json::array();
+  std::int64_t threads = 1;
+  for (const Json& extent : launch.value("block", none)) {
+    const auto its = value_with(plain_text(extent), {&problem, &defaults}).value_or(1);
+    if (its > kMostThreads) return true;
+    threads *= std::max<std::int64_t>(1, its);
+  }
+  const Json launches = launch.value("launches", none);
+  return threads > kMostThreads || std::ranges::any_of(launches, [&](const Json& one) {
+           return has_large_block(one, problem, defaults);
+         });
+}
+
+bool any_kernel(const Json& kernels, const Json& problem,
+                bool (*is_wrong)(const Json&, const Json&, const Json&)) {
+  return std::ranges::any_of(kernels, [&](const Json& kernel) {
+    return is_wrong(kernel, problem, kernel.value("default", Json::object()));
+  });
+}
+
+/// Makes a problem as small as its blocks have to be.
+void fit_blocks(const Json& kernels, Json& problem) {
+  constexpr std::int64_t kLeast = 32;
+  for (bool is_smaller = true; is_smaller && any_kernel(kernels, problem, has_large_block);) {
+    is_smaller = false;
+    for (auto& [name, value] : problem.items()) {
+      if (!value.is_number_integer() || value.get<std::int64_t>() <= kLeast) continue;
+      value = value.get<std::int64_t>() / 2;
+      is_smaller = true;
+    }
+  }
+}
+
 /// Returns the problem for the CPU device, as large as every grid needs to have a block.
 Json cpu_problem(const SpaceNames& names, const Json& kernels) {
   Json problem = names.cpu_problem();
-  const auto is_too_small = [&] {
-    return std::ranges::any_of(kernels, [&](const Json& kernel) {
-      return has_empty_grid(kernel, problem, kernel.value("default", Json::object()));
-    });
-  };
-  while (problem != names.problem() && is_too_small()) {
+  fit_blocks(kernels, problem);
+  while (problem != names.problem() && any_kernel(kernels, problem, has_empty_grid)) {
     for (auto& [name, value] : problem.items()) {
       if (!value.is_number_integer()) continue;
       const auto whole = names.problem()[name].get<std::int64_t>();
@@ -639,6 +673,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
       request.witness && add_scalars(*request.witness, names, root["arguments"], kernels);
   if (draft.has_witness) {
     Json small = names.small_problem(largest_default(kernels));
+    fit_blocks(kernels, small);
     keep_relations(names, kernels, small);
     add_witness(request, kernel_named(file, request.witness->kernel_name), names, small,
                 root["verify"], kernels);

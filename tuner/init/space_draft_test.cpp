@@ -2680,6 +2680,14 @@ void run_all(Results& results) { run<float>(results); }
   EXPECT_EQ(drafted.json()["problems"][0]["T"], "float");
 }
 
+TEST(DraftSpace, HasASmallProblemWhoseBlockFits) {
+  const Drafted drafted(R"(
+__global__ void scan(float* x, int n) { x[2 * threadIdx.x + 1] += x[2 * threadIdx.x]; }
+void run(float* x, int n) { scan<<<1, n / 2>>>(x, n); }
+)");
+  EXPECT_EQ(drafted.json()["cpu_problems"][0]["N"], 2048);
+}
+
 TEST(DraftSpace, BeginsWithAKernelThatTheHostLaunches) {
   TemporaryFolder folder;
   folder.write("k.cuh",
