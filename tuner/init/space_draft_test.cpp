@@ -2667,17 +2667,18 @@ __global__ void k(float* out, const float* in) { out[threadIdx.x] = ROOT * in[th
   EXPECT_FALSE(parameters.contains("sqrtf"));
 }
 
-TEST(DraftSpace, KnowsTheTypeThatACallWithAnUnknownTypePasses) {
+TEST(DraftSpace, KnowsTheTypesThatACallWithAnUnknownTypePasses) {
   const Drafted drafted(R"(
-template <class T> __global__ void k(T* out) { out[threadIdx.x] = 1; }
-template <class T> void run(Results& results) {
+template <class T, class Four> __global__ void k(T* out) { ((Four*)out)[threadIdx.x] = Four(); }
+template <class T, class Four> void run(Results& results) {
   T* d;
-  cudaMalloc(&d, 64 * sizeof(T));
-  k<T><<<1, 64>>>(d);
+  cudaMalloc(&d, 256 * sizeof(T));
+  k<T, Four><<<1, 64>>>(d);
 }
-void run_all(Results& results) { run<float>(results); }
+void run_all(Results& results) { run<float, float4>(results); }
 )");
   EXPECT_EQ(drafted.json()["problems"][0]["T"], "float");
+  EXPECT_EQ(drafted.json()["problems"][0]["Four"], "float4");
 }
 
 TEST(DraftSpace, HasASmallProblemWhoseBlockFits) {
