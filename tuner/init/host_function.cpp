@@ -74,7 +74,7 @@ bool is_standard(const CppTokens& tokens, std::size_t i) {
          std::ranges::find(kBoth, tokens[i + 2].text) != kBoth.end() && tokens[i + 3].is("(");
 }
 
-/// The functions of a source by their names, each with one definition.
+/// The functions of the host by their names; nullptr for those with several definitions.
 using HostFunctions = std::map<std::string, const SourceItem*>;
 
 /// Adds a function of the host, behind the functions that it calls, to those that the device needs.
@@ -482,6 +482,37 @@ HostFunction wrapped(const std::string& source, const CppTokens& tokens,
 /// the same arrays, its name says so, or it computes from all that the kernel reads.
 enum class How { called, named, computing };
 
+/// Returns true if a function that takes these arguments is to compute what the kernel does.
+bool is_certain(How how, const CppTokens& tokens, const SourceItem& item,
+                const Candidate& candidate, const KernelFunction& kernel, const LaunchSite& launch,
+                Matches& matches) {
+  const bool is_computing = how == How::computing;
+  if (!gets_results(matches.numbers, kernel) &&
+      (is_computing || !returns_result(tokens, item, kernel, launch, matches))) {
+    return false;
+  }
+  const std::string& name = item.declares.front();
+  const bool stores =
+      computes(tokens, item, results_of(candidate.parameters, matches.numbers, kernel));
+  if (!is_computing && is_for_comparison(name)) {
+    return stores || matches.returned != kNone || returned_type(tokens, item) == "void";
+  }
+  return stores && !is_for_data(name) && (how == How::called || gets_all(matches.numbers, kernel));
+}
+
+HostFunctions host_functions(const SourceItems& read) {
+  HostFunctions hosts;
+  for (const SourceItem& item : read.items) {
+    if (item.body == kNoToken || !item.is_host) continue;
+    const bool is_plain = item.declares.size() == 1 && item.name_space.empty();
+    for (const std::string& name : item.declares) {
+      const auto [known, is_new] = hosts.emplace(name, is_plain ? &item : nullptr);
+      if (!is_new) known->second = nullptr;
+    }
+  }
+  return hosts;
+}
+
 bool has_kernel(const std::string& source, const std::string& name) {
   const CppTokens tokens = cpp_tokens(source);
   return std::ranges::any_of(read_items(tokens).items, [&](const SourceItem& item) {
@@ -509,15 +540,7 @@ std::optional<HostFunction> host_function_for(const std::string& source,
   if (is_open || kernel.name.find("::") != std::string::npos) return std::nullopt;
   const CppTokens tokens = cpp_tokens(source);
   const SourceItems read = read_items(tokens);
-  HostFunctions hosts;
-  for (const SourceItem& item : read.items) {
-    if (item.body == kNoToken || !item.is_host) continue;
-    for (const std::string& name : item.declares) {
-      const bool is_plain = item.declares.size() == 1 && item.name_space.empty();
-      const auto [known, is_new] = hosts.emplace(name, is_plain ? &item : nullptr);
-      if (!is_new) known->second = nullptr;
-    }
-  }
+  const HostFunctions hosts = host_functions(read);
   for (const How how : {How::called, How::named, How::computing}) {
     for (const SourceItem& item : read.items) {
       const bool is_function = item.body != kNoToken && item.list != kNoToken && !item.is_kernel &&
@@ -531,20 +554,7 @@ std::optional<HostFunction> host_function_for(const std::string& source,
       if (candidate.parameters.empty()) continue;
       auto matches = how == How::called ? CallMatcher(candidate, kernel, host, launch).matches(name)
                                         : matched(candidate, kernel.parameters);
-      if (!matches) continue;
-      if (!gets_results(matches->numbers, kernel) &&
-          (how == How::computing || !returns_result(tokens, item, kernel, launch, *matches))) {
-        continue;
-      }
-      const bool stores =
-          computes(tokens, item, results_of(candidate.parameters, matches->numbers, kernel));
-      const bool gives =
-          stores || matches->returned != kNone || returned_type(tokens, item) == "void";
-      const bool is_certain = how != How::computing && is_for_comparison(name)
-                                  ? gives
-                                  : stores && !is_for_data(name) &&
-                                        (how == How::called || gets_all(matches->numbers, kernel));
-      if (!is_certain) continue;
+      if (!matches || !is_certain(how, tokens, item, candidate, kernel, launch, *matches)) continue;
       HostFunction found = wrapped(source, tokens, needed, kernel, *matches);
       // A brace before it may not close.
       return has_kernel(found.source, found.kernel_name) ? std::optional(std::move(found))

@@ -473,6 +473,11 @@ std::string laid_out(const Json& value, std::size_t indent, std::size_t column) 
   return text + std::string(indent, ' ') + (value.is_object() ? "}" : "]");
 }
 
+bool is_launched(const KernelFile& file, const std::string& kernel) {
+  return std::ranges::find(file.launches, last_name(kernel), &LaunchSite::kernel) !=
+         file.launches.end();
+}
+
 std::vector<NamedNumber> numbers_of(const KernelFile& file, bool is_problem) {
   std::vector<NamedNumber> numbers;
   for (const NamedNumber& number : file.numbers) {
@@ -488,15 +493,6 @@ std::vector<NamedNumber> numbers_of(const KernelFile& file, bool is_problem) {
 std::vector<NamedNumber> tunable_numbers(const KernelFile& file) { return numbers_of(file, false); }
 
 std::vector<NamedNumber> problem_numbers(const KernelFile& file) { return numbers_of(file, true); }
-
-namespace {
-
-bool is_launched(const KernelFile& file, const std::string& kernel) {
-  return std::ranges::find(file.launches, last_name(kernel), &LaunchSite::kernel) !=
-         file.launches.end();
-}
-
-}  // namespace
 
 const KernelFunction* first_kernel(const FlatSource& source, const KernelFile& file) {
   const auto rank = [&](const KernelFunction& kernel) {
@@ -516,8 +512,8 @@ std::vector<std::string> kernels_like(const KernelFile& file, const std::string&
     if (!takes_the_same(file, wanted, other)) continue;
     if (std::ranges::find(names, other.name) == names.end()) names.push_back(other.name);
   }
-  std::ranges::stable_partition(names,
-                                [&](const std::string& name) { return is_launched(file, name); });
+  std::stable_partition(names.begin(), names.end(),
+                        [&](const std::string& name) { return is_launched(file, name); });
   return names;
 }
 
