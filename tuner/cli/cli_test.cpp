@@ -548,6 +548,17 @@ TEST_F(CommandLine, WritesASpaceForAKernelThatIsCompletedAndTuned) {
   EXPECT_THAT(tuned.out, HasSubstr(" the default"));
 }
 
+TEST_F(CommandLine, InitCopiesAKernelWhoseHeaderLiesElsewhere) {
+  std::filesystem::create_directories(folder_ / "src/include");
+  write(folder_ / "src/include/two.h", "#define TWO 2\n");
+  write(folder_ / "src/mine.cu",
+        "#include <two.h>\n__global__ void k(float* o, int n) { o[threadIdx.x] = TWO; }\n");
+  const Ended init = run({"init", (folder_ / "src/mine.cu").string()});
+  EXPECT_EQ(init.status, 0) << init.err;
+  EXPECT_THAT(init.out, HasSubstr("mine.cu: #include <two.h> is "));
+  EXPECT_THAT(read(folder_ / "src/mine_kernel.cu"), HasSubstr("#define TWO 2"));
+}
+
 TEST_F(CommandLine, InitSaysTuneNextOnlyWhereNothingIsAGuess) {
   const auto last_line = [&](const std::string& argument) {
     write(folder_ / "ones.cu",

@@ -35,7 +35,7 @@ struct InitOptions {
   std::filesystem::path source;      ///< The user's .cu file.
   std::filesystem::path output;      ///< Empty: the source's name with the extension .json.
   SourceSurroundings with;           ///< From -I and -D, and further files.
-  std::vector<std::string> kernels;  ///< Empty: the first one, and those with the same arguments.
+  std::vector<std::string> kernels;  ///< Empty: first_kernel(), and those with the same arguments.
   bool force = false;
 };
 
@@ -53,15 +53,11 @@ ChosenKernels launched_or_alike(const KernelFile& file, const std::string& kerne
 
 ChosenKernels kernels_to_take(const FlatSource& source, const KernelFile& file,
                               const InitOptions& options) {
-  if (file.kernels.empty()) {
+  const KernelFunction* first = first_kernel(source, file);
+  if (first == nullptr) {
     throw InputError(options.source.string() + ": has no __global__ function with a body");
   }
-  if (options.kernels.empty()) {
-    const auto own = std::ranges::find_if(file.kernels, [&](const KernelFunction& kernel) {
-      return source.is_of_source(kernel.line);
-    });
-    return launched_or_alike(file, (own == file.kernels.end() ? file.kernels.begin() : own)->name);
-  }
+  if (options.kernels.empty()) return launched_or_alike(file, first->name);
   std::vector<std::string> names;
   for (const KernelFunction& kernel : file.kernels) names.push_back(kernel.name);
   for (const std::string& wanted : options.kernels) {
@@ -186,6 +182,10 @@ void say_kernels(const FlatSource& source, const KernelFile& file, const InitOpt
               ": remove from the space those that compute something else, or name those to take "
               "(--kernel)\n");
   }
+  for (const auto& [header, place] : source.elsewhere) {
+    write_out(shown + "#include " + header + " is " +
+              place.lexically_proximate(fs::current_path()).string() + "\n");
+  }
   for (const std::string& header : source.missing) {
     write_out(shown + "#include " + header + " is not found, so what it declares is not known\n");
   }
@@ -248,7 +248,7 @@ void add_init_options(CLI::App& app, InitOptions& options) {
             "Space file to write [the source's name with .json]", "FILE");
   add_value(app, "--kernel", options.kernels,
             "A __global__ function to tune; may be repeated, the first is the reference [the "
-            "first of the file, and those that take the same arguments]",
+            "first that the source launches, and those that take the same arguments]",
             "NAME");
   app.add_flag("--force", options.force, "Overwrite files that exist");
 }
@@ -293,6 +293,7 @@ int run_init(const InitOptions& options) {
     }
   }
   const bool needs_parts = witness || is_expanded || !guard.empty() || copies ||
+                           !source.elsewhere.empty() ||
                            std::ranges::any_of(file.left_out, &LeftOut::is_hosts);
   const Files files = files_of(options, needs_parts);
   const bool needs_copy = !files.kernels.empty();

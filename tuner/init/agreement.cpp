@@ -16,7 +16,7 @@ namespace {
 class SmallProblem {
  public:
   /// Throws ExpressionError if a size or a value is none yet.
-  SmallProblem(const SpaceNames& names, const Json& arguments, const Contents& contents)
+  SmallProblem(const SpaceNames& names, const Json& arguments)
       : problem_(names.problem()), arguments_(arguments) {
     std::int64_t size = 12;  // Each name has another one, to tell rows from columns.
     for (auto& [name, value] : problem_.items()) {
@@ -33,6 +33,10 @@ class SmallProblem {
         scalar_names_.push_back(name);
       }
     }
+  }
+
+  /// Gives the arrays elements. Throws ExpressionError if their size is none.
+  void fill(const Contents& contents) {
     for (const Json& argument : arguments_) add_array(argument, contents);
   }
 
@@ -96,7 +100,8 @@ std::optional<bool> agree(const std::string& one, const std::string& other, cons
                           const Json& arguments, const Contents& contents) {
   constexpr double kTolerance = 1e-4;
   try {
-    const SmallProblem problem(names, arguments, contents);
+    SmallProblem problem(names, arguments);
+    problem.fill(contents);
     if (problem.compiled(one).output() != problem.compiled(other).output()) return false;
     return std::ranges::equal(problem.values(one), problem.values(other), [](double a, double b) {
       return std::abs(a - b) <= kTolerance * std::max({1.0, std::abs(a), std::abs(b)});
@@ -107,7 +112,7 @@ std::optional<bool> agree(const std::string& one, const std::string& other, cons
 }
 
 bool reads_others(const std::string& definition, const SpaceNames& names, const Json& arguments) {
-  const Definition compiled = SmallProblem(names, arguments, {}).compiled(definition);
+  const Definition compiled = SmallProblem(names, arguments).compiled(definition);
   return std::ranges::any_of(compiled.arrays(),
                              [&](const std::string& array) { return array != compiled.output(); });
 }

@@ -127,7 +127,7 @@ class DefinitionDrafter {
     const bool keeps = (*output)["role"] == "inout";
     std::string conditions;
     for (const std::string& condition : store_.conditions) {
-      if (is_upper_bound(condition) && (!keeps || is_of_all(condition, *output))) continue;
+      if (is_of_all(condition, *output) || (!keeps && is_upper_bound(condition))) continue;
       conditions += (conditions.empty() ? "(" : " && (") + condition + ")";
     }
     const std::string own = SpaceNames::argument_name(store_.array) + "[" + index_ + "]";
@@ -214,10 +214,11 @@ class DefinitionDrafter {
 
   /// Returns true for `axis_x < n` if the output has n elements.
   bool is_of_all(const std::string& condition, const Json& output) const {
-    const Json& extent = output["shape"][0];
-    const std::string elements = plain_text(extent);
-    return axes_.size() == 1 && without_blanks(plain_tokens(in_our_names(condition))) ==
-                                    without_blanks(axes_.front().name + "<" + elements);
+    const std::string bound = axes_.size() == 1 ? axes_.front().name + "<" : "";
+    const std::string ours = without_blanks(plain_tokens(in_our_names(condition)));
+    return !bound.empty() && ours.starts_with(bound) &&
+           without_parentheses(ours.substr(bound.size())) ==
+               without_blanks(plain_tokens(plain_text(output["shape"][0])));
   }
 
   /// Returns a text in the language of definitions; nullopt if C++ means something else by it.
@@ -344,7 +345,8 @@ class DefinitionDrafter {
   std::vector<Axis> axes_;
 };
 
-/// Finds what the host expects of a launch's results.
+/// Finds what the host expects of a launch's results. A parameter has the value that it has in the
+/// source, for which the host checks them.
 class ExpectationDrafter {
  public:
   ExpectationDrafter(const KernelFile& file, const SpaceNames& names, const Json& arguments,
@@ -353,7 +355,7 @@ class ExpectationDrafter {
         names_(names),
         arguments_(arguments),
         site_(site),
-        terms_(names.terms_of(site, names.parameters())) {}
+        terms_(names.terms_of(site)) {}
 
   std::optional<ExpectedByHost> draft() {
     for (frame_ = 0; frame_ < site_.frames.size(); ++frame_) {

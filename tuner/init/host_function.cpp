@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
@@ -64,22 +65,44 @@ bool computes(const CppTokens& tokens, const SourceItem& item,
   return has_loop && std::ranges::includes(stored, results);
 }
 
-/// Returns true if a body uses nothing that only the host has. `hosts`: functions that are not
-/// marked for the device.
-bool is_plain(const CppTokens& tokens, const SourceItem& item, const std::set<std::string>& hosts) {
-  static constexpr std::array<std::string_view, 18> kHosts = {
-      "std",    "malloc", "calloc", "free",   "new",    "delete", "fprintf",  "fopen",  "cout",
-      "printf", "exit",   "assert", "memset", "memcpy", "rand",   "__host__", "static", "vector"};
+/// Returns true for `std::` before a function that the device has as well: `std::max(a, b)`.
+bool is_standard(const CppTokens& tokens, std::size_t i) {
+  static constexpr std::array<std::string_view, 16> kBoth = {
+      "abs",  "ceil", "cos", "exp", "fabs", "floor", "fma",  "fmax",
+      "fmin", "log",  "max", "min", "pow",  "sin",   "sqrt", "tanh"};
+  return i + 3 < tokens.size() && tokens[i].is("std") && tokens[i + 1].is("::") &&
+         std::ranges::find(kBoth, tokens[i + 2].text) != kBoth.end() && tokens[i + 3].is("(");
+}
+
+/// The functions of the host by their names; nullptr for those with several definitions.
+using HostFunctions = std::map<std::string, const SourceItem*>;
+
+/// Adds a function of the host, behind the functions that it calls, to those that the device needs.
+/// Returns false if one uses what only the host has, or stands behind its use.
+// NOLINTNEXTLINE(misc-no-recursion): each function once.
+bool add_needed(const CppTokens& tokens, const SourceItem& item, const HostFunctions& hosts,
+                std::vector<const SourceItem*>& needed) {
+  static constexpr std::array<std::string_view, 22> kHosts = {
+      "std", "malloc", "calloc", "free", "new", "delete", "fprintf", "fopen", "cout", "printf",
+      "exit", "assert", "memset", "memcpy", "rand", "__host__", "static", "vector",
+      // Names that mean something else on the device.
+      "blockIdx", "threadIdx", "blockDim", "gridDim"};
   const bool is_static = tokens[item.first].is("static");  // Of the function, not of a variable.
   for (std::size_t i = item.first + (is_static ? 1 : 0); i < item.end; ++i) {
-    if (std::ranges::find(kHosts, tokens[i].text) != kHosts.end()) return false;
+    const bool is_hosts = std::ranges::find(kHosts, tokens[i].text) != kHosts.end();
+    if (is_hosts && !is_standard(tokens, i)) return false;
     const bool is_call = i > item.body && i + 1 < item.end && tokens[i + 1].is("(");
-    if (is_call && hosts.contains(std::string(tokens[i].text))) return false;
+    const auto called = is_call ? hosts.find(std::string(tokens[i].text)) : hosts.end();
+    if (called != hosts.end() && std::ranges::find(needed, called->second) == needed.end()) {
+      const bool is_before = called->second != nullptr && called->second->end <= item.first;
+      if (!is_before || !add_needed(tokens, *called->second, hosts, needed)) return false;
+    }
     if (tokens[i].text.starts_with("cuda") || tokens[i].text.starts_with("omp_")) return false;
     const bool launches =
         i + 2 < item.end && tokens[i].is("<") && tokens[i + 1].is("<") && tokens[i + 2].is("<");
     if (launches) return false;
   }
+  needed.push_back(&item);
   return true;
 }
 
@@ -140,6 +163,7 @@ struct Matches {
   /// repetitions.
   std::vector<std::size_t> numbers;
   std::vector<HostFunction::Scalar> scalars = {};
+  std::size_t returned = kNone;  ///< The kernel's parameter that is to have what it returns.
 };
 
 /// Returns the kernel's parameter for each of the function's: the one of the same name, else the
@@ -227,30 +251,52 @@ class CallMatcher {
       if (word != "data") name = word;
     }
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
-      const std::string passed = terms_.passed(i, frame_);
-      const bool is_same = passed == name || host_.copies.contains({passed, name});
-      if (is_same && !passed.empty() && candidate_.takes(own, kernel_[i])) return i;
+      if (holds(name, i, Copied::to_device) && candidate_.takes(own, kernel_[i])) return i;
     }
-    // It is to have the results: those that are compared with it, or the only ones of that type.
+    // It is to have the results: those that are compared with it, that are called the same, or the
+    // only ones of that type.
+    std::size_t named = kNone;
     std::size_t found = kNone;
     std::size_t count = 0;
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
       if (!is_written(kernel_[i]) || own.is_const || !candidate_.takes(own, kernel_[i])) continue;
-      if (is_compared(name, terms_.passed(i, frame_), call.caller)) return i;
+      if (is_compared(name, i, call.caller)) return i;
+      if (bare_name(own.name) == bare_name(kernel_[i].name)) named = i;
       found = i;
       ++count;
     }
-    return count == 1 ? found : kNone;
+    return count == 1 ? found : named;
   }
 
-  /// Returns true if the host compares an array with what it has of a device pointer.
-  bool is_compared(const std::string& array, const std::string& pointer,
+  enum class Copied { to_device, from_device };
+
+  /// Returns true if an array of the calling function is a kernel's argument or is copied so, there
+  /// or in a function on the way to the launch that is passed the array.
+  bool holds(const std::string& array, std::size_t argument, Copied copied) const {
+    std::set<std::string> names = {array};
+    for (std::size_t frame = frame_;; --frame) {
+      const std::string passed = terms_.passed(argument, frame);
+      for (const std::string& name : passed.empty() ? std::set<std::string>() : names) {
+        const auto copy =
+            copied == Copied::to_device ? std::pair(passed, name) : std::pair(name, passed);
+        if (passed == name || host_.copies.contains(copy)) return true;
+      }
+      if (frame == 0) return false;
+      std::set<std::string> nearer;
+      for (const auto& [parameter, text] : launch_.frames[frame].parameters) {
+        if (names.contains(text)) nearer.insert(parameter);
+      }
+      names = std::move(nearer);
+    }
+  }
+
+  /// Returns true if the host compares an array with what it has of a kernel's argument.
+  bool is_compared(const std::string& array, std::size_t argument,
                    const std::string& function) const {
     return std::ranges::any_of(host_.values, [&](const HostValue& value) {
-      const std::string& result = value.store.array;
       return value.is_compared && value.function == function &&
              has_name(value.store.value, array) &&
-             (result == pointer || host_.copies.contains({result, pointer}));
+             holds(value.store.array, argument, Copied::from_device);
     });
   }
 
@@ -278,6 +324,44 @@ bool gets_results(const std::vector<std::size_t>& matches, const KernelFunction&
     any = true;
   }
   return any;
+}
+
+/// Returns true if a launch is passed memory for one element.
+bool is_single(const LaunchSite& launch, std::size_t argument) {
+  const HostTerms terms(launch, {}, [](const std::string& text) { return text; });
+  for (std::size_t frame = 0; frame < launch.frames.size(); ++frame) {
+    const auto& allocated = launch.frames[frame].allocated;
+    const auto bytes = allocated.find(terms.passed(argument, frame));
+    if (bytes == allocated.end()) continue;
+    const CppTokens tokens = cpp_tokens(bytes->second);
+    return tokens.size() > 1 && tokens[0].is("sizeof") && closing(tokens, 1) + 1 == tokens.size();
+  }
+  return false;
+}
+
+/// Returns the last word of the type that a function returns, or `*`; empty if there is none.
+std::string_view returned_type(const CppTokens& tokens, const SourceItem& item) {
+  const bool has_one = item.name != kNoToken && item.name > item.first;
+  return has_one ? tokens[item.name - 1].text : std::string_view();
+}
+
+/// Finds the kernel's only result, of one element, for a function that is passed all that the kernel
+/// reads and returns the result. Returns false if it is no such function.
+bool returns_result(const CppTokens& tokens, const SourceItem& item, const KernelFunction& kernel,
+                    const LaunchSite& launch, Matches& matches) {
+  const std::string_view type = returned_type(tokens, item);
+  if (type.empty() || type == "void" || type == "*" || type == "bool") return false;
+  bool reads = false;
+  for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
+    if (kernel.parameters[j].pointers == 0) continue;
+    const bool is_passed = std::ranges::find(matches.numbers, j) != matches.numbers.end();
+    if (is_passed == is_written(kernel.parameters[j])) return false;
+    reads = reads || is_passed;
+    if (is_passed) continue;
+    if (matches.returned != kNone || !is_single(launch, j)) return false;
+    matches.returned = j;
+  }
+  return reads && matches.returned != kNone;
 }
 
 /// Returns true if the function is passed everything that the kernel reads or writes, which are
@@ -311,11 +395,10 @@ std::string declared(const KernelParameter& parameter) {
 
 /// Returns a kernel that passes `taken` of these parameters to the function.
 std::string text_of(const std::string& name, const std::string& function,
-                    const std::vector<KernelParameter>& parameters,
-                    const std::vector<std::size_t>& numbers,
+                    const std::vector<KernelParameter>& parameters, const Matches& matches,
                     const std::vector<KernelParameter>& taken) {
   const std::string list = joined(taken, ", ", declared);
-  const std::string given = joined(numbers, ", ", [&](std::size_t number) -> std::string {
+  const std::string given = joined(matches.numbers, ", ", [&](std::size_t number) -> std::string {
     if (number == kNone) return "1";
     const KernelParameter& parameter = parameters[number];
     if (parameter.pointers <= 0) return parameter.name;
@@ -323,7 +406,9 @@ std::string text_of(const std::string& name, const std::string& function,
     return "(" + parameter.type + stars + ")" + parameter.name;
   });
   return "\n// The host's function, for one thread.\n__global__ void " + name + "(" + list +
-         ") {\n  " + function + "(" + given + ");\n}\n";
+         ") {\n  " +
+         (matches.returned == kNone ? "" : "*" + parameters[matches.returned].name + " = ") +
+         function + "(" + given + ");\n}\n";
 }
 
 /// Returns a function of the host; without parameters if a kernel cannot pass one of them.
@@ -347,9 +432,28 @@ Candidate candidate_of(const CppTokens& tokens, const SourceItem& item) {
   return is_deduced ? candidate : Candidate();
 }
 
-/// Returns the source with the function for the device as well, and a kernel that calls it.
-HostFunction wrapped(const std::string& source, const CppTokens& tokens, const SourceItem& item,
-                     const KernelFunction& kernel, const Matches& matches) {
+/// Makes functions of the host the device's as well.
+void mark_for_device(std::string& source, const CppTokens& tokens,
+                     std::vector<const SourceItem*> functions) {
+  std::ranges::sort(functions, std::greater(), &SourceItem::first);  // From the end: none moves.
+  for (const SourceItem* const item : functions) {
+    for (std::size_t i = item->end; i-- > item->first;) {
+      if (is_standard(tokens, i))
+        source.erase(tokens[i].begin, tokens[i + 2].begin - tokens[i].begin);
+    }
+    std::size_t first = item->first;
+    if (tokens[first].is("template")) first = closing(tokens, first + 1) + 1;
+    if (tokens[first].is("extern") && tokens[first + 1].text.starts_with('"')) first += 2;
+    source.insert(tokens[first].begin, "__host__ __device__ ");
+  }
+}
+
+/// Returns the source with these functions for the device as well, and a kernel that calls the last
+/// one.
+HostFunction wrapped(const std::string& source, const CppTokens& tokens,
+                     const std::vector<const SourceItem*>& needed, const KernelFunction& kernel,
+                     const Matches& matches) {
+  const SourceItem& item = *needed.back();
   HostFunction found = {
       .name = item.declares.front(), .kernel_name = {}, .arguments = {}, .source = source};
   found.kernel_name = found.name + "_by_one_thread";
@@ -364,21 +468,50 @@ HostFunction wrapped(const std::string& source, const CppTokens& tokens, const S
   }
   std::vector<KernelParameter> taken;
   for (std::size_t j = 0; j < parameters.size(); ++j) {
-    if (std::ranges::find(matches.numbers, j) != matches.numbers.end()) {
+    if (j == matches.returned || std::ranges::find(matches.numbers, j) != matches.numbers.end()) {
       taken.push_back(parameters[j]);
     }
   }
   for (const KernelParameter& parameter : taken) found.arguments.push_back(parameter.name);
-  const bool is_template = tokens[item.first].is("template");
-  const std::size_t first = is_template ? closing(tokens, item.first + 1) + 1 : item.first;
-  found.source.insert(tokens[first].begin, "__host__ __device__ ");
-  found.source += text_of(found.kernel_name, found.name, parameters, matches.numbers, taken);
+  mark_for_device(found.source, tokens, needed);
+  found.source += text_of(found.kernel_name, found.name, parameters, matches, taken);
   return found;
 }
 
 /// The reason for which a function is taken to compute what the kernel does: the host calls it with
 /// the same arrays, its name says so, or it computes from all that the kernel reads.
 enum class How { called, named, computing };
+
+/// Returns true if a function that takes these arguments is to compute what the kernel does.
+bool is_certain(How how, const CppTokens& tokens, const SourceItem& item,
+                const Candidate& candidate, const KernelFunction& kernel, const LaunchSite& launch,
+                Matches& matches) {
+  const bool is_computing = how == How::computing;
+  if (!gets_results(matches.numbers, kernel) &&
+      (is_computing || !returns_result(tokens, item, kernel, launch, matches))) {
+    return false;
+  }
+  const std::string& name = item.declares.front();
+  const bool stores =
+      computes(tokens, item, results_of(candidate.parameters, matches.numbers, kernel));
+  if (!is_computing && is_for_comparison(name)) {
+    return stores || matches.returned != kNone || returned_type(tokens, item) == "void";
+  }
+  return stores && !is_for_data(name) && (how == How::called || gets_all(matches.numbers, kernel));
+}
+
+HostFunctions host_functions(const SourceItems& read) {
+  HostFunctions hosts;
+  for (const SourceItem& item : read.items) {
+    if (item.body == kNoToken || !item.is_host) continue;
+    const bool is_plain = item.declares.size() == 1 && item.name_space.empty();
+    for (const std::string& name : item.declares) {
+      const auto [known, is_new] = hosts.emplace(name, is_plain ? &item : nullptr);
+      if (!is_new) known->second = nullptr;
+    }
+  }
+  return hosts;
+}
 
 bool has_kernel(const std::string& source, const std::string& name) {
   const CppTokens tokens = cpp_tokens(source);
@@ -407,12 +540,7 @@ std::optional<HostFunction> host_function_for(const std::string& source,
   if (is_open || kernel.name.find("::") != std::string::npos) return std::nullopt;
   const CppTokens tokens = cpp_tokens(source);
   const SourceItems read = read_items(tokens);
-  std::set<std::string> hosts;
-  for (const SourceItem& item : read.items) {
-    if (item.body != kNoToken && item.is_host) {
-      hosts.insert(item.declares.begin(), item.declares.end());
-    }
-  }
+  const HostFunctions hosts = host_functions(read);
   for (const How how : {How::called, How::named, How::computing}) {
     for (const SourceItem& item : read.items) {
       const bool is_function = item.body != kNoToken && item.list != kNoToken && !item.is_kernel &&
@@ -420,19 +548,14 @@ std::optional<HostFunction> host_function_for(const std::string& source,
       if (!is_function) continue;
       const std::string& name = item.declares.front();
       const bool is_wanted = how == How::called || (how == How::named) == is_for_comparison(name);
-      if (!is_wanted || !is_plain(tokens, item, hosts)) continue;
+      std::vector<const SourceItem*> needed;
+      if (!is_wanted || !add_needed(tokens, item, hosts, needed)) continue;
       const Candidate candidate = candidate_of(tokens, item);
       if (candidate.parameters.empty()) continue;
-      const auto matches = how == How::called
-                               ? CallMatcher(candidate, kernel, host, launch).matches(name)
-                               : matched(candidate, kernel.parameters);
-      if (!matches || !gets_results(matches->numbers, kernel)) continue;
-      const bool is_certain =
-          how == How::named ||
-          (!is_for_data(name) && (how == How::called || gets_all(matches->numbers, kernel)) &&
-           computes(tokens, item, results_of(candidate.parameters, matches->numbers, kernel)));
-      if (!is_certain) continue;
-      HostFunction found = wrapped(source, tokens, item, kernel, *matches);
+      auto matches = how == How::called ? CallMatcher(candidate, kernel, host, launch).matches(name)
+                                        : matched(candidate, kernel.parameters);
+      if (!matches || !is_certain(how, tokens, item, candidate, kernel, launch, *matches)) continue;
+      HostFunction found = wrapped(source, tokens, needed, kernel, *matches);
       // A brace before it may not close.
       return has_kernel(found.source, found.kernel_name) ? std::optional(std::move(found))
                                                          : std::nullopt;

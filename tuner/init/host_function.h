@@ -34,7 +34,7 @@ bool is_for_comparison(const std::string& name);
 /// nullopt if there is none. It is the first one that the host calls with the arrays of this
 /// launch, else one whose name says that it is meant for comparison (`cpu`, `gold`, `reference`),
 /// and that takes what the kernel takes in any order, else one that computes from all that the
-/// kernel reads. It may take besides how often it is to repeat all.
+/// kernel reads. It may take besides how often it is to repeat all, and return the only result.
 std::optional<HostFunction> host_function_for(const std::string& source,
                                               const KernelFunction& kernel,
                                               const HostPart& host = {},

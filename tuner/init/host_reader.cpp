@@ -90,6 +90,7 @@ class HostReader {
 
   std::vector<LaunchSite> launches() {
     std::vector<LaunchSite> sites;
+    forget_various_sizes();
     allocated_elsewhere_.insert(copied_.begin(), copied_.end());
     allocated_elsewhere_.insert(of_host_.begin(), of_host_.end());
     for (Launch& launch : launches_) {
@@ -906,8 +907,11 @@ class HostReader {
       note_copy(parts[0], parts[1]);
     }
     if (copies && parts.size() > 2) {
-      copied_.emplace(pointer_in(parts[0]), parts[2]);
-      if (call.name != "cudaMemset") copied_.emplace(pointer_in(parts[1]), parts[2]);
+      const std::size_t pointers = call.name == "cudaMemset" ? 1 : 2;
+      for (std::size_t i = 0; i < pointers; ++i) {
+        copied_.emplace(pointer_in(parts[i]), parts[2]);
+        note_size(pointer_in(parts[i]), parts[2], state);
+      }
     }
     const bool is_symbol = call.name == "cudaGetSymbolAddress";
     const bool allocates = is_symbol || call.name.starts_with("cudaMalloc");
@@ -923,7 +927,33 @@ class HostReader {
         cpp_tokens(bytes).size() == 1 ? state.value(bytes).value_or(bytes) : bytes;
     if (const auto number = parameter(pointer)) function_->allocated[*number] = whole;
     if (!function_->is_member) allocated_elsewhere_.emplace(pointer, bytes);
+    note_size(pointer, bytes, state);
     own_[pointer] = whole;
+  }
+
+  void note_size(const std::string& pointer, const std::string& bytes, const HostState& state) {
+    if (function_ == nullptr) return;
+    for (const std::string& name : function_->parameters) {
+      if (state.uses(bytes, {name})) sized_by_[pointer].emplace(function_, name);
+    }
+  }
+
+  /// Forgets what functions allocate or copy by a parameter for which calls pass different things:
+  /// the pointer has no one size.
+  void forget_various_sizes() {
+    for (const auto& [pointer, sizes] : sized_by_) {
+      for (const auto& [function, name] : sizes) {
+        std::set<std::string> passed;
+        for (const Call& call : calls_) {
+          const auto text = call.passed.find(name);
+          const bool is_its = call.callee == function && text != call.passed.end();
+          if (is_its) passed.insert(text->second);
+        }
+        if (passed.size() < 2) continue;
+        allocated_elsewhere_.erase(pointer);
+        copied_.erase(pointer);
+      }
+    }
   }
 
   /// Notes what a function allocates and returns.
@@ -1126,6 +1156,8 @@ class HostReader {
     if (many > 0) site.asserted.erase(site.asserted.begin(), site.asserted.begin() + many);
   }
 
+  /// Adds the functions on the way to a launch, each with the allocations for what the launch's
+  /// arguments are made of.
   void add_frames(Launch& launch) const {
     constexpr std::size_t kMost = 4;
     const Function* function = launch.function;
@@ -1135,7 +1167,10 @@ class HostReader {
     std::vector<std::string> used = launch.site.arguments;
     for (;;) {
       HostFrame frame = state->frame(allocated_elsewhere_);
-      keep_used(used, frame);
+      const std::set<std::string> names = names_behind(
+          used, [&](const std::string& name) { return value_among(frame.variables, name); });
+      std::erase_if(frame.allocated,
+                    [&](const auto& entry) { return !names.contains(entry.first); });
       frame.line = line;
       frame.function = function->name;
       frame.parameters = std::move(passed);
@@ -1144,22 +1179,20 @@ class HostReader {
       if (launch.site.frames.size() == kMost || caller == callers_.end()) return;
       passed = caller->second.passed;
       used.clear();
-      for (const auto& [name, text] : passed) used.push_back(text);
+      for (const auto& [name, text] : passed) {
+        if (names.contains(name)) used.push_back(text);
+      }
       for (const auto& [former, variable] : launch.site.frames.back().former) {
         const auto same = passed.find(variable);
         if (same != passed.end()) passed.emplace(former, same->second);
       }
+      std::erase_if(passed, [&](const auto& entry) {
+        return launch.site.frames.back().changed.contains(entry.first);
+      });
       function = caller->second.function;
       state = &caller->second.state;
       line = caller->second.line;
     }
-  }
-
-  /// Leaves out the allocations for pointers that no such text uses, even through variables.
-  static void keep_used(const std::vector<std::string>& texts, HostFrame& frame) {
-    const std::set<std::string> names = names_behind(
-        texts, [&](const std::string& name) { return value_among(frame.variables, name); });
-    std::erase_if(frame.allocated, [&](const auto& entry) { return !names.contains(entry.first); });
   }
 
   ParsedSource source_;
@@ -1184,6 +1217,8 @@ class HostReader {
   std::map<const Function*, Caller> callers_;  ///< The first call of each function.
   std::map<std::string, std::string> own_;     ///< Bytes, by the pointer that they are for.
   std::map<std::string, std::string> allocated_elsewhere_;
+  /// Functions, and the parameters that they make the sizes of pointers of.
+  std::map<std::string, std::set<std::pair<const Function*, std::string>>> sized_by_;
   std::map<std::string, std::string> copied_;
   std::map<std::string, std::string> of_host_;
   std::map<std::string, std::string> filled_;     ///< Values stored in loops, by array.

@@ -104,6 +104,16 @@ TEST(HostReader, FollowsALaunchThroughItsCallers) {
   EXPECT_THAT(last.frames[1].choices, ElementsAre(Pair("threads", ElementsAre("32", "64", "256"))));
 }
 
+TEST(HostReader, ReadsNamesOfTheGlobalNamespace) {
+  const std::vector<LaunchSite> sites = launches_of(
+      std::string(kKernel) +
+      "int main() {\n  float *a, *b;\n  ::cudaMalloc(&a, 4);\n"
+      "  check(::cudaMalloc(&b, 8));\n  ::k<<<1, 2>>>(a, 2);\n  k<<<1, 2>>>(b, 2);\n}\n");
+  ASSERT_THAT(sites, SizeIs(2));
+  EXPECT_THAT(sites[0].frames[0].allocated, ElementsAre(Pair("a", "4")));
+  EXPECT_THAT(sites[1].frames[0].allocated, ElementsAre(Pair("b", "8")));
+}
+
 TEST(HostReader, KeepsWhatAVariableWasWhereAnotherIsMadeOfIt) {
   const LaunchSite site = launch_in(
       "int cols = n; int half = cols / 2; cols = cols + 1; int width = (cols - 1) / 16;\n"

@@ -407,7 +407,10 @@ std::string with_functions_of_definitions(const std::string& text) {
 }
 
 std::string in_parentheses(const std::string& text) {
-  return cpp_tokens(text).size() == 1 ? text : "(" + text + ")";
+  const CppTokens tokens = cpp_tokens(text);
+  const bool is_measured =
+      tokens.size() > 1 && tokens[0].is("sizeof") && closing(tokens, 1) + 1 == tokens.size();
+  return tokens.size() == 1 || is_measured ? text : "(" + text + ")";
 }
 
 std::set<std::string> names_behind(

@@ -119,7 +119,7 @@ std::string without_blanks(std::string text);
 /// Returns a text without parentheses around single names and numbers.
 std::string plain_tokens(const std::string& text);
 
-/// Returns a text in parentheses unless it is one token.
+/// Returns a text in parentheses unless it is one token or `sizeof(T)`.
 std::string in_parentheses(const std::string& text);
 
 /// Returns the names in texts, and in the texts that `values` says these names stand for.

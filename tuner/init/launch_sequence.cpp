@@ -376,6 +376,7 @@ class SequenceReader {
   void add_arguments(const LaunchSite& site) {
     const KernelFunction& kernel = *launched_kernel(file_, site);
     std::vector<std::string>& passed = sequence_.arguments.emplace_back();
+    const std::size_t known_before = sequence_.whole.parameters.size();
     for (std::size_t i = 0; i < std::min(kernel.parameters.size(), site.arguments.size()); ++i) {
       const std::string& text = site.arguments[i];
       const KernelParameter& parameter = kernel.parameters[i];
@@ -388,7 +389,12 @@ class SequenceReader {
         sequence_.whole.parameters.push_back(own);
         sequence_.launch.arguments.push_back(text);
       } else {
-        merge(sequence_.whole.parameters[known->second], parameter);
+        KernelParameter& all = sequence_.whole.parameters[known->second];
+        // A launch that is passed a buffer twice may read what it has not written yet.
+        const bool is_twice = known->second >= known_before;
+        const bool reads = parameter.is_const || parameter.access != Access::written;
+        if (is_twice && reads && all.access == Access::written) all.access = Access::both;
+        merge(all, parameter);
       }
       passed.push_back(sequence_.whole.parameters[known->second].name);
     }

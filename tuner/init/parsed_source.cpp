@@ -1,6 +1,7 @@
 #include "tuner/init/parsed_source.h"
 
 #include "tuner/core/error.h"
+#include "tuner/source/directive.h"
 #include "tuner/source/source_files.h"
 
 #include <algorithm>
@@ -155,22 +156,45 @@ std::size_t token_at(const CppTokens& tokens, std::size_t offset) {
                                   tokens.begin());
 }
 
-/// Returns the text with blanks for the includes of CUDA's own headers, for which the stub stands
-/// whether they are on this machine or not.
+/// Returns true if a macro's text calls a function of that name: `#define ROOT sqrtf(3.0f)`.
+bool is_called_by_macro(const CppTokens& tokens, const std::string& name) {
+  return std::ranges::any_of(tokens, [&](const CppToken& token) {
+    if (token.kind != CppToken::Kind::directive) return false;
+    const Directive directive = directive_of(token);
+    const CppTokens words = cpp_tokens(directive.rest);
+    for (std::size_t i = 1; i + 1 < words.size() && directive.name == "define"; ++i) {
+      if (words[i].is(name) && words[i + 1].is("(")) return true;
+    }
+    return false;
+  });
+}
+
+/// Returns true for an include of one of CUDA's own headers.
+bool includes_toolkit(const CppToken& token) {
+  if (token.kind != CppToken::Kind::directive) return false;
+  const std::size_t begin = token.text.find_first_of("<\"");
+  const std::size_t end = token.text.find_last_of(">\"");
+  const bool includes = token.text.find("include") < begin && begin != std::string_view::npos;
+  if (!includes || end <= begin) return false;
+  const std::string_view name = token.text.substr(begin + 1, end - begin - 1);
+  return is_toolkit_header(name) || name.starts_with("cu") || name.starts_with("thrust/");
+}
+
+/// Returns the text with blanks for what only stands in the way where nothing of CUDA is declared:
+/// the includes of its headers, for which the stub stands whether they are on this machine or not,
+/// and the `::` of `::cudaMalloc`.
 std::string without_toolkit(std::string text) {
   const std::string whole = text;
+  CppToken before;
   for (const CppToken& token : cpp_tokens(whole)) {
-    if (token.kind != CppToken::Kind::directive) continue;
-    const std::size_t begin = token.text.find_first_of("<\"");
-    const std::size_t end = token.text.find_last_of(">\"");
-    const bool includes = token.text.find("include") < begin && begin != std::string_view::npos;
-    if (!includes || end <= begin) continue;
-    const std::string_view name = token.text.substr(begin + 1, end - begin - 1);
-    if (!is_toolkit_header(name) && !name.starts_with("cu") && !name.starts_with("thrust/"))
-      continue;
-    std::replace_if(
-        text.begin() + static_cast<long>(token.begin),
-        text.begin() + static_cast<long>(token.end()), [](char c) { return c != '\n'; }, ' ');
+    const bool is_global =
+        token.is("::") && !before.is(">") && (!before.is_word() || before.is("return"));
+    if (is_global || includes_toolkit(token)) {
+      std::replace_if(
+          text.begin() + static_cast<long>(token.begin),
+          text.begin() + static_cast<long>(token.end()), [](char c) { return c != '\n'; }, ' ');
+    }
+    before = token;
   }
   return text;
 }
@@ -270,7 +294,9 @@ std::string ParsedSource::declaration_for(const std::string& said, std::size_t p
     note_missing(name, place, false);
     return define(name);
   }
-  if (said.starts_with("unknown type name") && part_ == Part::device) {
+  if (said.starts_with("unknown type name")) {
+    if (part_ == Part::host)
+      return "struct " + name + " { template <class... A> " + name + "(A...); };";
     note_missing(name, place, true);
     return "typedef int " + name + ";";
   }
@@ -281,7 +307,11 @@ std::string ParsedSource::declaration_for(const std::string& said, std::size_t p
     return "template <class T, class... A>" + function + "T " + name +
            "(A...); template <auto N, class... A>" + function + "int " + name + "(A...);";
   }
-  if (!next.is("::")) return declaration_of(name, place, next.is("("));
+  if (!next.is("::")) {
+    const bool is_called =
+        tokens_[place].is(name) ? next.is("(") : is_called_by_macro(tokens_, name);
+    return declaration_of(name, place, is_called);
+  }
   const bool is_function = place + 3 < tokens_.size() && tokens_[place + 2].is_word() &&
                            tokens_[place + 3].is("(") && part_ == Part::host;
   return is_function ? "namespace " + name + " { template <class A, class... B>" + function + "A " +

@@ -20,16 +20,24 @@ namespace fs = std::filesystem;
 /// The names in a file.
 struct FileNames {
   fs::path file;
-  std::set<std::string> defined;  ///< Functions with a body.
+  std::set<std::string> defined;  ///< Functions with a body that other files may call.
   std::set<std::string> used;     ///< Words that are followed by ( or <.
 };
+
+/// Returns true for a function that each file may have by the same name.
+bool is_local(const CppToken& first) {
+  static constexpr std::array<std::string_view, 5> kWords = {"static", "inline", "__inline__",
+                                                             "__forceinline__", "__device__"};
+  return std::ranges::find(kWords, first.text) != kWords.end();
+}
 
 FileNames names_in(const fs::path& file) {
   FileNames names = {.file = file, .defined = {}, .used = {}};
   const std::string text = read_text(file, kMaxSourceBytes);
   const CppTokens tokens = cpp_tokens(text);
   for (const SourceItem& item : read_items(tokens).items) {
-    if (item.body != kNoToken) names.defined.insert(item.declares.begin(), item.declares.end());
+    const bool is_shared = item.body != kNoToken && !is_local(tokens[item.first]);
+    if (is_shared) names.defined.insert(item.declares.begin(), item.declares.end());
   }
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
     const bool is_called = tokens[i + 1].is("(") || tokens[i + 1].is("<");

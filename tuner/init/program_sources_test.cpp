@@ -29,6 +29,11 @@ TEST(ProgramSources, AreThoseThatCallEachOther) {
   EXPECT_THAT(names("scale.cu"), ElementsAre("main.cu", "gold.cpp"));
   EXPECT_THAT(names("main.cu"), ElementsAre("gold.cpp", "other.cu"));
   EXPECT_THAT(names("tool.cc"), IsEmpty());
+  folder.write("run.cu", "int main() { twice(0); twice_gold(0); }\n");
+  folder.write("a_gold.cpp",
+               "static int two() { return 2; }\nint twice_gold(int n) { return two() * n; }\n");
+  folder.write("b.cu", "__device__ int two() { return 2; }\nvoid twice(int* p) {}\n");
+  EXPECT_THAT(names("run.cu"), ElementsAre("a_gold.cpp", "b.cu")) << "two() is each one's own";
 }
 
 }  // namespace

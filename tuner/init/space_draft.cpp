@@ -205,8 +205,20 @@ void add_advice(Json& verify) {
   verify["description"] = text;
 }
 
+/// Returns true if the host makes a size that a kernel takes of this variable: `B * T` of `B`.
+bool is_in_a_size(const std::string& variable, std::size_t frame, const HostTerms& terms,
+                  const SpaceNames& names, const Json& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const bool is_size = arguments[i].contains("value") &&
+                         names.problem().contains(plain_text(arguments[i]["value"]));
+    if (is_size && has_name(terms.passed(i, frame), variable)) return true;
+  }
+  return false;
+}
+
 /// Adds the scalars that only the host's function takes to the arguments, and leaves them out of
-/// what the kernels take. Returns false if they cannot be said.
+/// what the kernels take. Returns false if they cannot be said, as numbers that would not follow
+/// the sizes of a small problem.
 bool add_scalars(const HostFunction& witness, const SpaceNames& names, Json& arguments,
                  Json& kernels) {
   if (witness.scalars.empty()) return true;
@@ -220,6 +232,10 @@ bool add_scalars(const HostFunction& witness, const SpaceNames& names, Json& arg
                            ? terms.formula(scalar.passed, names.numbers_of_problem(), scalar.frame)
                            : terms.in_our_names(scalar.passed, scalar.frame);
     if (!value) return false;
+    const bool is_number = identifiers(*value).empty();
+    if (is_number && is_in_a_size(scalar.passed, scalar.frame, terms, names, arguments)) {
+      return false;
+    }
     added.push_back({{"name", SpaceNames::argument_name(scalar.parameter.name)},
                      {"type", elements_of(scalar.parameter.type).type},
                      {"value", as_value(*value)},
@@ -360,15 +376,49 @@ void keep_relations(const SpaceNames& names, const Json& kernels, Json& small) {
   }
 }
 
+/// Returns true if a kernel or launch, with these defaults, has more threads in a block than any
+/// device allows.
+// NOLINTNEXTLINE(misc-no-recursion): likewise.
+bool has_large_block(const Json& launch, const Json& problem, const Json& defaults) {
+  constexpr std::int64_t kMostThreads = 1024;
+  const Json none = Json::array();
+  std::int64_t threads = 1;
+  for (const Json& extent : launch.value("block", none)) {
+    const auto its = value_with(plain_text(extent), {&problem, &defaults}).value_or(1);
+    if (its > kMostThreads) return true;
+    threads *= std::max<std::int64_t>(1, its);
+  }
+  const Json launches = launch.value("launches", none);
+  return threads > kMostThreads || std::ranges::any_of(launches, [&](const Json& one) {
+           return has_large_block(one, problem, defaults);
+         });
+}
+
+bool any_kernel(const Json& kernels, const Json& problem,
+                bool (*is_wrong)(const Json&, const Json&, const Json&)) {
+  return std::ranges::any_of(kernels, [&](const Json& kernel) {
+    return is_wrong(kernel, problem, kernel.value("default", Json::object()));
+  });
+}
+
+/// Makes a problem as small as its blocks have to be.
+void fit_blocks(const Json& kernels, Json& problem) {
+  constexpr std::int64_t kLeast = 32;
+  for (bool is_smaller = true; is_smaller && any_kernel(kernels, problem, has_large_block);) {
+    is_smaller = false;
+    for (auto& [name, value] : problem.items()) {
+      if (!value.is_number_integer() || value.get<std::int64_t>() <= kLeast) continue;
+      value = value.get<std::int64_t>() / 2;
+      is_smaller = true;
+    }
+  }
+}
+
 /// Returns the problem for the CPU device, as large as every grid needs to have a block.
 Json cpu_problem(const SpaceNames& names, const Json& kernels) {
   Json problem = names.cpu_problem();
-  const auto is_too_small = [&] {
-    return std::ranges::any_of(kernels, [&](const Json& kernel) {
-      return has_empty_grid(kernel, problem, kernel.value("default", Json::object()));
-    });
-  };
-  while (problem != names.problem() && is_too_small()) {
+  fit_blocks(kernels, problem);
+  while (problem != names.problem() && any_kernel(kernels, problem, has_empty_grid)) {
     for (auto& [name, value] : problem.items()) {
       if (!value.is_number_integer()) continue;
       const auto whole = names.problem()[name].get<std::int64_t>();
@@ -423,6 +473,11 @@ std::string laid_out(const Json& value, std::size_t indent, std::size_t column) 
   return text + std::string(indent, ' ') + (value.is_object() ? "}" : "]");
 }
 
+bool is_launched(const KernelFile& file, const std::string& kernel) {
+  return std::ranges::find(file.launches, last_name(kernel), &LaunchSite::kernel) !=
+         file.launches.end();
+}
+
 std::vector<NamedNumber> numbers_of(const KernelFile& file, bool is_problem) {
   std::vector<NamedNumber> numbers;
   for (const NamedNumber& number : file.numbers) {
@@ -439,6 +494,15 @@ std::vector<NamedNumber> tunable_numbers(const KernelFile& file) { return number
 
 std::vector<NamedNumber> problem_numbers(const KernelFile& file) { return numbers_of(file, true); }
 
+const KernelFunction* first_kernel(const FlatSource& source, const KernelFile& file) {
+  const auto rank = [&](const KernelFunction& kernel) {
+    if (is_copy(kernel.name)) return -1;
+    return (is_launched(file, kernel.name) ? 2 : 0) + (source.is_of_source(kernel.line) ? 1 : 0);
+  };
+  const auto first = std::ranges::max_element(file.kernels, {}, rank);
+  return first == file.kernels.end() || rank(*first) < 0 ? nullptr : &*first;
+}
+
 std::vector<std::string> kernels_like(const KernelFile& file, const std::string& kernel) {
   constexpr std::size_t kMost = 16;
   const KernelFunction& wanted = kernel_named(file, kernel);
@@ -448,6 +512,8 @@ std::vector<std::string> kernels_like(const KernelFile& file, const std::string&
     if (!takes_the_same(file, wanted, other)) continue;
     if (std::ranges::find(names, other.name) == names.end()) names.push_back(other.name);
   }
+  std::stable_partition(names.begin(), names.end(),
+                        [&](const std::string& name) { return is_launched(file, name); });
   return names;
 }
 
@@ -603,6 +669,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
       request.witness && add_scalars(*request.witness, names, root["arguments"], kernels);
   if (draft.has_witness) {
     Json small = names.small_problem(largest_default(kernels));
+    fit_blocks(kernels, small);
     keep_relations(names, kernels, small);
     add_witness(request, kernel_named(file, request.witness->kernel_name), names, small,
                 root["verify"], kernels);

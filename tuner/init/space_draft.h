@@ -47,8 +47,13 @@ std::vector<NamedNumber> tunable_numbers(const KernelFile& file);
 /// Returns the numbers that change what is computed: sizes, radii.
 std::vector<NamedNumber> problem_numbers(const KernelFile& file);
 
+/// Returns the kernel to draft a space for: the first that the host launches, else the first; if it
+/// can be, one of the source itself. None is taken that init has added (copies.h); nullptr if there
+/// is no other.
+const KernelFunction* first_kernel(const FlatSource& source, const KernelFile& file);
+
 /// Returns the kernels that take the same arguments as `kernel`, itself included, in the file's
-/// order; at most 16.
+/// order, but those first that the host launches; at most 16.
 std::vector<std::string> kernels_like(const KernelFile& file, const std::string& kernel);
 
 /// Returns those of some kernels that take the same which compute what the host expects of them, or

@@ -39,8 +39,9 @@ class Drafted {
     request_ = {.name = "mine",
                 .written_from = "mine.cu",
                 .source = "mine.cu",
-                .kernels = computing_the_same(file, kernels_like(file, file.kernels.front().name)),
-                .together = !kernels_launched_with(file, file.kernels.front().name).empty()};
+                .kernels = {first_kernel(flat, file)->name}};
+    request_.together = !kernels_launched_with(file, request_.kernels.front()).empty();
+    request_.kernels = computing_the_same(file, kernels_like(file, request_.kernels.front()));
     text_ = draft_space(flat, file, request_).text;
     folder_.write("mine.json", text_);
   }
@@ -2060,6 +2061,30 @@ TEST(HostFunction, MayBeATemplateAndRepeatAndLeaveArgumentsOut) {
       << "T would be two types";
 }
 
+TEST(HostFunction, MayCallOthersAndWhatTheDeviceHasOfTheLibrary) {
+  const std::string kernel =
+      "__global__ void k(const float* in, float* out, int n) { out[n] = in[0]; }\n";
+  const std::string limit = "static float limit(float x) { return std::min(x, 1.0f); }\n";
+  const std::string gold =
+      "void gold(const float* in, float* out, int n) {\n"
+      "  for (int i = 0; i < n; ++i) out[i] = std :: sqrt(limit(in[i]));\n}\n";
+  const auto found = [&](const std::string& source) {
+    return host_function_for(source, read_kernel_file(FlatSource(source)).kernels.front());
+  };
+  const auto both = found(limit + gold + kernel);
+  ASSERT_TRUE(both);
+  EXPECT_THAT(both->source, HasSubstr("__host__ __device__ static float limit(float x) { return "
+                                      "min(x, 1.0f); }\n__host__ __device__ void gold("));
+  EXPECT_THAT(both->source, HasSubstr("out[i] = sqrt(limit(in[i]));"));
+  const auto in_c = found(limit + "extern \"C\" " + gold + kernel);
+  ASSERT_TRUE(in_c);
+  EXPECT_THAT(in_c->source, HasSubstr("extern \"C\" __host__ __device__ void gold("));
+  EXPECT_FALSE(found(gold + kernel + limit)) << "the device would not know it there";
+  EXPECT_FALSE(found("float limit(double x) { return x; }\n" + limit + gold + kernel));
+  EXPECT_FALSE(found("float limit(float x) { printf(\"\"); return x; }\n" + gold + kernel));
+  EXPECT_FALSE(found("float limit(float x) { int blockIdx = 1; return x; }\n" + gold + kernel));
+}
+
 TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   const auto none = [](const std::string& function) {
     const std::string source =
@@ -2073,6 +2098,8 @@ TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   EXPECT_TRUE(none("void f_cpu(float* in, float* out, int n) { malloc(4); }\n"));
   EXPECT_TRUE(none("void baseline(float* in, float* out, int n) { k<<<1, n>>>(in, out, n); }\n"));
   EXPECT_TRUE(none("template <class T> void f_cpu(float* in, float* out, int n) {}\n"));
+  EXPECT_TRUE(none("float sum_cpu(float* in, float* out, int n) { return out[0] + out[n]; }\n"))
+      << "it only reads the results";
 }
 
 TEST(HostFunction, IsNoneWhereABraceBehindTheKernelDoesNotClose) {
@@ -2351,6 +2378,110 @@ int main() {
   EXPECT_EQ(json["arguments"][3]["value"], "N");
 }
 
+TEST(HostFunction, MayReturnTheOnlyResult) {
+  const auto found = [](const std::string& size, const std::string& returns) {
+    const std::string source =
+        "__global__ void count(const int* in, int n, int* total) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < n && in[i] > 3) atomicAdd(total, 1);\n}\n" +
+        returns +
+        " count_cpu(const int* in, int n) {\n"
+        "  int all = 0;\n  for (int i = 0; i < n; ++i) all += in[i] > 3;\n  return all;\n}\n"
+        "int main() {\n  int n = 4096;\n  int *d_in, *d_total, *in;\n"
+        "  cudaMalloc(&d_in, n * sizeof(int));\n  cudaMalloc(&d_total, " +
+        size +
+        ");\n  cudaMemcpy(d_in, in, n * sizeof(int), cudaMemcpyHostToDevice);\n"
+        "  count<<<n / 256, 256>>>(d_in, n, d_total);\n}\n";
+    KernelFile file = read_kernel_file(FlatSource(source));
+    add_host(read_host(FlatSource(source)), file);
+    const DraftRequest request = {
+        .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"count"}};
+    return host_function_for(source, as_launched(file, request), file, launch_of(file, request));
+  };
+  const auto one = found("sizeof(int)", "static int");
+  ASSERT_TRUE(one);
+  EXPECT_THAT(one->arguments, ElementsAre("in", "n", "total"));
+  EXPECT_THAT(one->source, HasSubstr("{\n  *total = count_cpu((int*)in, n);\n}"));
+  EXPECT_FALSE(found("8 * sizeof(int)", "int"));
+  EXPECT_FALSE(found("sizeof(int)", "void"));
+  EXPECT_FALSE(found("sizeof(int)", "bool")) << "it says whether all is right";
+}
+
+TEST(HostFunction, IsNoneWhereItsScalarsDoNotFollowASmallProblem) {
+  const std::string source = R"cu(
+void twice_cpu(float* out, const float* in, int rows, int columns) {
+  for (int i = 0; i < rows * columns; ++i) out[i] = 2 * in[i];
+}
+__global__ void twice(float* out, const float* in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = 2 * in[i];
+}
+void run(float* out, const float* in, int rows, int columns) {
+  int n = rows * columns;
+  twice<<<(n + 255) / 256, 256>>>(out, in, n);
+}
+int main() {
+  int rows = 4, columns = 1024;
+  float *d_in, *d_out, *in, *out;
+  cudaMalloc(&d_in, rows * columns * 4);
+  cudaMalloc(&d_out, rows * columns * 4);
+  cudaMemcpy(d_in, in, rows * columns * 4, cudaMemcpyHostToDevice);
+  twice_cpu(out, in, rows, columns);
+  run(d_out, d_in, rows, columns);
+}
+)cu";
+  KernelFile file = read_kernel_file(FlatSource(source));
+  add_host(read_host(FlatSource(source)), file);
+  DraftRequest request = {
+      .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"twice"}};
+  request.witness =
+      host_function_for(source, as_launched(file, request), file, launch_of(file, request));
+  ASSERT_TRUE(request.witness);
+  const FlatSource both(request.witness->source);
+  KernelFile with = read_kernel_file(both);
+  add_host(read_host(both), with);
+  EXPECT_FALSE(draft_space(both, with, request).has_witness);
+}
+
+TEST(HostFunction, IsPassedTheArraysThatTheCallerOfTheLaunchPassesIt) {
+  const std::string source = R"cu(
+__global__ void k(const float* a, const float* b, float* sums, float* twice) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  sums[i] = a[i] + b[i];
+  twice[i] = 2 * b[i];
+}
+void gold(float* h_twice, float* h_sums, float* right, float* left, int count) {
+  float* at = h_twice;
+  for (int i = 0; i < count; ++i) { h_sums[i] = left[i] + right[i]; *at++ = 2 * right[i]; }
+}
+void run(float* h_a, float* h_b, float* h_sums, float* h_twice, int n) {
+  float *d_a, *d_b, *d_s, *d_t;
+  cudaMalloc(&d_a, n * 4);
+  cudaMalloc(&d_b, n * 4);
+  cudaMalloc(&d_s, n * 4);
+  cudaMalloc(&d_t, n * 4);
+  cudaMemcpy(d_a, h_a, n * 4, cudaMemcpyHostToDevice);
+  cudaMemcpy(d_b, h_b, n * 4, cudaMemcpyHostToDevice);
+  k<<<n / 256, 256>>>(d_a, d_b, d_s, d_t);
+  cudaMemcpy(h_sums, d_s, n * 4, cudaMemcpyDeviceToHost);
+  cudaMemcpy(h_twice, d_t, n * 4, cudaMemcpyDeviceToHost);
+}
+int main() {
+  float *x, *y, *s, *t, *more, *others;
+  gold(others, more, x, y, 4096);
+  run(y, x, s, t, 4096);
+}
+)cu";
+  KernelFile file = read_kernel_file(FlatSource(source));
+  add_host(read_host(FlatSource(source)), file);
+  const DraftRequest request = {
+      .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}};
+  const auto found =
+      host_function_for(source, as_launched(file, request), file, launch_of(file, request));
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->source, HasSubstr("gold((float*)twice, (float*)sums, (float*)b, (float*)a,"));
+}
+
 /// Returns the initial contents of `in` of such a kernel.
 std::string begins_with(const std::string& type, const std::string& body) {
   const Json json = Drafted(
@@ -2393,6 +2524,191 @@ TEST(DraftSpace, AsksForTheRangeOfIndices) {
   }
   EXPECT_THAT(begins_with("int", "out[in[i] % n] = i;"), HasSubstr("TODO: they choose"))
       << "a remainder may be negative";
+}
+
+TEST(DraftSpace, AsksForWhatALoopHasMadeOfAParameter) {
+  const Drafted drafted(R"(
+__global__ void k(float* o, int bits) { o[blockIdx.x * blockDim.x + threadIdx.x] = bits; }
+void batches(float* d, int count, int bits) {
+  for (; bits > 11; bits -= 2, count <<= 2) use(count);
+  k<<<count, 256>>>(d, bits);
+}
+int main() { float* d; cudaMalloc(&d, 4096 * sizeof(float)); batches(d, 1, 23); }
+)");
+  EXPECT_EQ(drafted.json()["kernels"][0]["grid"], Json::parse(R"(["COUNT"])"));
+  EXPECT_THAT(drafted.faults(), ElementsAre(HasSubstr("TODO: BITS"), HasSubstr("TODO: COUNT")));
+}
+
+TEST(DraftSpace, ReadsAndWritesABufferThatALaunchIsPassedTwice) {
+  const Drafted drafted(R"(
+__global__ void first(float* to, float* from) { to[threadIdx.x] = from[255 - threadIdx.x]; }
+__global__ void second(float* to, float* from, int n) { to[threadIdx.x] = n * from[threadIdx.x]; }
+int main() {
+  float *d, *e;
+  cudaMalloc(&d, 256 * sizeof(float));
+  cudaMalloc(&e, 256 * sizeof(float));
+  first<<<1, 256>>>(d, d);
+  second<<<1, 256>>>(e, d, 2);
+}
+)");
+  EXPECT_EQ(drafted.json()["arguments"][0]["role"], "inout");
+  EXPECT_EQ(drafted.json()["arguments"][1]["role"], "output");
+}
+
+TEST(DraftSpace, CountsWhatAFunctionAllocatesThatIsPassedTheSizeOfAnElement) {
+  const Drafted drafted(R"(
+__global__ void ones(float* o, int n) { o[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
+void prepare(float*& there, int count, int size) { cudaMalloc((void**)&there, count * size); }
+int main() {
+  int n = 4096;
+  float* d;
+  prepare(d, n, sizeof(float));
+  ones<<<n / 256, 256>>>(d, n);
+}
+)");
+  EXPECT_EQ(drafted.json()["arguments"][0]["shape"], Json::parse(R"(["N"])"));
+}
+
+TEST(DraftSpace, TakesWhatTheHostAddsUpForEachBlock) {
+  const Drafted drafted(R"(
+#define THREADS 256
+__global__ void sums(const float* in, float* out) {
+  __shared__ float s[THREADS];
+  s[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];
+  __syncthreads();
+  for (int k = blockDim.x / 2; k > 0; k /= 2) {
+    if (threadIdx.x < k) s[threadIdx.x] += s[threadIdx.x + k];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = s[0];
+}
+bool equal(float* a, float* b, int n) {
+  for (int i = 0; i < n; i++) if (fabs(a[i] - b[i]) > 0.01) return false;
+  return true;
+}
+int main() {
+  const int n = 1 << 20;
+  const int blocks = n / THREADS;
+  float *d_in, *d_out;
+  float* in = (float*)malloc(n * sizeof(float));
+  float* out = (float*)malloc(blocks * sizeof(float));
+  float* right = (float*)malloc(blocks * sizeof(float));
+  cudaMalloc(&d_in, n * sizeof(float));
+  cudaMalloc(&d_out, blocks * sizeof(float));
+  for (int i = 0; i < blocks; i++) {
+    float sum = 0;
+    for (int j = 0; j < THREADS; j++) sum += in[i * THREADS + j];
+    right[i] = sum;
+  }
+  cudaMemcpy(d_in, in, n * sizeof(float), cudaMemcpyHostToDevice);
+  sums<<<blocks, THREADS>>>(d_in, d_out);
+  cudaMemcpy(out, d_out, blocks * sizeof(float), cudaMemcpyDeviceToHost);
+  if (!equal(out, right, blocks)) printf("wrong");
+}
+)");
+  EXPECT_EQ(drafted.json()["verify"]["definition"], "out[i] = sum(j_0 < 256, (in[i * 256 + j_0]))");
+}
+
+TEST(DraftSpace, AsksForTheSizesOfArraysThatOneFunctionAllocates) {
+  const Drafted drafted(R"(
+struct Matrix { int rows, columns; float* elements; };
+__global__ void add_row(float* a, const float* row) { a[blockIdx.x * 64 + threadIdx.x] += row[0]; }
+Matrix on_device(Matrix like) {
+  Matrix made = like;
+  int size = like.rows * like.columns * sizeof(float);
+  cudaMalloc((void**)&made.elements, size);
+  return made;
+}
+void to_device(Matrix to, Matrix from) {
+  int size = to.rows * to.columns * sizeof(float);
+  cudaMemcpy(to.elements, from.elements, size, cudaMemcpyHostToDevice);
+}
+void run(Matrix a, Matrix row) {
+  Matrix d_a = on_device(a);
+  Matrix d_row = on_device(row);
+  to_device(d_a, a);
+  to_device(d_row, row);
+  add_row<<<64, 64>>>(d_a.elements, d_row.elements);
+}
+)");
+  EXPECT_THAT(drafted.faults(), testing::IsSupersetOf({HasSubstr("TODO: elements of a"),
+                                                       HasSubstr("TODO: elements of row")}));
+}
+
+TEST(DraftSpace, LeavesOutSizesOfArraysThatOnlyTheCallerHas) {
+  const Drafted drafted(R"(
+__global__ void scale(float* out, const float* weights) { out[threadIdx.x] *= weights[0]; }
+float* make_weights(int half) {
+  int width = 2 * half + 1;
+  float* weights = (float*)malloc(width * sizeof(float));
+  return weights;
+}
+void run(float* h_weights, int half) {
+  float *d_out, *d_weights;
+  int size = 2 * half + 1;
+  cudaMalloc(&d_out, 256 * sizeof(float));
+  cudaMalloc(&d_weights, size * sizeof(float));
+  cudaMemcpy(d_weights, h_weights, size * sizeof(float), cudaMemcpyHostToDevice);
+  scale<<<1, 256>>>(d_out, d_weights);
+}
+int main() { float* weights = make_weights(8); run(weights, 8); }
+)");
+  EXPECT_THAT(drafted.faults(), IsEmpty());
+  EXPECT_EQ(drafted.json()["problems"][0].size(), 1u);
+}
+
+TEST(DraftSpace, MakesNoParameterOfAFunctionThatAMacroCalls) {
+  const Drafted drafted(R"(
+#define ROOT (sqrtf(3.0f) - 2.0f)
+__global__ void k(float* out, const float* in) { out[threadIdx.x] = ROOT * in[threadIdx.x] * SCALE; }
+)");
+  const Json parameters = drafted.json()["kernels"][0]["parameters"];
+  EXPECT_TRUE(parameters.contains("SCALE"));
+  EXPECT_FALSE(parameters.contains("sqrtf"));
+}
+
+TEST(DraftSpace, KnowsTheTypesThatACallWithAnUnknownTypePasses) {
+  const Drafted drafted(R"(
+template <class T, class Four> __global__ void k(T* out) { ((Four*)out)[threadIdx.x] = Four(); }
+template <class T, class Four> void run(Results& results) {
+  T* d;
+  cudaMalloc(&d, 256 * sizeof(T));
+  k<T, Four><<<1, 64>>>(d);
+}
+void run_all(Results& results) { run<float, float4>(results); }
+)");
+  EXPECT_EQ(drafted.json()["problems"][0]["T"], "float");
+  EXPECT_EQ(drafted.json()["problems"][0]["Four"], "float4");
+}
+
+TEST(DraftSpace, HasASmallProblemWhoseBlockFits) {
+  const Drafted drafted(R"(
+__global__ void scan(float* x, int n) { x[2 * threadIdx.x + 1] += x[2 * threadIdx.x]; }
+void run(float* x, int n) { scan<<<1, n / 2>>>(x, n); }
+)");
+  EXPECT_EQ(drafted.json()["cpu_problems"][0]["N"], 2048);
+}
+
+TEST(DraftSpace, BeginsWithAKernelThatTheHostLaunches) {
+  TemporaryFolder folder;
+  folder.write("k.cuh",
+               "__global__ void unused(float* o, int n) { o[threadIdx.x] = n; }\n"
+               "__global__ void ones(float* o, int n) { o[threadIdx.x] = 1; }\n");
+  folder.write("mine.cu",
+               "#include \"k.cuh\"\n"
+               "int main() {\n  float* o; cudaMalloc(&o, 64 * sizeof(float));\n"
+               "  ones<<<1, 64>>>(o, 64);\n}\n"
+               "void clear(float* o) { cudaMemset(o, 0, 4); }\n");
+  const auto first = [&] {
+    const FlatSource flat = with_copy_kernels(read_flat_source(folder.path() / "mine.cu"));
+    KernelFile file = read_kernel_file(flat);
+    add_host(read_host(flat), file);
+    const KernelFunction* kernel = first_kernel(flat, file);
+    return kernel == nullptr ? std::vector<std::string>() : kernels_like(file, kernel->name);
+  };
+  EXPECT_THAT(first(), ElementsAre("ones", "unused"));
+  folder.write("k.cuh", "void ones();\n");
+  EXPECT_THAT(first(), IsEmpty()) << "what clears the array is none of the user's kernels";
 }
 
 }  // namespace

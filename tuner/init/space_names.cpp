@@ -390,7 +390,11 @@ void SpaceNames::add_type_problems() {
       const TemplateParameter& parameter = kernel->template_parameters[i];
       if (!parameter.is_type()) continue;
       const std::string text = template_type(*kernel, i);
-      const std::string type = elements_of(text).count == 1 ? elements_of(text).type : "";
+      const Elements elements = elements_of(text);
+      const bool is_vector = elements.count > 1;  // No argument has such a type.
+      const bool is_passed = std::ranges::find(kernel->parameters, parameter.name,
+                                               &KernelParameter::type) != kernel->parameters.end();
+      const std::string type = !is_vector ? elements.type : is_passed ? "" : text;
       const std::string shown = type.empty() ? "float" : type;
       add_problem(parameter.name, shown, shown, type.empty());
     }

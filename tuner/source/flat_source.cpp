@@ -6,6 +6,7 @@
 #include "tuner/source/source_files.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -57,18 +58,14 @@ class Flattener {
       const Directive directive = directive_of(token);
       const bool is_once = file != 0 && directive.name == "pragma" && directive.rest == "once";
       const std::string header = directive.name == "include" ? included(directive) : "";
-      if (!is_once && !header.starts_with('"')) continue;
-      const std::string name = is_once ? "" : header.substr(1, header.size() - 2);
-      const fs::path found = is_once ? fs::path() : find(name, path);
-      if (!is_once && found.empty()) {
-        if (!is_toolkit_header(name) && !is_c_header(name)) note_missing(header);
-        continue;
-      }
+      if (!is_once && header.size() < 3) continue;
+      const fs::path found = is_once ? fs::path() : find(header, path);
+      if (!is_once && found.empty()) continue;
       append(text.substr(copied, token.begin - copied));
       copied = token.end();
       if (is_once || !seen_.insert(found).second || flat_.files.size() >= kMaxFiles) continue;
       end_line();
-      flat_.files.push_back(name);
+      flat_.files.push_back(header.substr(1, header.size() - 2));
       add(found, flat_.files.size());
       end_line();
       const auto lines = std::count(text.begin(), text.begin() + static_cast<long>(copied), '\n');
@@ -96,22 +93,67 @@ class Flattener {
     }
   }
 
-  fs::path find(const std::string& name, const fs::path& from) const {
-    if (fs::path(name).is_absolute()) return {};
+  /// Returns the file that a header is, empty if it is not found; notes where that tells something.
+  fs::path find(const std::string& header, const fs::path& from) {
+    const std::string name = header.substr(1, header.size() - 2);
+    const bool is_quoted = header.starts_with('"');
+    const bool is_known = is_toolkit_header(name) || is_c_header(name);
+    const bool is_system = !is_quoted && (is_known || name.find('.') == std::string::npos);
+    if (is_system || fs::path(name).is_absolute()) return {};
     std::vector<fs::path> folders = {from.parent_path()};
     folders.insert(folders.end(), folders_.begin(), folders_.end());
     for (const fs::path& folder : folders) {
       std::error_code error;
       const fs::path found = fs::canonical(folder / name, error);
-      if (!error && fs::is_regular_file(found, error)) return found;
+      if (error || !fs::is_regular_file(found, error)) continue;
+      if (!is_quoted || folder != folders.front()) flat_.elsewhere.emplace(header, found);
+      return found;
+    }
+    const fs::path near = is_known ? fs::path() : find_near(name, is_quoted);
+    if (!near.empty()) flat_.elsewhere.emplace(header, near);
+    if (near.empty() && is_quoted && !is_known) note_missing(header);
+    return near;
+  }
+
+  /// Returns the only file whose path ends with the name, beneath the source's folder or else, if it
+  /// is the user's, beneath the folder that this one lies in; empty if there is none or several.
+  fs::path find_near(const std::string& name, bool is_users) {
+    std::error_code error;
+    const fs::path own = fs::canonical(folders_.front().empty() ? "." : folders_.front(), error);
+    for (const fs::path& folder : {own, is_users ? own.parent_path() : own}) {
+      std::vector<fs::path> found = files_beneath(folder);
+      std::erase_if(found, [&](const fs::path& file) {
+        return !file.generic_string().ends_with("/" + name);
+      });
+      if (!found.empty()) return found.size() == 1 ? found.front() : fs::path();
     }
     return {};
+  }
+
+  /// Returns the files up to some folders deep, without hidden folders.
+  const std::vector<fs::path>& files_beneath(const fs::path& folder) {
+    constexpr int kDeepest = 3;
+    constexpr std::size_t kMostEntries = 5000;
+    const auto [known, is_new] = beneath_.try_emplace(folder);
+    std::vector<fs::path>& files = known->second;
+    std::error_code error;
+    std::size_t entries = 0;
+    const auto skip = fs::directory_options::skip_permission_denied;
+    for (fs::recursive_directory_iterator entry(folder, skip, error), end;
+         is_new && !error && entry != end && entries < kMostEntries; entry.increment(error)) {
+      ++entries;
+      const bool is_hidden = entry->path().filename().string().starts_with('.');
+      if (is_hidden || entry.depth() == kDeepest) entry.disable_recursion_pending();
+      if (entry->is_regular_file(error)) files.push_back(entry->path());
+    }
+    return files;
   }
 
   static constexpr std::size_t kMaxFiles = 256;
 
   const SourceSurroundings& with_;
   std::vector<fs::path> folders_;
+  std::map<fs::path, std::vector<fs::path>> beneath_;  ///< Files, by a folder above them.
   FlatSource flat_;
   std::set<fs::path> seen_;
   std::size_t line_ = 1;

@@ -2,13 +2,14 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace smemtune {
 
-/// A source in which each #include "..." is replaced by the file that it names, each file once, so
+/// A source in which each #include of the user's is replaced by the file that it names, each file once, so
 /// that a kernel's host code, headers and macros are one text.
 struct FlatSource {
   FlatSource() = default;
@@ -23,7 +24,9 @@ struct FlatSource {
   std::string text;
   /// The included files in the order of inclusion, without the source.
   std::vector<std::string> files;
-  /// Includes that were not found and so not read: `line 3: "timer.h"`.
+  /// Includes whose files do not lie beside the including one, `"size.h"`, and these files.
+  std::map<std::string, std::filesystem::path> elsewhere;
+  /// Includes that were not found and so not read: `"timer.h"`.
   std::vector<std::string> missing;
 
   /// Says which file the lines of the text from `line` on come from (0: the source), and the number
@@ -45,8 +48,9 @@ struct SourceSurroundings {
 };
 
 /// Reads a source and the files that it includes, which are looked for beside the including file,
-/// beside the source and in those folders; then the further files. Throws InputError naming a file
-/// that cannot be read.
+/// beside the source and in those folders, and where none of these has it beneath the source's
+/// folder and, unless it is in <>, beneath the one above; then the further files. Throws InputError naming a file that
+/// cannot be read.
 FlatSource read_flat_source(const std::filesystem::path& file, const SourceSurroundings& with = {});
 
 }  // namespace smemtune

@@ -471,6 +471,28 @@ TEST(FlatSource, IsReadWithFoldersMacrosAndFurtherFiles) {
   EXPECT_EQ(source.place(file.kernels.front().line), "line 2");
 }
 
+TEST(FlatSource, HasHeadersThatLieElsewhereInTheProgram) {
+  const TemporaryFolder folder;
+  folder.write("code/src/k.cu",
+               "#include \"size.h\"\n#include \"both.h\"\n#include <iostream>\n#include <math.h>\n"
+               "#include <system.h>\n"
+               "__global__ void k(int n) { use(SIZE, BOTH); }\n");
+  folder.write("code/include/deep/size.h", "#define SIZE 64\n");
+  folder.write("code/include/math.h", "#define SIZE 65\n");
+  folder.write("code/include/system.h", "#define SIZE 67\n");
+  folder.write("code/a/both.h", "#define BOTH 1\n");
+  folder.write("code/b/both.h", "#define BOTH 2\n");
+  folder.write("code/.hidden/size.h", "#define SIZE 66\n");
+  const auto read = [&] { return read_flat_source(folder.path() / "code/src/k.cu"); };
+  EXPECT_THAT(read().files, ElementsAre("size.h"));
+  EXPECT_THAT(read().missing, ElementsAre("\"both.h\""));
+  ASSERT_THAT(read().elsewhere, SizeIs(1));
+  EXPECT_EQ(read().elsewhere.at("\"size.h\"").filename(), "size.h");
+  folder.write("code/src/own/both.h", "#define BOTH 3\n");
+  EXPECT_THAT(read().text, HasSubstr("#define BOTH 3"))
+      << "what lies beneath the source is its own";
+}
+
 TEST(KernelFile, LeavesOutWhereANumberThatCanBePassedIsUndefined) {
   const KernelFile file = read_text_of(
       "#define TILE 16\n__global__ void k(float* x) { x[TILE] = 0; }\n#undef TILE\n", {"TILE"});
