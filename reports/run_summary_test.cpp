@@ -319,6 +319,23 @@ TEST(Summary, SaysThatABestWasOnlyScreened) {
   EXPECT_THAT(summary_text(space(), summary, gpu()), Not(HasSubstr("screened only: no finals")));
 }
 
+TEST(Summary, SaysThatTheNextKernelWasNotInTheFinals) {
+  ProblemSummary summary = problem();
+  summary.bests.kernels = {timed("tiled", 16, 2), timed("naive", 32, 3)};
+  Result& best = summary.bests.kernels[0];
+  Result& next = summary.bests.kernels[1];
+  EXPECT_THAT(why_best(space(), summary, gpu()), HasSubstr("    1.50x over naive's best\n"));
+  best.stage = Stage::final;
+  EXPECT_THAT(why_best(space(), summary, gpu()),
+              HasSubstr("    1.50x over naive's best, which was not in the finals\n"));
+  next.measurement.median_ms = 1;
+  EXPECT_THAT(
+      why_best(space(), summary, gpu()),
+      HasSubstr("    naive's best took 1.000 ms before the finals, which it did not reach"));
+  next.stage = Stage::final;
+  EXPECT_THAT(why_best(space(), summary, gpu()), HasSubstr("    0.50x over naive's best\n"));
+}
+
 TEST(Summary, CallsANeighborTiedWhereTheFinalsDid) {
   ProblemSummary tied = problem();
   EXPECT_THAT(why_best(space(), tied, gpu()),

@@ -191,6 +191,22 @@ std::string cpu_check_text(const ProblemSummary& problem) {
          counted(check.blocks_total, "block") + ")";
 }
 
+/// "1.08x over tiled's best"; and where the finals did not compare the two, that they did not.
+/// Empty if there is one kernel.
+std::string over_next_kernel_text(const ProblemSummary& problem) {
+  if (problem.bests.kernels.size() < 2) return "";
+  const Result& best = *problem.best();
+  const Result& next = problem.bests.kernels[1];
+  const double ratio = next.measurement.median_ms / best.measurement.median_ms;
+  const bool is_before = best.stage == Stage::final && next.stage != Stage::final;
+  if (is_before && ratio < 1) {
+    return next.kernel + "'s best took " + format_time(next.measurement.median_ms) +
+           " before the finals, which it did not reach: times of then and now are not comparable";
+  }
+  return times(ratio) + " over " + next.kernel + "'s best" +
+         (is_before ? ", which was not in the finals" : "");
+}
+
 }  // namespace
 
 std::string why_best(const Space& space, const ProblemSummary& problem, const Device& device) {
@@ -208,12 +224,7 @@ std::string why_best(const Space& space, const ProblemSummary& problem, const De
   if (const std::string why = why_text_of(problem, device); !why.empty()) {
     text += "    why: it " + why + "\n";
   }
-  std::string leads;
-  if (problem.bests.kernels.size() > 1) {
-    const Result& runner_up = problem.bests.kernels[1];
-    leads = times(runner_up.measurement.median_ms / best.measurement.median_ms) + " over " +
-            runner_up.kernel + "'s best";
-  }
+  const std::string leads = over_next_kernel_text(problem);
   if (!leads.empty()) text += "    " + leads + "\n";
   const std::string resources = resources_text(best, device);
   if (!resources.empty()) text += "    " + resources + "\n";
