@@ -3,7 +3,7 @@
 #include "db/code_names.h"
 #include "db/folder_test_support.h"
 #include "tuner/core/error.h"
-#include "tuner/core/kernel_constraints.h"
+#include "tuner/core/kernel_conditions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -240,7 +240,7 @@ TEST_F(ExportHeader, HasConstraintsThatSayWhatThoseOfTheSpaceDo) {
   std::string program = "#include \"best.h\"\nnamespace gemm = smemtune_best::gemm;\n";
   int true_count = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const KernelConstraints ours({texts[i]}, {{"TILE", number(8)}}, size(128, "float"));
+    const KernelConditions ours({texts[i]}, {{"TILE", number(8)}}, size(128, "float"));
     for (const std::int64_t n : {0, 1, 96, 100, 4096}) {
       for (const std::int64_t tile : {4, 8, 12, 32}) {
         for (const char* type : {"float", "double"}) {

@@ -3,7 +3,7 @@
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression_operations.h"
-#include "tuner/core/kernel_constraints.h"
+#include "tuner/core/kernel_conditions.h"
 #include "tuner/core/text.h"
 #include "tuner/core/tokens.h"
 
@@ -150,7 +150,7 @@ std::string code_of(const std::string& text, const BindingsStruct& problem,
       scope.add_variable(name, 0, of->is_word(name) ? Scope::Kind::word : Scope::Kind::integer);
     }
   }
-  if (!compile_constraint(text, scope)) return "false";
+  if (!compile_condition(text, scope)) return "false";
   try {
     return ExpressionWriter(text, problem, parameters, limits).all();
   } catch (const ExpressionError&) {

@@ -6,7 +6,7 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/kernel_constraints.h"
+#include "tuner/core/kernel_conditions.h"
 #include "tuner/core/outcome.h"
 #include "tuner/core/selection_table.h"
 #include "tuner/core/size_ratio.h"
@@ -38,7 +38,7 @@ struct Record {
   double time_ms = 0;  ///< 0 if it does not run.
   double to_best = 1;
   double to_kernel_best = 1;
-  Bindings limits;     ///< The device_names() of the device; empty for default values.
+  Bindings limits;  ///< The device_names() of the device; empty for default values.
   std::string kernel_hash;
   bool stale = false;
   std::string compared_with = to_text(ComparedWith::unknown);
@@ -170,8 +170,8 @@ void order_by_wins(std::vector<Record>& defaults, const std::vector<Record>& mea
 namespace {
 
 struct Conditions {
-  KernelConstraints constraints;
-  KernelConstraints promising;
+  KernelConditions constraints;
+  KernelConditions promising;
 };
 
 /// The contents of several files: the first file that has a space, problem and device decides about
@@ -340,7 +340,7 @@ void compile_conditions(Table& table) {
     const auto of_space = std::ranges::find(table.measured, one.space, &Record::space);
     if (of_space == table.measured.end()) continue;
     const auto compiled = [&](const std::vector<std::string>& texts) {
-      return KernelConstraints(texts, one.parameters, of_space->problem);
+      return KernelConditions(texts, one.parameters, of_space->problem);
     };
     table.conditions.try_emplace({one.space, one.kernel},
                                  Conditions{compiled(one.constraints), compiled(one.promising)});

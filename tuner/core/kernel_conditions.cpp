@@ -1,4 +1,4 @@
-#include "tuner/core/kernel_constraints.h"
+#include "tuner/core/kernel_conditions.h"
 
 #include "tuner/core/device.h"
 #include "tuner/core/tokens.h"
@@ -23,7 +23,7 @@ void add_words(const std::string& text, Scope& scope) {
 
 }  // namespace
 
-std::optional<Expression> compile_constraint(const std::string& text, Scope& scope) {
+std::optional<Expression> compile_condition(const std::string& text, Scope& scope) {
   try {
     add_words(text, scope);
     return Expression::compile(text, scope);
@@ -32,8 +32,8 @@ std::optional<Expression> compile_constraint(const std::string& text, Scope& sco
   }
 }
 
-KernelConstraints::KernelConstraints(const std::vector<std::string>& texts,
-                                     const Configuration& configuration, const Problem& problem) {
+KernelConditions::KernelConditions(const std::vector<std::string>& texts,
+                                   const Configuration& configuration, const Problem& problem) {
   Scope scope;
   for (const Bindings& bindings : {device_names({}), problem, configuration}) {
     for (const auto& [name, value] : bindings) {
@@ -44,11 +44,11 @@ KernelConstraints::KernelConstraints(const std::vector<std::string>& texts,
       }
     }
   }
-  for (const std::string& text : texts) expressions_.push_back(compile_constraint(text, scope));
+  for (const std::string& text : texts) expressions_.push_back(compile_condition(text, scope));
 }
 
-bool KernelConstraints::hold(const Configuration& configuration, const Problem& problem,
-                             const Bindings& device) const {
+bool KernelConditions::hold(const Configuration& configuration, const Problem& problem,
+                            const Bindings& device) const {
   std::vector<std::int64_t> slots(slots_.size());
   for (const Bindings* bindings : {&device, &problem, &configuration}) {
     for (const auto& [name, value] : *bindings) {
