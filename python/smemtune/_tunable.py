@@ -235,9 +235,10 @@ class Tunable:
             kernel["pass"] = "define"
         if given["default"] is not None:
             kernel["default"] = dict(given["default"])
-        constraints = [expression(one, self._known) for one in given["constraints"]]
-        if constraints:
-            kernel["constraints"] = constraints
+        for key in ("constraints", "promising"):
+            conditions = [expression(one, self._known) for one in given[key]]
+            if conditions:
+                kernel[key] = conditions
         if given["dynamic_shared_bytes"] is not None:
             shared = expression(given["dynamic_shared_bytes"], self._known)
             kernel["dynamic_shared_bytes"] = shared
@@ -534,6 +535,7 @@ def tunable(
     entry: Optional[str] = None,
     default: Optional[Mapping[str, Value]] = None,
     constraints: Sequence[Any] = (),
+    promising: Sequence[Any] = (),
     dynamic_shared_bytes: Any = None,
     cpu_problems: Sequence[Mapping[str, Value]] = (),
     metrics: Optional[Mapping[str, Any]] = None,
@@ -560,8 +562,10 @@ def tunable(
         the space's and whose docstring is the source.
     entry: the kernel; `f<T, TILE>` passes parameters as template arguments, a mere name (that of the
         space, if left out) as macros.
-    grid, block, constraints, dynamic_shared_bytes, metrics, shapes and scalars: expressions of space
-        files, or lambdas over parameters and sizes, `lambda N, TILE: ceil_div(N, TILE)`.
+    grid, block, constraints, promising, dynamic_shared_bytes, metrics, shapes and scalars:
+        expressions of space files, or lambdas over parameters and sizes, `lambda N, TILE:
+        ceil_div(N, TILE)`. A configuration that violates one of `constraints` would compute
+        something wrong or not run; one that violates `promising` is only not searched.
     problems: sizes and types; cpu_problems: smaller ones for the CPU device.
     reference: a function that computes the outputs, of inputs, scalars and sizes by their names; it
         returns one array, a tuple in the order of the outputs, or a dictionary. It is called with
@@ -591,6 +595,7 @@ def tunable(
             entry=entry,
             default=default,
             constraints=constraints,
+            promising=promising,
             dynamic_shared_bytes=dynamic_shared_bytes,
             cpu_problems=cpu_problems,
             metrics=metrics or {},

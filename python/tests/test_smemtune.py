@@ -338,10 +338,12 @@ class TunableKernels(unittest.TestCase):
     def test_the_space_file_is_what_was_given(self):
         document = twice(
             constraints=[lambda THREADS, ITEMS: (THREADS > 32) & (ITEMS != 3)],
+            promising=["THREADS <= N"],
             metrics={"bytes": lambda N: 8 * N},
         ).document()
         self.assertEqual(document["kernels"][0]["grid"], ["ceil_div(N, (THREADS * ITEMS))"])
         self.assertEqual(document["kernels"][0]["constraints"], ["((THREADS > 32) && (ITEMS != 3))"])
+        self.assertEqual(document["kernels"][0]["promising"], ["THREADS <= N"])
         self.assertEqual(document["metrics"], {"bytes": "(8 * N)"})
 
     def test_expressions_mean_what_they_mean_in_python(self):
