@@ -117,10 +117,13 @@ std::string why_left_out(const KernelBinding& bound, const Device& device) {
   KernelInstance needs;
   needs.required_features = bound.kernel().required_features;
   if (const auto failure = exceeds_limits(needs, device)) return failure->detail;
-  std::string reason = "no configuration satisfies the constraints";
-  if (const auto failing = bound.why_not_searched(bound.kernel().default_configuration)) {
-    reason += "; its default fails `" + *failing + "`";
+  const Configuration& standard = bound.kernel().default_configuration;
+  const auto failing = bound.why_not_searched(standard);
+  if (failing && !bound.violated_constraint(standard)) {
+    return "no configuration is promising; its default fails `" + *failing + "`";
   }
+  std::string reason = "no configuration satisfies the constraints";
+  if (failing) reason += "; its default fails `" + *failing + "`";
   return reason;
 }
 

@@ -308,6 +308,13 @@ TEST(TuningLoop, SaysWhichKernelsAndDefaultsTheConstraintsLeaveOut) {
   EXPECT_THAT(without.notes,
               testing::ElementsAre("left out on N=1000: tiled (no configuration satisfies the "
                                    "constraints; its default fails `N < 0`)"));
+  FakeSpace unpromising;
+  unpromising.kernel("tiled").promising = {{"N < 1", "/test"}};
+  FakeRun untried(unpromising);
+  untried.run();
+  EXPECT_THAT(untried.notes,
+              testing::ElementsAre("left out on N=1000: tiled (no configuration is promising; its "
+                                   "default fails `N < 1`)"));
   FakeSpace lacking;
   lacking.kernel("tiled").constraints = {{"N < 0", "/test"}};
   lacking.kernel("tiled").required_features = {"wgmma"};
