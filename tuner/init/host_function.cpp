@@ -438,8 +438,9 @@ void mark_for_device(std::string& source, const CppTokens& tokens,
   std::ranges::sort(functions, std::greater(), &SourceItem::first);  // From the end: none moves.
   for (const SourceItem* const item : functions) {
     for (std::size_t i = item->end; i-- > item->first;) {
-      if (is_standard(tokens, i))
+      if (is_standard(tokens, i)) {
         source.erase(tokens[i].begin, tokens[i + 2].begin - tokens[i].begin);
+      }
     }
     std::size_t first = item->first;
     if (tokens[first].is("template")) first = closing(tokens, first + 1) + 1;

@@ -313,8 +313,9 @@ class LaunchShapeDraft {
     for (const std::string_view word : identifiers(text)) {
       const std::string name(word);
       if (std::ranges::find(chosen_.tried, name, &std::pair<std::string, std::string>::first) !=
-          chosen_.tried.end())
+          chosen_.tried.end()) {
         continue;
+      }
       const std::vector<std::int64_t> values = host.choices(name);
       const auto made_of = host.variables(0).find(name);
       if (!values.empty()) {
