@@ -233,7 +233,8 @@ class CallMatcher {
       if (passed == call.passed.end()) return std::nullopt;
       std::size_t number =
           own.pointers > 0 ? array(own, passed->second, call) : scalar(own, passed->second);
-      if (number == kNone && own.pointers > 0) return std::nullopt;
+      const bool is_passed = std::ranges::find(matches.numbers, number) != matches.numbers.end();
+      if (own.pointers > 0 && (number == kNone || is_passed)) return std::nullopt;
       if (number == kNone && !is_repeat(own)) {
         if (scalar_bytes_of(own.type) == 0) return std::nullopt;
         number = kernel_.size() + matches.scalars.size();
