@@ -578,6 +578,32 @@ int main() {
   EXPECT_EQ("second", json["kernels"][0]["launches"][1]["entry"]);
 }
 
+TEST(DraftSpace, GuessesNeitherABlockNorASizeThatALoopHasChanged) {
+  const Drafted drafted(R"cu(
+__global__ void step(float* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] += 1;
+}
+__global__ void last(float* x) { x[blockIdx.x * blockDim.x + threadIdx.x] *= 2; }
+void run(int n, int parts) {
+  float* x;
+  int m = length();
+  cudaMalloc(&x, n * sizeof(float));
+  step<<<(n + 255) / 256, 256>>>(x, n);
+  for (; m > 9; m -= 3, parts <<= 2) {
+    step<<<1, 256>>>(x, m);
+  }
+  last<<<parts, m>>>(x);
+}
+int main() { run(4096, 1); }
+)cu");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["kernels"][0]["launches"].back()["block"][0],
+            "TODO: threads of a block in x, such as THREADS; line 15 has m = length()");
+  EXPECT_THAT(drafted.faults(), testing::Contains(HasSubstr("the loop in line 12 changes it")))
+      << json;
+}
+
 TEST(DraftSpace, RepeatsStepsOfWhichTheHostSwapsTheBuffers) {
   for (const char* const swap :
        {"std::swap(d_old, d_new);", "float* s = d_old; d_old = d_new; d_new = s;"}) {
@@ -2480,6 +2506,28 @@ int main() {
       host_function_for(source, as_launched(file, request), file, launch_of(file, request));
   ASSERT_TRUE(found);
   EXPECT_THAT(found->source, HasSubstr("gold((float*)twice, (float*)sums, (float*)b, (float*)a,"));
+}
+
+TEST(HostFunction, IsNoneWhereTwoOfItsArraysWouldBeOne) {
+  const std::string source = R"cu(
+__global__ void k(float* x) { x[blockIdx.x * blockDim.x + threadIdx.x] *= 2; }
+void mix(float* result, float* one, float* other, int count) {
+  for (int i = 0; i < count; ++i) { one[i] += 1; result[i] = one[i] * other[i]; }
+}
+int main() {
+  float *d_x, *d_y, *x, *y, *z;
+  cudaMalloc(&d_x, 4096 * 4);
+  cudaMemcpy(d_x, x, 4096 * 4, cudaMemcpyHostToDevice);
+  k<<<16, 256>>>(d_x);
+  mix(z, x, y, 4096);
+}
+)cu";
+  KernelFile file = read_kernel_file(FlatSource(source));
+  add_host(read_host(FlatSource(source)), file);
+  const DraftRequest request = {
+      .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}};
+  EXPECT_FALSE(
+      host_function_for(source, as_launched(file, request), file, launch_of(file, request)));
 }
 
 /// Returns the initial contents of `in` of such a kernel.
