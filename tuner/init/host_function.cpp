@@ -67,9 +67,10 @@ bool computes(const CppTokens& tokens, const SourceItem& item,
 
 /// Returns true for `std::` before a function that the device has as well: `std::max(a, b)`.
 bool is_standard(const CppTokens& tokens, std::size_t i) {
-  static constexpr std::array<std::string_view, 16> kBoth = {
-      "abs",  "ceil", "cos", "exp", "fabs", "floor", "fma",  "fmax",
-      "fmin", "log",  "max", "min", "pow",  "sin",   "sqrt", "tanh"};
+  static constexpr std::array<std::string_view, 22> kBoth = {
+      "abs",       "ceil", "cos",   "exp",   "exp2", "fabs", "floor", "fma",
+      "fmax",      "fmin", "isinf", "isnan", "log",  "log2", "max",   "min",
+      "nearbyint", "pow",  "round", "sin",   "sqrt", "tanh"};
   return i + 3 < tokens.size() && tokens[i].is("std") && tokens[i + 1].is("::") &&
          std::ranges::find(kBoth, tokens[i + 2].text) != kBoth.end() && tokens[i + 3].is("(");
 }
@@ -82,9 +83,9 @@ using HostFunctions = std::map<std::string, const SourceItem*>;
 // NOLINTNEXTLINE(misc-no-recursion): each function once.
 bool add_needed(const CppTokens& tokens, const SourceItem& item, const HostFunctions& hosts,
                 std::vector<const SourceItem*>& needed) {
-  static constexpr std::array<std::string_view, 22> kHosts = {
+  static constexpr std::array<std::string_view, 18> kHosts = {
       "std", "malloc", "calloc", "free", "new", "delete", "fprintf", "fopen", "cout", "printf",
-      "exit", "assert", "memset", "memcpy", "rand", "__host__", "static", "vector",
+      "exit", "rand", "static", "vector",
       // Names that mean something else on the device.
       "blockIdx", "threadIdx", "blockDim", "gridDim"};
   const bool is_static = tokens[item.first].is("static");  // Of the function, not of a variable.
@@ -134,6 +135,15 @@ struct Candidate {
     return own.pointers == of_kernel.pointers &&
            (own.type == of_kernel.type || types.contains(own.type));
   }
+
+  /// Returns true if a call converts the kernel's scalar to the parameter, both of them integers or
+  /// both floating-point numbers.
+  bool converts(const KernelParameter& own, const KernelParameter& of_kernel) const {
+    const bool are_scalars = own.pointers == 0 && of_kernel.pointers == 0 &&
+                             scalar_bytes_of(own.type) > 0 && scalar_bytes_of(of_kernel.type) > 0;
+    return takes(own, of_kernel) ||
+           (are_scalars && is_floating_name(own.type) == is_floating_name(of_kernel.type));
+  }
 };
 
 /// Returns true for a parameter that says how often all is repeated, as for a measurement.
@@ -176,7 +186,7 @@ std::optional<Matches> matched(const Candidate& candidate,
   for (std::size_t i = 0; i < function.size(); ++i) {
     for (std::size_t j = 0; j < kernel.size() && matches[i] == kNone; ++j) {
       const bool is_same = bare_name(function[i].name) == bare_name(kernel[j].name);
-      if (used[j] || !is_same || !candidate.takes(function[i], kernel[j])) continue;
+      if (used[j] || !is_same || !candidate.converts(function[i], kernel[j])) continue;
       matches[i] = j;
       used[j] = true;
     }
@@ -303,7 +313,7 @@ class CallMatcher {
 
   std::size_t scalar(const KernelParameter& own, const std::string& text) const {
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
-      if (candidate_.takes(own, kernel_[i]) && terms_.passed(i, frame_) == text) return i;
+      if (candidate_.converts(own, kernel_[i]) && terms_.passed(i, frame_) == text) return i;
     }
     return kNone;
   }

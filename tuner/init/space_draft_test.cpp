@@ -2105,6 +2105,13 @@ TEST(HostFunction, MayCallOthersAndWhatTheDeviceHasOfTheLibrary) {
   const auto in_c = found(limit + "extern \"C\" " + gold + kernel);
   ASSERT_TRUE(in_c);
   EXPECT_THAT(in_c->source, HasSubstr("extern \"C\" __host__ __device__ void gold("));
+  EXPECT_TRUE(
+      found("__host__ void gold(const float* in, float* out, long n) {\n"
+            "  assert(n > 0);\n  memset(out, 0, n * sizeof(float));\n"
+            "  for (int i = 0; i < n; ++i) out[i] = in[i];\n}\n" +
+            kernel))
+      << "an int becomes a long";
+  EXPECT_FALSE(found("void gold(const float* in, float* out, float n) {}\n" + kernel));
   EXPECT_FALSE(found(gold + kernel + limit)) << "the device would not know it there";
   EXPECT_FALSE(found("float limit(double x) { return x; }\n" + limit + gold + kernel));
   EXPECT_FALSE(found("float limit(float x) { printf(\"\"); return x; }\n" + gold + kernel));
@@ -2121,7 +2128,7 @@ TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   EXPECT_FALSE(none("void f_cpu(float* x, float* y, int m) {}\n"));
   EXPECT_TRUE(none("void f_cpu(const float* in, int n) {}\n"));
   EXPECT_TRUE(none("void f_cpu(double* in, float* out, int n) {}\n"));
-  EXPECT_TRUE(none("void f_cpu(float* in, float* out, int n) { malloc(4); }\n"));
+  EXPECT_TRUE(none("void f_cpu(float* in, float* out, int n) { calloc(4, 4); }\n"));
   EXPECT_TRUE(none("void baseline(float* in, float* out, int n) { k<<<1, n>>>(in, out, n); }\n"));
   EXPECT_TRUE(none("template <class T> void f_cpu(float* in, float* out, int n) {}\n"));
   EXPECT_TRUE(none("float sum_cpu(float* in, float* out, int n) { return out[0] + out[n]; }\n"))
