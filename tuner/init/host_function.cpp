@@ -75,6 +75,25 @@ bool is_standard(const CppTokens& tokens, std::size_t i) {
          std::ranges::find(kBoth, tokens[i + 2].text) != kBoth.end() && tokens[i + 3].is("(");
 }
 
+/// Returns the token behind `std::vector<T>&` at token i; i if there is none.
+std::size_t behind_vector(const CppTokens& tokens, std::size_t i) {
+  const std::size_t name = tokens[i].is("std") ? i + 2 : i;
+  if (name + 1 >= tokens.size() || !tokens[name].is("vector") || !tokens[name + 1].is("<"))
+    return i;
+  const std::size_t close = closing(tokens, name + 1);
+  return close + 1 < tokens.size() && tokens[close + 1].is("&") ? close + 2 : i;
+}
+
+/// Returns true if a function does nothing with a vector but reading and storing its elements, or
+/// asking for its size.
+bool uses_elements(const CppTokens& tokens, const SourceItem& item, const std::string& vector) {
+  for (std::size_t i = item.body; i + 2 < item.end; ++i) {
+    const bool is_size = tokens[i + 1].is(".") && tokens[i + 2].is("size");
+    if (tokens[i].is(vector) && !tokens[i + 1].is("[") && !is_size) return false;
+  }
+  return true;
+}
+
 /// The functions of the host by their names; nullptr for those with several definitions.
 using HostFunctions = std::map<std::string, const SourceItem*>;
 
@@ -90,6 +109,7 @@ bool add_needed(const CppTokens& tokens, const SourceItem& item, const HostFunct
       "blockIdx", "threadIdx", "blockDim", "gridDim"};
   const bool is_static = tokens[item.first].is("static");  // Of the function, not of a variable.
   for (std::size_t i = item.first + (is_static ? 1 : 0); i < item.end; ++i) {
+    if (i < item.body && needed.empty()) i = behind_vector(tokens, i);
     const bool is_hosts = std::ranges::find(kHosts, tokens[i].text) != kHosts.end();
     if (is_hosts && !is_standard(tokens, i)) return false;
     const bool is_call = i > item.body && i + 1 < item.end && tokens[i + 1].is("(");
@@ -129,6 +149,8 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 struct Candidate {
   std::vector<KernelParameter> parameters;
   std::set<std::string> types;  ///< Template parameters that are types.
+  /// Parameters for the sizes of vectors, and these: the device gets pointers in their place.
+  std::map<std::string, std::string> sizes = {};
 
   /// Returns true if the parameter of the function may stand for the kernel's.
   bool takes(const KernelParameter& own, const KernelParameter& of_kernel) const {
@@ -239,16 +261,18 @@ class CallMatcher {
   std::optional<Matches> matches_of(const HostCall& call) const {
     Matches matches;
     for (const KernelParameter& own : candidate_.parameters) {
-      const auto passed = call.passed.find(own.name);
+      const auto vector = candidate_.sizes.find(own.name);
+      const bool is_size = vector != candidate_.sizes.end();
+      const auto passed = call.passed.find(is_size ? vector->second : own.name);
       if (passed == call.passed.end()) return std::nullopt;
-      std::size_t number =
-          own.pointers > 0 ? array(own, passed->second, call) : scalar(own, passed->second);
+      const std::string text = passed->second + (is_size ? ".size()" : "");
+      std::size_t number = own.pointers > 0 ? array(own, text, call) : scalar(own, text);
       const bool is_passed = std::ranges::find(matches.numbers, number) != matches.numbers.end();
       if (own.pointers > 0 && (number == kNone || is_passed)) return std::nullopt;
       if (number == kNone && !is_repeat(own)) {
         if (scalar_bytes_of(own.type) == 0) return std::nullopt;
         number = kernel_.size() + matches.scalars.size();
-        matches.scalars.push_back({own, passed->second, frame_});
+        matches.scalars.push_back({own, text, frame_});
       }
       matches.numbers.push_back(number);
     }
@@ -431,9 +455,27 @@ Candidate candidate_of(const CppTokens& tokens, const SourceItem& item) {
   }
   const std::size_t close = std::min(closing(tokens, item.list), item.end);
   for (const TokenRange& part : split(tokens, {item.list + 1, close})) {
-    const auto parameter = kernel_parameter(tokens, part);
+    auto parameter = kernel_parameter(tokens, part);
     if (!parameter || parameter->name.empty() || parameter->pointers > 1) return {};
+    const std::size_t first = part.first + (tokens[part.first].is("const") ? 1 : 0);
+    if (const std::size_t end = behind_vector(tokens, first); end > first) {
+      if (!uses_elements(tokens, item, parameter->name)) return {};
+      const std::size_t open = tokens[first].is("std") ? first + 3 : first + 1;
+      parameter->type = joined(tokens, {open + 1, end - 2});
+      parameter->pointers = 1;
+      const std::string body = joined(tokens, {item.body, item.end});
+      const std::string size = parameter->name + "_size";
+      if (has_name(body, size)) return {};
+      if (substituted(body, {{parameter->name + ".size()", size}}) != body) {
+        candidate.sizes.emplace(size, parameter->name);
+      }
+    }
     candidate.parameters.push_back(*parameter);
+  }
+  for (const auto& [size, vector] : candidate.sizes) {
+    KernelParameter& added = candidate.parameters.emplace_back();
+    added.name = size;
+    added.type = "long";
   }
   // Others could not be deduced from what is passed.
   const bool is_deduced = std::ranges::all_of(candidate.types, [&](const std::string& type) {
@@ -443,28 +485,50 @@ Candidate candidate_of(const CppTokens& tokens, const SourceItem& item) {
   return is_deduced ? candidate : Candidate();
 }
 
-/// Makes functions of the host the device's as well.
+/// Replaces vectors by pointers, and their sizes by parameters behind all others.
+void replace_vectors(const CppTokens& tokens, const SourceItem& item, const Candidate& candidate,
+                     std::map<std::size_t, std::pair<std::size_t, std::string>>& edits) {
+  for (std::size_t i = item.list; i < item.body; ++i) {
+    const std::size_t end = behind_vector(tokens, i);
+    if (end == i) continue;
+    const std::size_t open = tokens[i].is("std") ? i + 3 : i + 1;
+    edits[tokens[i].begin] = {tokens[end - 1].end(), joined(tokens, {open + 1, end - 2}) + "*"};
+    i = end;
+  }
+  for (const auto& [size, vector] : candidate.sizes) {
+    edits[tokens[closing(tokens, item.list)].begin].second += ", long " + size;
+    for (std::size_t i = item.body; i + 4 < item.end; ++i) {
+      const bool is_size = tokens[i].is(vector) && tokens[i + 1].is(".");
+      if (is_size) edits[tokens[i].begin] = {tokens[i + 4].end(), size};
+    }
+  }
+}
+
+/// Makes functions of the host the device's as well, the last one of which is the candidate.
 void mark_for_device(std::string& source, const CppTokens& tokens,
-                     std::vector<const SourceItem*> functions) {
-  std::ranges::sort(functions, std::greater(), &SourceItem::first);  // From the end: none moves.
+                     const std::vector<const SourceItem*>& functions, const Candidate& candidate) {
+  std::map<std::size_t, std::pair<std::size_t, std::string>> edits;  // By place: end and new text.
+  replace_vectors(tokens, *functions.back(), candidate, edits);
   for (const SourceItem* const item : functions) {
-    for (std::size_t i = item->end; i-- > item->first;) {
-      if (is_standard(tokens, i)) {
-        source.erase(tokens[i].begin, tokens[i + 2].begin - tokens[i].begin);
-      }
+    for (std::size_t i = item->first; i < item->end; ++i) {
+      if (is_standard(tokens, i)) edits[tokens[i].begin] = {tokens[i + 2].begin, ""};
     }
     std::size_t first = item->first;
     if (tokens[first].is("template")) first = closing(tokens, first + 1) + 1;
     if (tokens[first].is("extern") && tokens[first + 1].text.starts_with('"')) first += 2;
-    source.insert(tokens[first].begin, "__host__ __device__ ");
+    edits[tokens[first].begin].second = "__host__ __device__ ";
+  }
+  for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit) {  // From the end: none moves.
+    const auto& [end, text] = edit->second;
+    source.replace(edit->first, std::max(end, edit->first) - edit->first, text);
   }
 }
 
 /// Returns the source with these functions for the device as well, and a kernel that calls the last
 /// one.
 HostFunction wrapped(const std::string& source, const CppTokens& tokens,
-                     const std::vector<const SourceItem*>& needed, const KernelFunction& kernel,
-                     const Matches& matches) {
+                     const std::vector<const SourceItem*>& needed, const Candidate& candidate,
+                     const KernelFunction& kernel, const Matches& matches) {
   const SourceItem& item = *needed.back();
   HostFunction found = {
       .name = item.declares.front(), .kernel_name = {}, .arguments = {}, .source = source};
@@ -485,7 +549,7 @@ HostFunction wrapped(const std::string& source, const CppTokens& tokens,
     }
   }
   for (const KernelParameter& parameter : taken) found.arguments.push_back(parameter.name);
-  mark_for_device(found.source, tokens, needed);
+  mark_for_device(found.source, tokens, needed, candidate);
   found.source += text_of(found.kernel_name, found.name, parameters, matches, taken);
   return found;
 }
@@ -563,11 +627,13 @@ std::optional<HostFunction> host_function_for(const std::string& source,
       std::vector<const SourceItem*> needed;
       if (!is_wanted || !add_needed(tokens, item, hosts, needed)) continue;
       const Candidate candidate = candidate_of(tokens, item);
-      if (candidate.parameters.empty()) continue;
+      // Only a call says how long its vectors are.
+      const bool has_sizes = how == How::called || candidate.sizes.empty();
+      if (candidate.parameters.empty() || !has_sizes) continue;
       auto matches = how == How::called ? CallMatcher(candidate, kernel, host, launch).matches(name)
                                         : matched(candidate, kernel.parameters);
       if (!matches || !is_certain(how, tokens, item, candidate, kernel, launch, *matches)) continue;
-      HostFunction found = wrapped(source, tokens, needed, kernel, *matches);
+      HostFunction found = wrapped(source, tokens, needed, candidate, kernel, *matches);
       // A brace before it may not close.
       return has_kernel(found.source, found.kernel_name) ? std::optional(std::move(found))
                                                          : std::nullopt;

@@ -2515,6 +2515,44 @@ int main() {
   EXPECT_THAT(found->source, HasSubstr("gold((float*)twice, (float*)sums, (float*)b, (float*)a,"));
 }
 
+TEST(HostFunction, MayTakeVectors) {
+  const auto found = [](const std::string& body) {
+    const std::string source = R"cu(
+#include <vector>
+void blend(const std::vector<float>& p, std::vector<float>& r, float by) {
+)cu" + body + R"cu(
+}
+__global__ void k(const float* a, float* c, float by) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  c[i] = a[i] * by;
+}
+int main() {
+  int n = 4096;
+  float *d_a, *d_c;
+  std::vector<float> one(n), other(n);
+  cudaMalloc(&d_a, n * 4);
+  cudaMalloc(&d_c, n * 4);
+  cudaMemcpy(d_a, one.data(), n * 4, cudaMemcpyHostToDevice);
+  k<<<n / 256, 256>>>(d_a, d_c, 2.0f);
+  blend(one, other, 2.0f);
+}
+)cu";
+    KernelFile file = read_kernel_file(FlatSource(source));
+    add_host(read_host(FlatSource(source)), file);
+    const DraftRequest request = {
+        .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}};
+    return host_function_for(source, as_launched(file, request), file, launch_of(file, request));
+  };
+  const auto sized = found("for (size_t i = 0; i < p.size(); ++i) r[i] = p[i] * by;");
+  ASSERT_TRUE(sized);
+  EXPECT_THAT(sized->source, HasSubstr("blend(const float* p, float* r, float by, long p_size)"));
+  EXPECT_THAT(sized->source, HasSubstr("i < p_size; ++i) r[i] = p[i] * by;"));
+  EXPECT_THAT(sized->source, HasSubstr("blend((float*)a, (float*)c, by, p_size);"));
+  ASSERT_EQ(sized->scalars.size(), 1);
+  EXPECT_EQ(sized->scalars[0].passed, "one.size()");
+  EXPECT_FALSE(found("for (float x : p) r[0] += x; for (;;) r[0] = 1;"));
+}
+
 TEST(HostFunction, IsNoneWhereTwoOfItsArraysWouldBeOne) {
   const std::string source = R"cu(
 __global__ void k(float* x) { x[blockIdx.x * blockDim.x + threadIdx.x] *= 2; }
