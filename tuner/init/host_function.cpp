@@ -446,6 +446,24 @@ std::string text_of(const std::string& name, const std::string& function,
          function + "(" + given + ");\n}\n";
 }
 
+/// Makes a parameter that is a vector a pointer. Returns false if the function has to have a vector.
+bool read_vector(const CppTokens& tokens, const SourceItem& item, TokenRange part,
+                 KernelParameter& parameter, Candidate& candidate) {
+  const std::size_t first = part.first + (tokens[part.first].is("const") ? 1 : 0);
+  const std::size_t end = behind_vector(tokens, first);
+  if (end == first) return true;
+  const std::string body = joined(tokens, {item.body, item.end});
+  const std::string size = parameter.name + "_size";
+  if (!uses_elements(tokens, item, parameter.name) || has_name(body, size)) return false;
+  const std::size_t open = tokens[first].is("std") ? first + 3 : first + 1;
+  parameter.type = joined(tokens, {open + 1, end - 2});
+  parameter.pointers = 1;
+  if (substituted(body, {{parameter.name + ".size()", size}}) != body) {
+    candidate.sizes.emplace(size, parameter.name);
+  }
+  return true;
+}
+
 /// Returns a function of the host; without parameters if a kernel cannot pass one of them.
 Candidate candidate_of(const CppTokens& tokens, const SourceItem& item) {
   Candidate candidate;
@@ -457,19 +475,7 @@ Candidate candidate_of(const CppTokens& tokens, const SourceItem& item) {
   for (const TokenRange& part : split(tokens, {item.list + 1, close})) {
     auto parameter = kernel_parameter(tokens, part);
     if (!parameter || parameter->name.empty() || parameter->pointers > 1) return {};
-    const std::size_t first = part.first + (tokens[part.first].is("const") ? 1 : 0);
-    if (const std::size_t end = behind_vector(tokens, first); end > first) {
-      if (!uses_elements(tokens, item, parameter->name)) return {};
-      const std::size_t open = tokens[first].is("std") ? first + 3 : first + 1;
-      parameter->type = joined(tokens, {open + 1, end - 2});
-      parameter->pointers = 1;
-      const std::string body = joined(tokens, {item.body, item.end});
-      const std::string size = parameter->name + "_size";
-      if (has_name(body, size)) return {};
-      if (substituted(body, {{parameter->name + ".size()", size}}) != body) {
-        candidate.sizes.emplace(size, parameter->name);
-      }
-    }
+    if (!read_vector(tokens, item, part, *parameter, candidate)) return {};
     candidate.parameters.push_back(*parameter);
   }
   for (const auto& [size, vector] : candidate.sizes) {
@@ -627,9 +633,8 @@ std::optional<HostFunction> host_function_for(const std::string& source,
       std::vector<const SourceItem*> needed;
       if (!is_wanted || !add_needed(tokens, item, hosts, needed)) continue;
       const Candidate candidate = candidate_of(tokens, item);
-      // Only a call says how long its vectors are.
-      const bool has_sizes = how == How::called || candidate.sizes.empty();
-      if (candidate.parameters.empty() || !has_sizes) continue;
+      if (candidate.parameters.empty()) continue;
+      if (how != How::called && !candidate.sizes.empty()) continue;  // Only a call says them.
       auto matches = how == How::called ? CallMatcher(candidate, kernel, host, launch).matches(name)
                                         : matched(candidate, kernel.parameters);
       if (!matches || !is_certain(how, tokens, item, candidate, kernel, launch, *matches)) continue;
