@@ -409,6 +409,13 @@ TEST(SpaceFile, RefusesRepetitionsThatMakeNoSense) {
               testing::Contains(HasSubstr("/kernels/2/swap/0: 'in' is an input")));
   EXPECT_THAT(faults("\"repeat\": \"i < 2\", \"swap\": [[\"out\", \"partial\"]],"),
               testing::Contains(HasSubstr("'out' and 'partial' have different types or shapes")));
+  const std::string open =
+      replaced(with_launches(
+                   replaced(kRepeated, "i < 2\",", "i < 2\", \"swap\": [[\"out\", \"partial\"]],")),
+               "\"name\": \"partial\", \"type\": \"float\", \"shape\": [",
+               "\"name\": \"partial\", \"type\": \"float\", \"shape\": [\"TODO: how many\", ");
+  folder.write("space.json", open);
+  EXPECT_THAT(folder.faults(), testing::ElementsAre(HasSubstr("TODO: how many")));
   EXPECT_THAT(faults("\"repeat\": \"i < 2\", \"swap\": [[\"out\", \"out\"]],"),
               testing::Contains(HasSubstr("'out' cannot be swapped with itself")));
   EXPECT_THAT(faults("\"repeat\": \"i < 2\", \"swap\": [[\"out\"]],"),
@@ -1130,6 +1137,10 @@ TEST(SpaceFile, HandsOverAsMacrosWhatTheSourceUsesAndIsNoTemplateArgument) {
   EXPECT_EQ(options(), "mixed<float, 1024>{ \"-DBLOCK=32\" }");
   folder.write("space.json",
                replaced(replaced(kSpace, first, kernel + first), "mixed<T, N>", "mixed<T, 3>"));
+  EXPECT_EQ(options(), "mixed<float, 3>{ \"-DBLOCK=32\" }") << "it is a template's parameter";
+  folder.write("mixed.cu",
+               "template <typename T, int M> __global__ void mixed(const T* in, T* out, int n) {\n"
+               "  int b = BLOCK + N;\n}\n");
   EXPECT_EQ(options(), "mixed<float, 3>{ \"-DBLOCK=32\", \"-DN=1024\" }");
 }
 

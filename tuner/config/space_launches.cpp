@@ -117,8 +117,11 @@ void SpaceReader::read_swaps(const Given& given, const KernelTemplate& kernel, R
     const auto same = [](const ExpressionText& a, const ExpressionText& b) {
       return a.text == b.text;
     };
-    if (pair[0]->type != pair[1]->type ||
-        !std::ranges::equal(pair[0]->shape, pair[1]->shape, same)) {
+    const bool is_open = std::ranges::any_of(pair, [](const ArgumentTemplate* one) {
+      return is_todo(one->type) || std::ranges::any_of(one->shape, is_todo, &ExpressionText::text);
+    });
+    if (!is_open && (pair[0]->type != pair[1]->type ||
+                     !std::ranges::equal(pair[0]->shape, pair[1]->shape, same))) {
       fault(where, quote(names[0]) + " and " + quote(names[1]) +
                        " have different types or shapes and cannot be swapped");
       continue;

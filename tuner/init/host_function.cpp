@@ -67,11 +67,31 @@ bool computes(const CppTokens& tokens, const SourceItem& item,
 
 /// Returns true for `std::` before a function that the device has as well: `std::max(a, b)`.
 bool is_standard(const CppTokens& tokens, std::size_t i) {
-  static constexpr std::array<std::string_view, 16> kBoth = {
-      "abs",  "ceil", "cos", "exp", "fabs", "floor", "fma",  "fmax",
-      "fmin", "log",  "max", "min", "pow",  "sin",   "sqrt", "tanh"};
+  static constexpr std::array<std::string_view, 22> kBoth = {
+      "abs",       "ceil", "cos",   "exp",   "exp2", "fabs", "floor", "fma",
+      "fmax",      "fmin", "isinf", "isnan", "log",  "log2", "max",   "min",
+      "nearbyint", "pow",  "round", "sin",   "sqrt", "tanh"};
   return i + 3 < tokens.size() && tokens[i].is("std") && tokens[i + 1].is("::") &&
          std::ranges::find(kBoth, tokens[i + 2].text) != kBoth.end() && tokens[i + 3].is("(");
+}
+
+/// Returns the token behind `std::vector<T>&` at token i; i if there is none.
+std::size_t behind_vector(const CppTokens& tokens, std::size_t i) {
+  const std::size_t name = tokens[i].is("std") ? i + 2 : i;
+  if (name + 1 >= tokens.size() || !tokens[name].is("vector") || !tokens[name + 1].is("<"))
+    return i;
+  const std::size_t close = closing(tokens, name + 1);
+  return close + 1 < tokens.size() && tokens[close + 1].is("&") ? close + 2 : i;
+}
+
+/// Returns true if a function does nothing with a vector but reading and storing its elements, or
+/// asking for its size.
+bool uses_elements(const CppTokens& tokens, const SourceItem& item, const std::string& vector) {
+  for (std::size_t i = item.body; i + 2 < item.end; ++i) {
+    const bool is_size = tokens[i + 1].is(".") && tokens[i + 2].is("size");
+    if (tokens[i].is(vector) && !tokens[i + 1].is("[") && !is_size) return false;
+  }
+  return true;
 }
 
 /// The functions of the host by their names; nullptr for those with several definitions.
@@ -82,13 +102,14 @@ using HostFunctions = std::map<std::string, const SourceItem*>;
 // NOLINTNEXTLINE(misc-no-recursion): each function once.
 bool add_needed(const CppTokens& tokens, const SourceItem& item, const HostFunctions& hosts,
                 std::vector<const SourceItem*>& needed) {
-  static constexpr std::array<std::string_view, 22> kHosts = {
+  static constexpr std::array<std::string_view, 18> kHosts = {
       "std", "malloc", "calloc", "free", "new", "delete", "fprintf", "fopen", "cout", "printf",
-      "exit", "assert", "memset", "memcpy", "rand", "__host__", "static", "vector",
+      "exit", "rand", "static", "vector",
       // Names that mean something else on the device.
       "blockIdx", "threadIdx", "blockDim", "gridDim"};
   const bool is_static = tokens[item.first].is("static");  // Of the function, not of a variable.
   for (std::size_t i = item.first + (is_static ? 1 : 0); i < item.end; ++i) {
+    if (i < item.body && needed.empty()) i = behind_vector(tokens, i);
     const bool is_hosts = std::ranges::find(kHosts, tokens[i].text) != kHosts.end();
     if (is_hosts && !is_standard(tokens, i)) return false;
     const bool is_call = i > item.body && i + 1 < item.end && tokens[i + 1].is("(");
@@ -128,11 +149,22 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 struct Candidate {
   std::vector<KernelParameter> parameters;
   std::set<std::string> types;  ///< Template parameters that are types.
+  /// Parameters for the sizes of vectors, and these: the device gets pointers in their place.
+  std::map<std::string, std::string> sizes = {};
 
   /// Returns true if the parameter of the function may stand for the kernel's.
   bool takes(const KernelParameter& own, const KernelParameter& of_kernel) const {
     return own.pointers == of_kernel.pointers &&
            (own.type == of_kernel.type || types.contains(own.type));
+  }
+
+  /// Returns true if a call converts the kernel's scalar to the parameter, both of them integers or
+  /// both floating-point numbers.
+  bool converts(const KernelParameter& own, const KernelParameter& of_kernel) const {
+    const bool are_scalars = own.pointers == 0 && of_kernel.pointers == 0 &&
+                             scalar_bytes_of(own.type) > 0 && scalar_bytes_of(of_kernel.type) > 0;
+    return takes(own, of_kernel) ||
+           (are_scalars && is_floating_name(own.type) == is_floating_name(of_kernel.type));
   }
 };
 
@@ -176,7 +208,7 @@ std::optional<Matches> matched(const Candidate& candidate,
   for (std::size_t i = 0; i < function.size(); ++i) {
     for (std::size_t j = 0; j < kernel.size() && matches[i] == kNone; ++j) {
       const bool is_same = bare_name(function[i].name) == bare_name(kernel[j].name);
-      if (used[j] || !is_same || !candidate.takes(function[i], kernel[j])) continue;
+      if (used[j] || !is_same || !candidate.converts(function[i], kernel[j])) continue;
       matches[i] = j;
       used[j] = true;
     }
@@ -229,15 +261,18 @@ class CallMatcher {
   std::optional<Matches> matches_of(const HostCall& call) const {
     Matches matches;
     for (const KernelParameter& own : candidate_.parameters) {
-      const auto passed = call.passed.find(own.name);
+      const auto vector = candidate_.sizes.find(own.name);
+      const bool is_size = vector != candidate_.sizes.end();
+      const auto passed = call.passed.find(is_size ? vector->second : own.name);
       if (passed == call.passed.end()) return std::nullopt;
-      std::size_t number =
-          own.pointers > 0 ? array(own, passed->second, call) : scalar(own, passed->second);
-      if (number == kNone && own.pointers > 0) return std::nullopt;
+      const std::string text = passed->second + (is_size ? ".size()" : "");
+      std::size_t number = own.pointers > 0 ? array(own, text, call) : scalar(own, text);
+      const bool is_passed = std::ranges::find(matches.numbers, number) != matches.numbers.end();
+      if (own.pointers > 0 && (number == kNone || is_passed)) return std::nullopt;
       if (number == kNone && !is_repeat(own)) {
         if (scalar_bytes_of(own.type) == 0) return std::nullopt;
         number = kernel_.size() + matches.scalars.size();
-        matches.scalars.push_back({own, passed->second, frame_});
+        matches.scalars.push_back({own, text, frame_});
       }
       matches.numbers.push_back(number);
     }
@@ -302,7 +337,7 @@ class CallMatcher {
 
   std::size_t scalar(const KernelParameter& own, const std::string& text) const {
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
-      if (candidate_.takes(own, kernel_[i]) && terms_.passed(i, frame_) == text) return i;
+      if (candidate_.converts(own, kernel_[i]) && terms_.passed(i, frame_) == text) return i;
     }
     return kNone;
   }
@@ -411,6 +446,24 @@ std::string text_of(const std::string& name, const std::string& function,
          function + "(" + given + ");\n}\n";
 }
 
+/// Makes a parameter that is a vector a pointer. Returns false if the function has to have a vector.
+bool read_vector(const CppTokens& tokens, const SourceItem& item, TokenRange part,
+                 KernelParameter& parameter, Candidate& candidate) {
+  const std::size_t first = part.first + (tokens[part.first].is("const") ? 1 : 0);
+  const std::size_t end = behind_vector(tokens, first);
+  if (end == first) return true;
+  const std::string body = joined(tokens, {item.body, item.end});
+  const std::string size = parameter.name + "_size";
+  if (!uses_elements(tokens, item, parameter.name) || has_name(body, size)) return false;
+  const std::size_t open = tokens[first].is("std") ? first + 3 : first + 1;
+  parameter.type = joined(tokens, {open + 1, end - 2});
+  parameter.pointers = 1;
+  if (substituted(body, {{parameter.name + ".size()", size}}) != body) {
+    candidate.sizes.emplace(size, parameter.name);
+  }
+  return true;
+}
+
 /// Returns a function of the host; without parameters if a kernel cannot pass one of them.
 Candidate candidate_of(const CppTokens& tokens, const SourceItem& item) {
   Candidate candidate;
@@ -420,9 +473,15 @@ Candidate candidate_of(const CppTokens& tokens, const SourceItem& item) {
   }
   const std::size_t close = std::min(closing(tokens, item.list), item.end);
   for (const TokenRange& part : split(tokens, {item.list + 1, close})) {
-    const auto parameter = kernel_parameter(tokens, part);
+    auto parameter = kernel_parameter(tokens, part);
     if (!parameter || parameter->name.empty() || parameter->pointers > 1) return {};
+    if (!read_vector(tokens, item, part, *parameter, candidate)) return {};
     candidate.parameters.push_back(*parameter);
+  }
+  for (const auto& [size, vector] : candidate.sizes) {
+    KernelParameter& added = candidate.parameters.emplace_back();
+    added.name = size;
+    added.type = "long";
   }
   // Others could not be deduced from what is passed.
   const bool is_deduced = std::ranges::all_of(candidate.types, [&](const std::string& type) {
@@ -432,27 +491,50 @@ Candidate candidate_of(const CppTokens& tokens, const SourceItem& item) {
   return is_deduced ? candidate : Candidate();
 }
 
-/// Makes functions of the host the device's as well.
+/// Replaces vectors by pointers, and their sizes by parameters behind all others.
+void replace_vectors(const CppTokens& tokens, const SourceItem& item, const Candidate& candidate,
+                     std::map<std::size_t, std::pair<std::size_t, std::string>>& edits) {
+  for (std::size_t i = item.list; i < item.body; ++i) {
+    const std::size_t end = behind_vector(tokens, i);
+    if (end == i) continue;
+    const std::size_t open = tokens[i].is("std") ? i + 3 : i + 1;
+    edits[tokens[i].begin] = {tokens[end - 1].end(), joined(tokens, {open + 1, end - 2}) + "*"};
+    i = end;
+  }
+  for (const auto& [size, vector] : candidate.sizes) {
+    edits[tokens[closing(tokens, item.list)].begin].second += ", long " + size;
+    for (std::size_t i = item.body; i + 4 < item.end; ++i) {
+      const bool is_size = tokens[i].is(vector) && tokens[i + 1].is(".");
+      if (is_size) edits[tokens[i].begin] = {tokens[i + 4].end(), size};
+    }
+  }
+}
+
+/// Makes functions of the host the device's as well, the last one of which is the candidate.
 void mark_for_device(std::string& source, const CppTokens& tokens,
-                     std::vector<const SourceItem*> functions) {
-  std::ranges::sort(functions, std::greater(), &SourceItem::first);  // From the end: none moves.
+                     const std::vector<const SourceItem*>& functions, const Candidate& candidate) {
+  std::map<std::size_t, std::pair<std::size_t, std::string>> edits;  // By place: end and new text.
+  replace_vectors(tokens, *functions.back(), candidate, edits);
   for (const SourceItem* const item : functions) {
-    for (std::size_t i = item->end; i-- > item->first;) {
-      if (is_standard(tokens, i))
-        source.erase(tokens[i].begin, tokens[i + 2].begin - tokens[i].begin);
+    for (std::size_t i = item->first; i < item->end; ++i) {
+      if (is_standard(tokens, i)) edits[tokens[i].begin] = {tokens[i + 2].begin, ""};
     }
     std::size_t first = item->first;
     if (tokens[first].is("template")) first = closing(tokens, first + 1) + 1;
     if (tokens[first].is("extern") && tokens[first + 1].text.starts_with('"')) first += 2;
-    source.insert(tokens[first].begin, "__host__ __device__ ");
+    edits[tokens[first].begin].second = "__host__ __device__ ";
+  }
+  for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit) {  // From the end: none moves.
+    const auto& [end, text] = edit->second;
+    source.replace(edit->first, std::max(end, edit->first) - edit->first, text);
   }
 }
 
 /// Returns the source with these functions for the device as well, and a kernel that calls the last
 /// one.
 HostFunction wrapped(const std::string& source, const CppTokens& tokens,
-                     const std::vector<const SourceItem*>& needed, const KernelFunction& kernel,
-                     const Matches& matches) {
+                     const std::vector<const SourceItem*>& needed, const Candidate& candidate,
+                     const KernelFunction& kernel, const Matches& matches) {
   const SourceItem& item = *needed.back();
   HostFunction found = {
       .name = item.declares.front(), .kernel_name = {}, .arguments = {}, .source = source};
@@ -473,7 +555,7 @@ HostFunction wrapped(const std::string& source, const CppTokens& tokens,
     }
   }
   for (const KernelParameter& parameter : taken) found.arguments.push_back(parameter.name);
-  mark_for_device(found.source, tokens, needed);
+  mark_for_device(found.source, tokens, needed, candidate);
   found.source += text_of(found.kernel_name, found.name, parameters, matches, taken);
   return found;
 }
@@ -552,10 +634,11 @@ std::optional<HostFunction> host_function_for(const std::string& source,
       if (!is_wanted || !add_needed(tokens, item, hosts, needed)) continue;
       const Candidate candidate = candidate_of(tokens, item);
       if (candidate.parameters.empty()) continue;
+      if (how != How::called && !candidate.sizes.empty()) continue;  // Only a call says them.
       auto matches = how == How::called ? CallMatcher(candidate, kernel, host, launch).matches(name)
                                         : matched(candidate, kernel.parameters);
       if (!matches || !is_certain(how, tokens, item, candidate, kernel, launch, *matches)) continue;
-      HostFunction found = wrapped(source, tokens, needed, kernel, *matches);
+      HostFunction found = wrapped(source, tokens, needed, candidate, kernel, *matches);
       // A brace before it may not close.
       return has_kernel(found.source, found.kernel_name) ? std::optional(std::move(found))
                                                          : std::nullopt;

@@ -440,7 +440,7 @@ class HostReader {
       if (name == loop.counter) {
         state.make_counter(name);
       } else {
-        state.assign(name, std::nullopt);
+        state.assign(name, std::nullopt, loop.line);
       }
     }
     // A loop over the program's options leaves the defaults in place.

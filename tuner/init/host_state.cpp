@@ -45,7 +45,8 @@ void HostState::rename(const std::string& name, const std::string& former) {
   }
 }
 
-void HostState::assign(const std::string& name, std::optional<std::string> value) {
+void HostState::assign(const std::string& name, std::optional<std::string> value,
+                       std::size_t line) {
   const bool is_made_of_itself = value && has_name(*value, name);
   if (is_made_of_itself || mentions(name)) {
     if (versions_[name] >= kMostVersions) {
@@ -62,7 +63,7 @@ void HostState::assign(const std::string& name, std::optional<std::string> value
   variables_.erase(name);
   changed_.erase(name);
   if (!value) {
-    changed_.insert(name);
+    changed_.emplace(name, line);
     return;
   }
   variables_[name] = *value;
@@ -78,7 +79,7 @@ std::string HostState::keep_former(const std::string& name) {
   const std::optional<std::string> before = value(name);
   const std::string former = name + "__" + std::to_string(++versions_[name]);
   if (before) variables_[former] = *before;
-  if (changed_.contains(name)) changed_.insert(former);
+  if (changed_.contains(name)) changed_.emplace(former, changed_[name]);
   former_[former] = name;
   rename(name, former);
   return former;
@@ -143,14 +144,14 @@ bool HostState::uses(const std::string& text, const std::set<std::string>& wante
 }
 
 void HostState::join(const HostState& other) {
+  changed_.insert(other.changed_.begin(), other.changed_.end());
   for (const auto& [name, value] : variables_) {
     const auto same = other.variables_.find(name);
-    if (same == other.variables_.end() || same->second != value) changed_.insert(name);
+    if (same == other.variables_.end() || same->second != value) changed_.emplace(name, 0);
   }
   for (const auto& [name, value] : other.variables_) {
-    if (!variables_.contains(name)) changed_.insert(name);
+    if (!variables_.contains(name)) changed_.emplace(name, 0);
   }
-  changed_.insert(other.changed_.begin(), other.changed_.end());
   keep_common(variables_, other.variables_);
   keep_common(shapes_, other.shapes_);
   keep_common(lists_, other.lists_);

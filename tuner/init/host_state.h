@@ -15,8 +15,8 @@ namespace smemtune {
 /// meaning that it has there: when a variable gets another value, texts that use it are made to use its former value.
 class HostState {
  public:
-  /// Gives a variable a value, nullopt if it is not known.
-  void assign(const std::string& name, std::optional<std::string> value);
+  /// Gives a variable a value, nullopt if it is not known. `line`: that of the loop that changes it.
+  void assign(const std::string& name, std::optional<std::string> value, std::size_t line = 0);
   /// Gives the present value of a variable a name of its own, which texts use from here on, and
   /// returns that name.
   std::string keep_former(const std::string& name);
@@ -64,8 +64,8 @@ class HostState {
   std::map<std::string, std::vector<std::string>> shapes_;
   std::map<std::string, std::vector<std::string>> lists_;
   std::map<std::string, std::vector<std::string>> choices_;
-  std::set<std::string> changed_;
-  std::map<std::string, std::string> former_;  ///< Names of former values, and their variables.
+  std::map<std::string, std::size_t> changed_;  ///< As HostFrame::changed.
+  std::map<std::string, std::string> former_;   ///< Names of former values, and their variables.
   std::map<std::string, int> versions_;
 };
 

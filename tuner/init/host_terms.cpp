@@ -202,7 +202,7 @@ std::optional<std::string> HostTerms::followed(std::string text, std::size_t fra
     if (std::optional<std::string> found = read(text)) return found;
     std::string next = deeper(text, frame);
     if (next == text) {
-      if (frame + 1 >= terms_.size()) {
+      if (frame + 1 >= terms_.size() || has_own_variable(text, frame)) {
         rest = {.text = text, .frame = frame};
         return std::nullopt;
       }
@@ -216,6 +216,17 @@ std::optional<std::string> HostTerms::followed(std::string text, std::size_t fra
     text = std::move(next);
   }
   return std::nullopt;
+}
+
+/// Returns true if a text has a variable of the frame that is not what the caller passes: another of
+/// the same name in the caller is another variable.
+bool HostTerms::has_own_variable(const std::string& text, std::size_t frame) const {
+  const HostFrame& here = site_.frames[frame];
+  const auto& passed = site_.frames[frame + 1].parameters;
+  return std::ranges::any_of(identifiers(text), [&](std::string_view word) {
+    const std::string name(word);
+    return here.changed.contains(name) && !scope_.contains(name) && !passed.contains(name);
+  });
 }
 
 /// Returns the text with what its names stand for in the frame; unchanged if they stand for

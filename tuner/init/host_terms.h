@@ -94,6 +94,7 @@ class HostTerms {
 
   std::optional<std::string> followed(std::string text, std::size_t frame, const Reader& read,
                                       Unresolved& rest) const;
+  bool has_own_variable(const std::string& text, std::size_t frame) const;
   std::string deeper(const std::string& text, std::size_t frame) const;
   std::string in_variables(const std::string& text, std::size_t frame) const;
   std::optional<std::string> compiled(const std::string& text) const;

@@ -37,7 +37,8 @@ class LaunchShapeDraft {
     }
     if (const Json bounds = block_of_bounds(); !bounds.empty()) return bounds;
     if (const Json named = named_block(); !named.empty()) return named;
-    if (of_.kernel.uses_block_size) return guessed_block();
+    // A guess says nothing about how this block goes with the one of another launch.
+    if (of_.kernel.uses_block_size && chosen_.own_extents.empty()) return guessed_block();
     Json block = Json::array();
     for (std::size_t i = 0; i < static_cast<std::size_t>(of_.kernel.block_dimensions); ++i) {
       block.push_back(
@@ -313,8 +314,9 @@ class LaunchShapeDraft {
     for (const std::string_view word : identifiers(text)) {
       const std::string name(word);
       if (std::ranges::find(chosen_.tried, name, &std::pair<std::string, std::string>::first) !=
-          chosen_.tried.end())
+          chosen_.tried.end()) {
         continue;
+      }
       const std::vector<std::int64_t> values = host.choices(name);
       const auto made_of = host.variables(0).find(name);
       if (!values.empty()) {
@@ -350,7 +352,7 @@ class LaunchShapeDraft {
     const auto dimensions = static_cast<std::size_t>(of_.kernel.block_dimensions);
     std::vector<std::vector<std::string>> found(3);
     for (const auto& [name, values] : chosen_.values.items()) {
-      if (!counts_threads(name)) continue;
+      if (!counts_threads(name) || chosen_.own_extents.contains(name)) continue;
       const std::optional<std::size_t> axis = axis_of(name);
       if (axis || dimensions == 1) found[axis.value_or(0)].push_back(name);
     }

@@ -294,12 +294,15 @@ bool is_of_the_hardware(const NamedNumber& number) {
 }
 
 /// Returns the problem with a TODO for each name that nothing in the source gives a value.
-Json problem_to_complete(const SpaceNames& names) {
+Json problem_to_complete(const FlatSource& source, const SpaceNames& names) {
   Json problem = names.problem();
   for (auto& [name, value] : problem.items()) {
     if (!names.is_guess(name)) continue;
     const std::string example = plain_text(value);
-    value = "TODO: " + name + " of the problem, such as " + example + ": the source does not say";
+    const std::size_t loop = names.loop_that_changes(name);
+    value = "TODO: " + name + " of the problem, such as " + example + ": " +
+            (loop == 0 ? "the source does not say"
+                       : "the loop in " + source.place(loop) + " changes it");
   }
   return problem;
 }
@@ -661,7 +664,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   root["description"] = "From " + request.written_from +
                         " by smemtune init. Replace every TODO; smemtune --check lists those "
                         "that are left.";
-  root["problems"] = Json::array({problem_to_complete(names)});
+  root["problems"] = Json::array({problem_to_complete(source, names)});
   root["cpu_problems"] = Json::array({cpu_problem(names, kernels)});
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);

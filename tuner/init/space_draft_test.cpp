@@ -578,6 +578,32 @@ int main() {
   EXPECT_EQ("second", json["kernels"][0]["launches"][1]["entry"]);
 }
 
+TEST(DraftSpace, GuessesNeitherABlockNorASizeThatALoopHasChanged) {
+  const Drafted drafted(R"cu(
+__global__ void step(float* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] += 1;
+}
+__global__ void last(float* x) { x[blockIdx.x * blockDim.x + threadIdx.x] *= 2; }
+void run(int n, int parts) {
+  float* x;
+  int m = length();
+  cudaMalloc(&x, n * sizeof(float));
+  step<<<(n + 255) / 256, 256>>>(x, n);
+  for (; m > 9; m -= 3, parts <<= 2) {
+    step<<<1, 256>>>(x, m);
+  }
+  last<<<parts, m>>>(x);
+}
+int main() { run(4096, 1); }
+)cu");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["kernels"][0]["launches"].back()["block"][0],
+            "TODO: threads of a block in x, such as THREADS; line 15 has m = length()");
+  EXPECT_THAT(drafted.faults(), testing::Contains(HasSubstr("the loop in line 12 changes it")))
+      << json;
+}
+
 TEST(DraftSpace, RepeatsStepsOfWhichTheHostSwapsTheBuffers) {
   for (const char* const swap :
        {"std::swap(d_old, d_new);", "float* s = d_old; d_old = d_new; d_new = s;"}) {
@@ -2079,6 +2105,13 @@ TEST(HostFunction, MayCallOthersAndWhatTheDeviceHasOfTheLibrary) {
   const auto in_c = found(limit + "extern \"C\" " + gold + kernel);
   ASSERT_TRUE(in_c);
   EXPECT_THAT(in_c->source, HasSubstr("extern \"C\" __host__ __device__ void gold("));
+  EXPECT_TRUE(
+      found("__host__ void gold(const float* in, float* out, long n) {\n"
+            "  assert(n > 0);\n  memset(out, 0, n * sizeof(float));\n"
+            "  for (int i = 0; i < n; ++i) out[i] = in[i];\n}\n" +
+            kernel))
+      << "an int becomes a long";
+  EXPECT_FALSE(found("void gold(const float* in, float* out, float n) {}\n" + kernel));
   EXPECT_FALSE(found(gold + kernel + limit)) << "the device would not know it there";
   EXPECT_FALSE(found("float limit(double x) { return x; }\n" + limit + gold + kernel));
   EXPECT_FALSE(found("float limit(float x) { printf(\"\"); return x; }\n" + gold + kernel));
@@ -2095,7 +2128,7 @@ TEST(HostFunction, IsNoneWhereItDoesNotGetTheResults) {
   EXPECT_FALSE(none("void f_cpu(float* x, float* y, int m) {}\n"));
   EXPECT_TRUE(none("void f_cpu(const float* in, int n) {}\n"));
   EXPECT_TRUE(none("void f_cpu(double* in, float* out, int n) {}\n"));
-  EXPECT_TRUE(none("void f_cpu(float* in, float* out, int n) { malloc(4); }\n"));
+  EXPECT_TRUE(none("void f_cpu(float* in, float* out, int n) { calloc(4, 4); }\n"));
   EXPECT_TRUE(none("void baseline(float* in, float* out, int n) { k<<<1, n>>>(in, out, n); }\n"));
   EXPECT_TRUE(none("template <class T> void f_cpu(float* in, float* out, int n) {}\n"));
   EXPECT_TRUE(none("float sum_cpu(float* in, float* out, int n) { return out[0] + out[n]; }\n"))
@@ -2480,6 +2513,66 @@ int main() {
       host_function_for(source, as_launched(file, request), file, launch_of(file, request));
   ASSERT_TRUE(found);
   EXPECT_THAT(found->source, HasSubstr("gold((float*)twice, (float*)sums, (float*)b, (float*)a,"));
+}
+
+TEST(HostFunction, MayTakeVectors) {
+  const auto found = [](const std::string& body) {
+    const std::string source = R"cu(
+#include <vector>
+void blend(const std::vector<float>& p, std::vector<float>& r, float by) {
+)cu" + body + R"cu(
+}
+__global__ void k(const float* a, float* c, float by) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  c[i] = a[i] * by;
+}
+int main() {
+  int n = 4096;
+  float *d_a, *d_c;
+  std::vector<float> one(n), other(n);
+  cudaMalloc(&d_a, n * 4);
+  cudaMalloc(&d_c, n * 4);
+  cudaMemcpy(d_a, one.data(), n * 4, cudaMemcpyHostToDevice);
+  k<<<n / 256, 256>>>(d_a, d_c, 2.0f);
+  blend(one, other, 2.0f);
+}
+)cu";
+    KernelFile file = read_kernel_file(FlatSource(source));
+    add_host(read_host(FlatSource(source)), file);
+    const DraftRequest request = {
+        .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}};
+    return host_function_for(source, as_launched(file, request), file, launch_of(file, request));
+  };
+  const auto sized = found("for (size_t i = 0; i < p.size(); ++i) r[i] = p[i] * by;");
+  ASSERT_TRUE(sized);
+  EXPECT_THAT(sized->source, HasSubstr("blend(const float* p, float* r, float by, long p_size)"));
+  EXPECT_THAT(sized->source, HasSubstr("i < p_size; ++i) r[i] = p[i] * by;"));
+  EXPECT_THAT(sized->source, HasSubstr("blend((float*)a, (float*)c, by, p_size);"));
+  ASSERT_EQ(sized->scalars.size(), 1);
+  EXPECT_EQ(sized->scalars[0].passed, "one.size()");
+  EXPECT_FALSE(found("for (float x : p) r[0] += x; for (;;) r[0] = 1;"));
+}
+
+TEST(HostFunction, IsNoneWhereTwoOfItsArraysWouldBeOne) {
+  const std::string source = R"cu(
+__global__ void k(float* x) { x[blockIdx.x * blockDim.x + threadIdx.x] *= 2; }
+void mix(float* result, float* one, float* other, int count) {
+  for (int i = 0; i < count; ++i) { one[i] += 1; result[i] = one[i] * other[i]; }
+}
+int main() {
+  float *d_x, *d_y, *x, *y, *z;
+  cudaMalloc(&d_x, 4096 * 4);
+  cudaMemcpy(d_x, x, 4096 * 4, cudaMemcpyHostToDevice);
+  k<<<16, 256>>>(d_x);
+  mix(z, x, y, 4096);
+}
+)cu";
+  KernelFile file = read_kernel_file(FlatSource(source));
+  add_host(read_host(FlatSource(source)), file);
+  const DraftRequest request = {
+      .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}};
+  EXPECT_FALSE(
+      host_function_for(source, as_launched(file, request), file, launch_of(file, request)));
 }
 
 /// Returns the initial contents of `in` of such a kernel.

@@ -215,8 +215,12 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
     const bool is_whole = cpp_tokens(text).size() == 1;
     const bool is_blocks = std::ranges::find(of_block, name) != of_block.end() ||
                            (is_whole && holds_any(name, kBlocks));
-    const bool is_changed = is_whole && site.frames[frame].changed.contains(name);
-    if (is_blocks || is_changed || changes(site, name) || host_sizes_.size() == kMost) return;
+    const auto changed = site.frames[frame].changed.find(name);
+    const bool is_known = changed == site.frames[frame].changed.end() || changed->second > 0;
+    if (is_blocks || (is_whole && !is_known) || changes(site, name) ||
+        host_sizes_.size() == kMost) {
+      return;
+    }
   }
   for (const auto& [frame, name] : unknown) {
     const std::string& function = site.frames[frame].function;
@@ -231,6 +235,19 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
     const std::int64_t size = is_repeat ? 10 : holds_any(name, kFew) ? 16 : host_size_;
     add_problem(chosen, size, std::min<std::int64_t>(size, is_repeat ? 2 : 256), true);
   }
+}
+
+std::size_t SpaceNames::loop_that_changes(const std::string& name) const {
+  const auto size = std::ranges::find(host_sizes_, name, &HostSize::chosen);
+  if (size == host_sizes_.end()) return 0;
+  for (const LaunchSite& site : file_.launches) {
+    for (const HostFrame& frame : site.frames) {
+      const auto changed = frame.changed.find(size->variable);
+      const bool is_its = frame.function == size->function && changed != frame.changed.end();
+      if (is_its && changed->second > 0) return changed->second;
+    }
+  }
+  return 0;
 }
 
 std::string SpaceNames::argument_name(const std::string& name) {

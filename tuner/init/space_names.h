@@ -36,6 +36,9 @@ class SpaceNames {
   Bindings numbers_of_problem() const;
   /// Returns true if nothing in the source says what a name of the problem is.
   bool is_guess(const std::string& name) const { return guessed_.contains(name); }
+  /// Returns the line of a loop of the host that changes the variable behind a name of the problem; 0
+  /// if there is none.
+  std::size_t loop_that_changes(const std::string& name) const;
   /// Returns a problem that one thread solves in a moment, with sizes of `least` where there are such.
   Json small_problem(std::int64_t least) const;
   bool is_taken(const std::string& name) const { return taken_.contains(name); }

@@ -18,7 +18,8 @@ struct HostFrame {
   /// The elements of the array that a variable is taken from:
   /// `int sizes[] = {32, 64}; n = sizes[i]`.
   std::map<std::string, std::vector<std::string>> choices;
-  std::set<std::string> changed;  ///< Variables that code out of sight may have changed.
+  /// Variables that code out of sight may have changed, or a loop, whose line this is then.
+  std::map<std::string, std::size_t> changed;
   /// Names of values that variables had before, `n__1`, and these variables.
   std::map<std::string, std::string> former;
   /// Parameters of the previous frame, as this one passes them.

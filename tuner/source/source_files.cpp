@@ -4,6 +4,7 @@
 #include "tuner/core/input_file.h"
 #include "tuner/core/text.h"
 #include "tuner/source/directive.h"
+#include "tuner/source/kernel_function.h"
 #include "tuner/source/source_items.h"
 
 #include <algorithm>
@@ -337,10 +338,28 @@ std::optional<std::string> redefinition(std::span<const SourceFile> files, std::
   return std::nullopt;
 }
 
+namespace {
+
+/// Returns true if the template that begins at token `first` has a parameter of that name.
+bool has_parameter(const CppTokens& tokens, std::size_t first, std::string_view name) {
+  SourceItem item;
+  item.first = first;
+  item.end = tokens.size();
+  const std::vector<TemplateParameter> parameters = template_parameters(tokens, item);
+  return std::ranges::find(parameters, name, &TemplateParameter::name) != parameters.end();
+}
+
+}  // namespace
+
 bool uses_macro(std::span<const SourceFile> files, std::string_view name) {
+  bool is_word = false;
+  bool is_of_template = false;
   for (const SourceFile& file : files) {
-    for (const CppToken& token : file.content->tokens) {
-      if (token.kind == CppToken::Kind::word && token.is(name)) return true;
+    const CppTokens& tokens = file.content->tokens;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const CppToken& token = tokens[i];
+      is_word = is_word || (token.kind == CppToken::Kind::word && token.is(name));
+      is_of_template = is_of_template || (token.is("template") && has_parameter(tokens, i, name));
       if (token.kind != CppToken::Kind::directive) continue;
       const Directive found = directive_of(token);
       const Guard asked = guard(found);
@@ -352,7 +371,7 @@ bool uses_macro(std::span<const SourceFile> files, std::string_view name) {
       }
     }
   }
-  return false;
+  return is_word && !is_of_template;
 }
 
 }  // namespace smemtune

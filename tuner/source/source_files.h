@@ -77,7 +77,8 @@ std::vector<std::string> kernel_names(std::span<const SourceFile> files);
 std::optional<std::string> redefinition(std::span<const SourceFile> files, std::string_view name,
                                         const std::set<std::string>& handed_over = {});
 
-/// Returns true if the preprocessor replaces `name` somewhere, so that its value may matter.
+/// Returns true if the preprocessor replaces `name` somewhere, so that its value may matter; false
+/// for the name of a template's parameter, which is no macro unless a directive has it.
 bool uses_macro(std::span<const SourceFile> files, std::string_view name);
 
 /// Returns true if the CUDA toolkit has a header of that name (`cuda_fp16.h`,

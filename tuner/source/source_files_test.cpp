@@ -63,6 +63,9 @@ TEST(UsesMacro, WhereItsValueMayMatter) {
   EXPECT_TRUE(uses_macro(file("#define M (N + 1)"), "N"));
   EXPECT_FALSE(uses_macro(file("#ifndef N\n#define N 4\n#endif"), "N"));
   EXPECT_FALSE(uses_macro(file("int NN; // N"), "N"));
+  EXPECT_FALSE(uses_macro(file("template <typename N, int M> void f(N n) {}"), "N"));
+  EXPECT_TRUE(uses_macro(file("template <int M, int K = N> void f() {}"), "N"));
+  EXPECT_TRUE(uses_macro(file("#if N > 2\ntemplate <int N> void f() {}\n#endif"), "N"));
 }
 
 /// Reads a space's folder with these files, of which k.cu is the kernel's; returns the result or
