@@ -78,8 +78,9 @@ bool is_standard(const CppTokens& tokens, std::size_t i) {
 /// Returns the token behind `std::vector<T>&` at token i; i if there is none.
 std::size_t behind_vector(const CppTokens& tokens, std::size_t i) {
   const std::size_t name = tokens[i].is("std") ? i + 2 : i;
-  if (name + 1 >= tokens.size() || !tokens[name].is("vector") || !tokens[name + 1].is("<"))
-    return i;
+  const bool is_vector =
+      name + 1 < tokens.size() && tokens[name].is("vector") && tokens[name + 1].is("<");
+  if (!is_vector) return i;
   const std::size_t close = closing(tokens, name + 1);
   return close + 1 < tokens.size() && tokens[close + 1].is("&") ? close + 2 : i;
 }
