@@ -28,10 +28,10 @@ void add_former_names(Json& entry, const Json& verified) {
 
 /// Returns the candidates by what those of a kernel have in common that were measured in one run:
 /// each group has that once, and its `results` what differs. A member of these that says nothing, as
-/// in a result of which nothing is known, is left out, except for their status.
+/// in a result of which nothing is known, is left out, except for status, time and metrics.
 std::vector<Json> candidate_groups(const std::vector<const StoredResult*>& candidates) {
   Json untold = stored_json({});
-  untold.erase("status");
+  for (const char* always : {"status", "time", "metrics"}) untold.erase(always);
   std::vector<Json> groups;
   std::map<std::string, std::size_t> numbers;
   for (const StoredResult* candidate : candidates) {

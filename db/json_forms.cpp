@@ -525,17 +525,14 @@ Result result_from(const Json& json) {
   result.problem = bindings_from(json.at("problem"));
   result.configuration = bindings_from(json.at("configuration"));
   read_fields(json, result);
-  const Json time = json.value("time", Json());
+  const Json& time = json.at("time");
   if (result.timed()) {
     result.measurement = time_from(time);
   } else if (!time.is_null()) {
     throw InputError("a result that is not timed has a time");
   }
-  for (const Json& launch : json.value("launches", Json::array())) {
-    result.launches.push_back(launch_from(launch));
-  }
-  const Json metrics = json.value("metrics", Json::object());
-  for (const auto& [name, work] : metrics.items()) {
+  for (const Json& launch : json.at("launches")) result.launches.push_back(launch_from(launch));
+  for (const auto& [name, work] : json.at("metrics").items()) {
     if (work.is_number()) result.metrics[name] = work.get<double>();
   }
   result.unit = json.value("unit", "");
@@ -563,13 +560,17 @@ StoredResult stored_from(const Json& json) {
   return stored;
 }
 
-std::vector<Json> entries_of(const Json& entry) {
-  if (!entry.is_object() || !entry.contains("results")) return {entry};
-  Json common = entry;
-  common.erase("results");
+std::vector<Json> entries_of(Json entry) {
   std::vector<Json> entries;
-  for (const Json& result : entry.at("results")) {
-    Json& one = entries.emplace_back(common);
+  if (!entry.is_object() || !entry.contains("results")) {
+    entries.push_back(std::move(entry));
+    return entries;
+  }
+  const Json results = std::move(entry.at("results"));
+  entry.erase("results");
+  entry["launches"] = Json::array();
+  for (const Json& result : results) {
+    Json& one = entries.emplace_back(entry);
     one.update(result);
     one["provenance"]["measured_utc"] = result.at("measured_utc");
   }

@@ -52,7 +52,7 @@ StoredResult stored_from(const Json& json);
 
 /// Returns the stored results that an entry of an export's lists is: itself, or each of the `results`
 /// of a group with what they have in common.
-std::vector<Json> entries_of(const Json& entry);
+std::vector<Json> entries_of(Json entry);
 
 /// Returns what finals knew, as a result has it; null where there is nothing.
 Json finals_json(const FinalsFacts& facts);

@@ -216,7 +216,7 @@ Record read_record(const Reader& reader, const Json& entry, const std::string& a
   Record record = std::move(common);
   record.problem = reader.bindings(entry, at, "problem");
   record.parameters = reader.configuration(entry, at);
-  const bool runs = record.is_best || !entry.value("time", Json()).is_null();
+  const bool runs = record.is_best || !reader.member(entry, at, "time").is_null();
   if (runs) record.time_ms = reader.time_ms(entry, at);
   if (entry.contains("compared_with")) {
     record.compared_with = reader.text(entry, at, "compared_with");
