@@ -331,7 +331,8 @@ TEST(Summary, SaysThatTheNextKernelWasNotInTheFinals) {
   next.measurement.median_ms = 1;
   EXPECT_THAT(
       why_best(space(), summary, gpu()),
-      HasSubstr("    naive's best took 1.000 ms before the finals, which it did not reach"));
+      HasSubstr(
+          "    naive's best took 1.000 ms outside the finals, which did not compare the two\n"));
   next.stage = Stage::final;
   EXPECT_THAT(why_best(space(), summary, gpu()), HasSubstr("    0.50x over naive's best\n"));
 }

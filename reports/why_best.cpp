@@ -201,7 +201,7 @@ std::string over_next_kernel_text(const ProblemSummary& problem) {
   const bool is_before = best.stage == Stage::final && next.stage != Stage::final;
   if (is_before && ratio < 1) {
     return next.kernel + "'s best took " + format_time(next.measurement.median_ms) +
-           " before the finals, which it did not reach: times of then and now are not comparable";
+           " outside the finals, which did not compare the two";
   }
   return times(ratio) + " over " + next.kernel + "'s best" +
          (is_before ? ", which was not in the finals" : "");
