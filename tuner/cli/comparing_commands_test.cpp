@@ -289,6 +289,14 @@ TEST_F(ComparingCommands, BestsThatComeWithSmemtuneHavePortfoliosAndRules) {
   EXPECT_EQ(compiled.status, 0) << compiled.err;
 }
 
+TEST_F(ComparingCommands, APortfolioSaysHowManyOfItsTimesArePredictions) {
+  record("GPU", {planted(tile(1), 1, 100), planted(tile(2), 1, 200)});
+  const Ended portfolio = smemtune("export --portfolio 1");
+  EXPECT_EQ(portfolio.status, 0) << portfolio.err;
+  EXPECT_THAT(portfolio.err,
+              HasSubstr("1 of the 2 chosen times are predictions, as nothing was measured there"));
+}
+
 TEST_F(ComparingCommands, APortfolioThatIsTooSmallIsRefused) {
   record("GPU", {planted(tile(1), 1, 100), planted_failure(tile(1), 200), planted(tile(2), 1, 200),
                  planted_failure(tile(2), 100)});
