@@ -183,7 +183,7 @@ class Fitter {
   const SizedTimes& times_;
   std::span<const std::size_t> variants_;
   TimeTable table_;
-  std::vector<std::vector<double>> losses_;  ///< Of each of the variants in each case.
+  std::vector<std::vector<double>> losses_;  ///< Their order: variants_, then cases.
   SizeRules rules_;
 };
 

@@ -514,7 +514,8 @@ void replace_vectors(const CppTokens& tokens, const SourceItem& item, const Cand
 /// Makes functions of the host the device's as well, the last one of which is the candidate.
 void mark_for_device(std::string& source, const CppTokens& tokens,
                      const std::vector<const SourceItem*>& functions, const Candidate& candidate) {
-  std::map<std::size_t, std::pair<std::size_t, std::string>> edits;  // By place: end and new text.
+  std::map<std::size_t, std::pair<std::size_t, std::string>>
+      edits;  // Key: place; value: end and new text.
   replace_vectors(tokens, *functions.back(), candidate, edits);
   for (const SourceItem* const item : functions) {
     for (std::size_t i = item->first; i < item->end; ++i) {

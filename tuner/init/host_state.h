@@ -64,7 +64,7 @@ class HostState {
   std::map<std::string, std::vector<std::string>> shapes_;
   std::map<std::string, std::vector<std::string>> lists_;
   std::map<std::string, std::vector<std::string>> choices_;
-  std::map<std::string, std::size_t> changed_;  ///< As HostFrame::changed.
+  std::map<std::string, std::size_t> changed_;  ///< See HostFrame::changed.
   std::map<std::string, std::string> former_;   ///< Names of former values, and their variables.
   std::map<std::string, int> versions_;
 };
