@@ -272,6 +272,35 @@ ImportedFile read_database(const std::filesystem::path& file, Origin origin, Run
 
 }  // namespace
 
+ExportText read_export_text(const std::filesystem::path& file) {
+  ExportText read;
+  std::map<std::string, std::size_t, std::less<>> counts;
+  const auto take = [&](const Json& /*head*/, std::string_view list, JsonText entry) {
+    if (list != "best" && list != "candidates") return;
+    const std::string at =
+        "/" + std::string(list) + "/" + std::to_string(counts[std::string(list)]++);
+    const auto fail = [&](const std::string& what) {
+      throw InputError(file.string() + ": " + at + what);
+    };
+    simdjson::ondemand::object object;
+    if (entry.get_object().get(object) != simdjson::SUCCESS) fail(" is not an object");
+    std::string_view space;
+    if (object.find_field_unordered("space").get_string().get(space) != simdjson::SUCCESS) {
+      fail("/space is missing, or not a string");
+    }
+    std::vector<ExportText::Entry>& entries = read.entries[std::string(space)];
+    (void)object.reset();
+    entries.push_back(
+        {.at = at, .is_best = list == "best", .text = std::string(object.raw_json().value())});
+  };
+  JsonEntries all = read_json_entries(
+      file.string(), read_compressed(file).text, [](const Json&, std::string_view) { return true; },
+      take);
+  read.head = std::move(all.head);
+  read.cut_off = all.cut_off;
+  return read;
+}
+
 ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
                        const std::function<void(RunRecord&&)>& take,
                        const std::string& only_space) {

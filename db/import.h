@@ -1,11 +1,16 @@
 #pragma once
 
+#include "db/json_forms.h"
 #include "db/recording.h"
 #include "db/rows.h"
 
+#include <nlohmann/json.hpp>
+
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace smemtune::db {
 
@@ -38,5 +43,22 @@ struct ImportedFile {
 ImportedFile read_runs(const std::filesystem::path& file, const ImportNames& names, Runs runs,
                        const std::function<void(RunRecord&&)>& take,
                        const std::string& only_space = {});
+
+/// An export whose results are not parsed yet.
+struct ExportText {
+  struct Entry {
+    std::string at;  ///< Its place in the document, such as `/best/3`.
+    bool is_best = false;
+    std::string text;
+  };
+
+  Json head;             ///< All but the results; the lists of these are null.
+  bool cut_off = false;  ///< True if the text is truncated.
+  std::map<std::string, std::vector<Entry>> entries;  ///< The lists' entries by their space.
+};
+
+/// Throws InputError naming the file and the place if it is not JSON, or an entry of `best` or
+/// `candidates` has no space.
+ExportText read_export_text(const std::filesystem::path& file);
 
 }  // namespace smemtune::db

@@ -1,3 +1,4 @@
+#include "db/import.h"
 #include "db/json_forms.h"
 #include "db/layered_store.h"
 #include "db/recording.h"
@@ -16,8 +17,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace smemtune {
@@ -148,53 +150,39 @@ class Reader {
   std::string file_;
 };
 
-/// Sorts defaults by how often their kernel is the fastest of its space for a problem and device.
-void order_by_wins(std::vector<Record>& defaults, const std::vector<Record>& measured) {
-  using Contest = std::tuple<std::string, std::string, std::string>;
-  std::map<Contest, const Record*> fastest;
-  const auto text_of = [](const Problem& problem) { return key(problem); };
-  for (const Record& record : measured) {
-    if (!record.is_best) continue;
-    const Record*& best = fastest[{record.space, text_of(record.problem), record.device}];
-    if (best == nullptr || record.time_ms < best->time_ms) best = &record;
-  }
-  std::map<std::pair<std::string, std::string>, int> wins;
-  for (const auto& [contest, record] : fastest) ++wins[{record->space, record->kernel}];
-  std::ranges::stable_sort(defaults, [&wins](const Record& one, const Record& other) {
-    return wins[{one.space, one.kernel}] > wins[{other.space, other.kernel}];
-  });
-}
-
-}  // namespace
-
-namespace {
-
 struct Conditions {
   KernelConditions constraints;
   KernelConditions promising;
 };
 
-/// The contents of several files: the first file that has a space, problem and device decides about
+/// What several files know of a space: the first file that has a problem and device decides about
 /// them, and so for each kernel's default values.
 struct Table {
   std::vector<Record> measured;
   std::vector<Record> defaults;  ///< The kernel that is the best most often comes first.
-  /// Conditions of the kernels whose default values are known, by space and kernel.
-  std::map<std::pair<std::string, std::string>, Conditions> conditions;
+  /// Conditions of the kernels whose default values are known.
+  std::map<std::string, Conditions> conditions;
 };
 
-/// Returns the same text for records of the same space, device and problem.
+/// Returns the same text for records of the same device and problem.
 std::string measured_text(const Record& record) {
-  return record.space + "\n" + record.device + "\n" + key(record.problem);
+  return record.device + "\n" + key(record.problem);
 }
 
-}  // namespace
-
-struct Results::Contents {
-  Table table;
-};
-
-namespace {
+/// Sorts defaults by how often their kernel is the fastest for a problem and device.
+void order_by_wins(std::vector<Record>& defaults, const std::vector<Record>& measured) {
+  std::map<std::string, const Record*> fastest;
+  for (const Record& record : measured) {
+    if (!record.is_best) continue;
+    const Record*& best = fastest[measured_text(record)];
+    if (best == nullptr || record.time_ms < best->time_ms) best = &record;
+  }
+  std::map<std::string, int> wins;
+  for (const auto& [contest, record] : fastest) ++wins[record->kernel];
+  std::ranges::stable_sort(defaults, [&wins](const Record& one, const Record& other) {
+    return wins[one.kernel] > wins[other.kernel];
+  });
+}
 
 /// Reads what the results of a group have in common; an entry without `results` is its only one.
 Record read_common(const Reader& reader, const Json& group, const std::string& at, bool is_best) {
@@ -224,35 +212,28 @@ Record read_record(const Reader& reader, const Json& entry, const std::string& a
   return record;
 }
 
-void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
-               std::vector<Record>& defaults) {
-  const Json document = parse_json(db::read_compressed(file).text, file.string());
-  const Reader reader(file.string());
-  if (reader.text(document, "", "format") != "smemtune-best") {
+/// The contents of one file.
+struct File {
+  std::filesystem::path path;
+  std::string shared_from;
+  db::ExportText text;           ///< Of an export.
+  std::vector<Record> measured;  ///< Of a database.
+  std::vector<Record> defaults;
+};
+
+void read_json(File& file) {
+  const Reader reader(file.path.string());
+  file.text = db::read_export_text(file.path);
+  const Json& head = file.text.head;
+  if (reader.text(head, "", "format") != "smemtune-best") {
     reader.fail("/format", "is not smemtune-best: this is not a file of `smemtune export`");
   }
-  if (reader.number(document, "", "version") != 1) reader.fail("/version", "is not 1");
-  for (const char* list : {"best", "candidates"}) {
-    const bool is_best = list == std::string_view("best");
-    if (!is_best && !document.contains(list)) continue;
-    std::size_t number = 0;
-    for (const Json& entry : reader.array(document, "", list)) {
-      const std::string at = std::string("/") + list + "/" + std::to_string(number++);
-      const Record common = read_common(reader, entry, at, is_best);
-      if (!entry.contains("results")) {
-        measured.push_back(read_record(reader, entry, at, common));
-        continue;
-      }
-      std::size_t of_group = 0;
-      for (const Json& one : reader.array(entry, at, "results")) {
-        const std::string its = at + "/results/" + std::to_string(of_group++);
-        measured.push_back(read_record(reader, one, its, common));
-      }
-    }
-  }
-  if (!document.contains("defaults")) return;
+  if (reader.number(head, "", "version") != 1) reader.fail("/version", "is not 1");
+  reader.member(head, "", "best");
+  if (file.text.cut_off) reader.fail("/", "is not complete");
+  if (!head.contains("defaults")) return;
   std::size_t number = 0;
-  for (const Json& entry : reader.array(document, "", "defaults")) {
+  for (const Json& entry : reader.array(head, "", "defaults")) {
     const std::string at = "/defaults/" + std::to_string(number++);
     Record record;
     record.space = reader.text(entry, at, "space");
@@ -260,19 +241,35 @@ void read_json(const std::filesystem::path& file, std::vector<Record>& measured,
     record.parameters = reader.configuration(entry, at);
     record.constraints = reader.texts(entry, at, "constraints");
     record.promising = reader.texts(entry, at, "promising");
-    defaults.push_back(std::move(record));
+    file.defaults.push_back(std::move(record));
   }
 }
 
-void read_database(const std::filesystem::path& file, std::vector<Record>& measured,
-                   std::vector<Record>& defaults) {
-  const db::ResultStore store(file, db::ResultStore::Mode::read_only);
+/// Adds the results of an entry of an export: itself, or those of a group.
+void read_entry(const File& file, const db::ExportText::Entry& entry,
+                std::vector<Record>& measured) {
+  const Reader reader(file.path.string());
+  const Json group = parse_json(entry.text, file.path.string() + ": " + entry.at);
+  const Record common = read_common(reader, group, entry.at, entry.is_best);
+  if (!group.contains("results")) {
+    measured.push_back(read_record(reader, group, entry.at, common));
+    return;
+  }
+  std::size_t number = 0;
+  for (const Json& one : reader.array(group, entry.at, "results")) {
+    const std::string at = entry.at + "/results/" + std::to_string(number++);
+    measured.push_back(read_record(reader, one, at, common));
+  }
+}
+
+void read_database(File& file) {
+  const db::ResultStore store(file.path, db::ResultStore::Mode::read_only);
   std::vector<db::StoredResult> results = store.best({}, /*per_kernel=*/true);
   const std::size_t bests = results.size();
   std::ranges::move(store.candidates({}), std::back_inserter(results));
   for (const db::StoredResult& stored : results) {
     Record record;
-    record.is_best = measured.size() < bests;
+    record.is_best = file.measured.size() < bests;
     record.space = stored.space;
     record.kernel = stored.result.kernel;
     record.device = stored.device.name;
@@ -286,7 +283,7 @@ void read_database(const std::filesystem::path& file, std::vector<Record>& measu
     record.kernel_hash = stored.kernel_hash;
     record.stale = stored.stale;
     record.compared_with = to_text(stored.result.compared_with);
-    measured.push_back(std::move(record));
+    file.measured.push_back(std::move(record));
   }
   for (const db::KernelDefaults& one : store.defaults({})) {
     Record record;
@@ -295,13 +292,9 @@ void read_database(const std::filesystem::path& file, std::vector<Record>& measu
     record.parameters = one.configuration;
     record.constraints = one.constraints;
     record.promising = one.promising;
-    defaults.push_back(std::move(record));
+    file.defaults.push_back(std::move(record));
   }
 }
-
-}  // namespace
-
-namespace {
 
 /// Returns the files that `file` means: itself, or those in the folder that it is.
 std::vector<db::SharedFile> files_of(const std::filesystem::path& file, const std::string& name) {
@@ -314,13 +307,12 @@ std::vector<db::SharedFile> files_of(const std::filesystem::path& file, const st
   return files;
 }
 
-/// Compares the measured records of each space with each other, and brings equal configurations
-/// together.
+/// Compares the measured records with each other, and brings equal configurations together.
 void compare(Table& table) {
   std::vector<SelectionRow> rows;
   for (const Record& record : table.measured) {
     rows.push_back({.measured = measured_text(record),
-                    .kernel = record.space + "\n" + record.kernel,
+                    .kernel = record.kernel,
                     .configuration = key(record.parameters),
                     .time_ms = record.time_ms,
                     .of = rows.size()});
@@ -336,13 +328,13 @@ void compare(Table& table) {
 }
 
 void compile_conditions(Table& table) {
+  if (table.measured.empty()) return;
+  const Problem& problem = table.measured.front().problem;
   for (const Record& one : table.defaults) {
-    const auto of_space = std::ranges::find(table.measured, one.space, &Record::space);
-    if (of_space == table.measured.end()) continue;
     const auto compiled = [&](const std::vector<std::string>& texts) {
-      return KernelConditions(texts, one.parameters, of_space->problem);
+      return KernelConditions(texts, one.parameters, problem);
     };
-    table.conditions.try_emplace({one.space, one.kernel},
+    table.conditions.try_emplace(one.kernel,
                                  Conditions{compiled(one.constraints), compiled(one.promising)});
   }
 }
@@ -360,19 +352,25 @@ void add_unknown(std::vector<Record>& to, std::vector<Record>&& from, std::set<s
   known.merge(added);
 }
 
-Table read(const std::vector<db::SharedFile>& files) {
+/// Returns what the files know of a space.
+Table table_of(const std::vector<File>& files, const std::string& space) {
+  const auto is_of_other = [&space](const Record& record) { return record.space != space; };
   Table table;
   std::set<std::string> measured_before;
   std::set<std::string> defaults_before;
-  for (const db::SharedFile& one : files) {
-    Table its;
-    const auto read_file = db::is_database(one.file) ? read_database : read_json;
-    read_file(one.file, its.measured, its.defaults);
-    for (Record& record : its.measured) record.shared_from = one.name;
-    for (Record& record : its.defaults) record.shared_from = one.name;
+  for (const File& file : files) {
+    Table its = {.measured = file.measured, .defaults = file.defaults, .conditions = {}};
+    std::erase_if(its.measured, is_of_other);
+    std::erase_if(its.defaults, is_of_other);
+    if (const auto found = file.text.entries.find(space); found != file.text.entries.end()) {
+      for (const db::ExportText::Entry& entry : found->second)
+        read_entry(file, entry, its.measured);
+    }
+    for (Record& record : its.measured) record.shared_from = file.shared_from;
+    for (Record& record : its.defaults) record.shared_from = file.shared_from;
     add_unknown(table.measured, std::move(its.measured), measured_before, measured_text);
     add_unknown(table.defaults, std::move(its.defaults), defaults_before,
-                [](const Record& record) { return record.space + "\n" + record.kernel; });
+                [](const Record& record) { return record.kernel; });
   }
   order_by_wins(table.defaults, table.measured);
   compare(table);
@@ -382,11 +380,37 @@ Table read(const std::vector<db::SharedFile>& files) {
 
 }  // namespace
 
+class Results::Contents {
+ public:
+  explicit Contents(const std::vector<db::SharedFile>& files) {
+    for (const db::SharedFile& one : files) {
+      File& file = files_.emplace_back();
+      file.path = one.file;
+      file.shared_from = one.name;
+      db::is_database(one.file) ? read_database(file) : read_json(file);
+    }
+  }
+
+  /// Returns what is known of a space, which is read when it is asked for first. Threads may share
+  /// this.
+  const Table& of(const std::string& space) const {
+    const std::lock_guard lock(mutex_);
+    const auto known = tables_.find(space);
+    return known != tables_.end() ? known->second
+                                  : tables_.emplace(space, table_of(files_, space)).first->second;
+  }
+
+ private:
+  std::vector<File> files_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Table> tables_;
+};
+
 Results::Results(const std::filesystem::path& file) {
   std::vector<db::SharedFile> files = files_of(file, "");
   const char* list = std::getenv("SMEMTUNE_SHARED_DB");
   std::ranges::move(db::shared_files(list == nullptr ? "" : list), std::back_inserter(files));
-  contents_ = std::make_shared<const Contents>(Contents{read(files)});
+  contents_ = std::make_shared<const Contents>(files);
 }
 
 Results::Results(const std::vector<std::filesystem::path>& files) {
@@ -396,13 +420,13 @@ Results::Results(const std::vector<std::filesystem::path>& files) {
     const bool is_first = &file == &files.front();
     std::ranges::move(files_of(file, is_first ? "" : file.string()), std::back_inserter(all));
   }
-  contents_ = std::make_shared<const Contents>(Contents{read(all)});
+  contents_ = std::make_shared<const Contents>(all);
 }
 
 Selection Results::select(const Target& target, const std::string& space, const Problem& problem,
                           const std::string& kernel) const {
-  const auto wanted = [&](const Record& record) {
-    return record.space == space && (kernel.empty() || record.kernel == kernel);
+  const auto wanted = [&kernel](const Record& record) {
+    return kernel.empty() || record.kernel == kernel;
   };
   const auto ratio_of = [&](const Record& record) {
     return wanted(record) ? size_ratio(record.problem, problem) : 0;
@@ -410,9 +434,9 @@ Selection Results::select(const Target& target, const std::string& space, const 
   const auto to_best_of = [&](const Record& record) {
     return kernel.empty() ? record.to_best : record.to_kernel_best;
   };
-  const Table& table = contents_->table;
+  const Table& table = contents_->of(space);
   const auto fitness_on = [&](const Record& record, const Bindings& limits) {
-    const auto its = table.conditions.find({record.space, record.kernel});
+    const auto its = table.conditions.find(record.kernel);
     if (its == table.conditions.end()) return Fitness::promising;  // Nothing says otherwise.
     if (!its->second.constraints.hold(record.parameters, problem, limits)) return Fitness::wrong;
     return its->second.promising.hold(record.parameters, problem, limits) ? Fitness::promising

@@ -62,7 +62,8 @@ struct Selection {
 
 /// Results of tuning: a database, a JSON file written by `smemtune export`, or a folder of such
 /// files. The files and folders of $SMEMTUNE_SHARED_DB (separated by colons) come after them: of a
-/// problem on a device the first file that has it counts. Needs no CUDA.
+/// problem on a device the first file that has it counts. An export's results of a space are read when
+/// the space is asked for first. Needs no CUDA.
 class Results {
  public:
   explicit Results(const std::filesystem::path& file);
@@ -78,7 +79,7 @@ class Results {
                    const std::string& kernel = {}) const;
 
  private:
-  struct Contents;
+  class Contents;
   std::shared_ptr<const Contents> contents_;
 };
 
