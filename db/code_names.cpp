@@ -129,7 +129,10 @@ std::string BindingsStruct::ratio_function() const {
                      ") {\n  double ratio = 1;\n";
   for (const auto& [name, member] : members_.all()) {
     if (words_.contains(name)) {
-      text += "  if (one." + member + " != other." + member + ") return 0;\n";
+      text += "  if (one." + member + " != other." + member +
+              ") {\n    ratio = ::smemtune::times_ratio(" +
+              "ratio, ::smemtune::type_ratio(::smemtune::size_of(one." + member +
+              "), ::smemtune::size_of(other." + member + ")));\n  }\n";
     } else {
       text += "  ratio = ::smemtune::times_ratio(ratio, ::smemtune::size_ratio(one." + member +
               ", other." + member + "));\n";

@@ -41,7 +41,8 @@ class BindingsStruct {
   std::string definition() const;
   /// Returns text like `{4096, "float"}`, with 0 or an empty string for what the bindings lack.
   std::string value(const Bindings& bindings) const;
-  /// Returns the definition of size_ratio() for two of these structs.
+  /// Returns the definition of size_ratio() for two of these structs, which calls functions of
+  /// selection.h and constraint_functions().
   std::string ratio_function() const;
 
   /// Returns the member that stands for a stored name.

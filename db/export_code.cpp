@@ -188,18 +188,7 @@ class SpaceWriter {
       constraints.of_kernels[kernels_.of(defaults->kernel)] = defaults->constraints;
       promising.of_kernels[kernels_.of(defaults->kernel)] = defaults->promising;
     }
-    std::set<std::string> words;
-    for (const auto* results : {&entries_.best, &entries_.candidates}) {
-      for (const StoredResult* stored : *results) {
-        for (const Bindings* bindings : {&stored->result.problem, &stored->result.configuration}) {
-          for (const auto& [name, value] : *bindings) {
-            const auto* word = std::get_if<std::string>(&value);
-            if (word != nullptr) words.insert(*word);
-          }
-        }
-      }
-    }
-    return {problem_, parameters_, {constraints, promising}, words};
+    return {problem_, parameters_, {constraints, promising}};
   }
 
   std::string tables() const {

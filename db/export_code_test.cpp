@@ -130,7 +130,11 @@ TEST_F(ExportHeader, SelectsAtCompileTimeAndSaysHowFarItStretched) {
     static_assert(sibling.match == Match::same_architecture && sibling.size_ratio == 2);
     static_assert(sibling->device == "NVIDIA H100 PCIe" && sibling->parameters.TILE == 8);
 
-    constexpr auto unlike = gemm::select(h200, {4096, "half"});
+    constexpr auto of_other_type = gemm::select(h200, {512, "half"});
+    static_assert(of_other_type.match == Match::nearest_problem && of_other_type.size_ratio == 12);
+    static_assert(of_other_type->problem.N == 512 && of_other_type->problem.T == "float");
+
+    constexpr auto unlike = gemm::select(h200, {4096, "row"});
     static_assert(unlike.match == Match::defaults);
     static_assert(unlike->kernel == gemm::Kernel::tiled && unlike->parameters.TILE == 1);
     constexpr auto other = gemm::select(gemm::Kernel::buffered, {"NVIDIA A100", 80}, {4096, "float"});

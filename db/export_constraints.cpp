@@ -102,7 +102,7 @@ class ExpressionWriter {
       operands.push_back(conditional());
     } while (tokens_.take_if(","));
     tokens_.expect(")");
-    if (text == "sizeof") return "size_of(" + operands.front() + ")";
+    if (text == "sizeof") return "::smemtune::size_of(" + operands.front() + ")";
     const auto known =
         std::ranges::find(expressions::kFunctions, text, &expressions::Function::name);
     if (known == expressions::kFunctions.end() || known->operation == Operation::conditional) {
@@ -160,21 +160,25 @@ std::string code_of(const std::string& text, const BindingsStruct& problem,
   }
 }
 
-/// Returns a function that returns how large a type is, for those of the words that are types.
-std::string size_function(const std::set<std::string>& words) {
-  std::string text = "constexpr long long size_of(::std::string_view type) {\n";
-  for (const std::string& word : words) {
-    const std::int64_t bytes = to_slot(Value(word)) & 0xFF;
-    if (bytes == 0) continue;
-    text += "  if (type == " + string_literal(word) + ") return " + std::to_string(bytes) + ";\n";
+/// Returns a function that returns the size of a type in bytes, 0 for other words.
+std::string size_function() {
+  std::map<std::size_t, std::string> names;
+  for (const auto& [name, bytes] : type_sizes()) {
+    std::string& list = names[bytes];
+    list += (list.empty() ? "" : ", ") + string_literal(name);
   }
-  return text + "  return 0;\n}\n\n";
+  std::string text = "constexpr long long size_of(::std::string_view type) {\n";
+  for (const auto& [bytes, list] : names) {
+    text += "  for (const ::std::string_view one : {" + list +
+            "}) {\n    if (type == one) return " + std::to_string(bytes) + ";\n  }\n";
+  }
+  return text + "  return 0;\n}\n";
 }
 
 }  // namespace
 
-const char* constraint_functions() {
-  return R"text(
+std::string constraint_functions() {
+  constexpr const char* kFunctions = R"text(
 #ifndef SMEMTUNE_CONSTRAINTS
 #define SMEMTUNE_CONSTRAINTS
 namespace smemtune {
@@ -211,14 +215,12 @@ constexpr long long gcd(long long a, long long b) {
   return abs(a);
 }
 
-}  // namespace smemtune
-#endif
 )text";
+  return kFunctions + size_function() + "\n}  // namespace smemtune\n#endif\n";
 }
 
 ConstraintsCode::ConstraintsCode(const BindingsStruct& problem, const BindingsStruct& parameters,
-                                 const std::vector<Condition>& conditions,
-                                 const std::set<std::string>& words) {
+                                 const std::vector<Condition>& conditions) {
   std::string functions;
   for (const Condition& condition : conditions) {
     std::string cases;
@@ -243,7 +245,6 @@ ConstraintsCode::ConstraintsCode(const BindingsStruct& problem, const BindingsSt
   definitions_ = "// Limits of a device that constraints name.\nstruct Limits {\n";
   for (const std::string& name : limits_) definitions_ += "  long long " + name + ";\n";
   definitions_ += "};\n\n";
-  if (functions.find("size_of(") != std::string::npos) definitions_ += size_function(words);
   definitions_ += functions;
 }
 

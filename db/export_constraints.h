@@ -9,9 +9,9 @@
 
 namespace smemtune::db {
 
-/// Returns the C++ functions, in namespace smemtune, that constraints call; a program may have the
-/// text more than once.
-const char* constraint_functions();
+/// Returns the C++ functions, in namespace smemtune, that constraints and size_ratio() call; a program
+/// may have the text more than once.
+std::string constraint_functions();
 
 /// Writes a struct `Limits` with the limits of a device that conditions name, and a function for each
 /// condition that takes (Kernel, const Parameters&, const Problem&, const Limits&) and returns
@@ -25,9 +25,8 @@ class ConstraintsCode {
     std::map<std::string, std::vector<std::string>> of_kernels;  ///< Texts, by enumerator.
   };
 
-  /// `words`: all words of problems and parameters, some of which are types.
   ConstraintsCode(const BindingsStruct& problem, const BindingsStruct& parameters,
-                  const std::vector<Condition>& conditions, const std::set<std::string>& words);
+                  const std::vector<Condition>& conditions);
 
   const std::string& definitions() const { return definitions_; }
 

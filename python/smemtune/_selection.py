@@ -68,7 +68,9 @@ class Selection:
     configuration: Dict[str, Value]
     problem: Dict[str, Value]  #: The requested problem.
     match: str  #: `exact`, `nearest problem`, `same architecture`, `defaults` or `given`.
-    size_ratio: float  #: Product over all sizes of the larger by the smaller; 1: the same problem.
+    #: Product over all sizes of the larger by the smaller, and more where alignment or element types
+    #: differ; 1: the same problem.
+    size_ratio: float
     measured_problem: Optional[Dict[str, Value]]  #: None for default and given values.
     measured_device: Optional[str]
     time_ms: Optional[float]  #: Median time of the measured problem, in milliseconds.

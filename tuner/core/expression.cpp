@@ -37,33 +37,32 @@ std::vector<std::string> Scope::names() const {
   return names;
 }
 
+const std::map<std::string, std::size_t, std::less<>>& type_sizes() {
+  static const auto sizes = [] {
+    std::map<std::string, std::size_t, std::less<>> all = {{"__nv_fp8x2_e4m3", 2},
+                                                           {"__nv_fp8x4_e4m3", 4},
+                                                           {"__half2", 4},
+                                                           {"half2", 4},
+                                                           {"__nv_bfloat162", 4}};
+    for (const std::string_view name : scalar_type_names()) {
+      all.emplace(name, size_of(*scalar_type(name)));
+    }
+    constexpr std::pair<const char*, std::size_t> kElements[] = {
+        {"char", 1}, {"uchar", 1}, {"short", 2},    {"ushort", 2},    {"int", 4},   {"uint", 4},
+        {"long", 8}, {"ulong", 8}, {"longlong", 8}, {"ulonglong", 8}, {"float", 4}, {"double", 8}};
+    for (const auto& [element, bytes] : kElements) {
+      for (std::size_t count = 1; count <= 4; ++count) {
+        all.emplace(element + std::to_string(count), count * bytes);
+      }
+    }
+    return all;
+  }();
+  return sizes;
+}
+
 std::optional<std::size_t> type_size(std::string_view name) {
-  if (const auto type = scalar_type(name)) return size_of(*type);
-  if (name == "__nv_fp8x2_e4m3") return 2;
-  if (name == "__nv_fp8x4_e4m3") return 4;
-  if (name == "__half2" || name == "half2" || name == "__nv_bfloat162") return 4;
-  struct VectorType {
-    std::string_view element;
-    std::size_t bytes;
-  };
-  constexpr std::array<VectorType, 12> kVectorTypes = {{{"char", 1},
-                                                        {"uchar", 1},
-                                                        {"short", 2},
-                                                        {"ushort", 2},
-                                                        {"int", 4},
-                                                        {"uint", 4},
-                                                        {"long", 8},
-                                                        {"ulong", 8},
-                                                        {"longlong", 8},
-                                                        {"ulonglong", 8},
-                                                        {"float", 4},
-                                                        {"double", 8}}};
-  if (name.empty() || name.back() < '1' || name.back() > '4') return std::nullopt;
-  const auto count = static_cast<std::size_t>(name.back() - '0');
-  for (const VectorType& type : kVectorTypes) {
-    if (name.substr(0, name.size() - 1) == type.element) return count * type.bytes;
-  }
-  return std::nullopt;
+  const auto type = type_sizes().find(name);
+  return type == type_sizes().end() ? std::nullopt : std::optional(type->second);
 }
 
 std::int64_t to_slot(const Value& value) {

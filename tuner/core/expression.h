@@ -138,8 +138,11 @@ class Expression {
   std::vector<std::size_t> variables_;
 };
 
-/// Returns the size in bytes of the type that CUDA C++ spells `name`, including vector types such
-/// as `float4`; nullopt for an unknown type.
+/// Returns the sizes in bytes of the types that CUDA C++ has names for, including vector types such as
+/// `float4`.
+const std::map<std::string, std::size_t, std::less<>>& type_sizes();
+
+/// Returns the size of the type in bytes; nullopt for an unknown name.
 std::optional<std::size_t> type_size(std::string_view name);
 
 }  // namespace smemtune

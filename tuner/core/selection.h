@@ -47,7 +47,8 @@ struct Choice {
   const Entry* entry = nullptr;
   Match match = Match::none;
   // Distance of the measured problem from the requested one: the product, over all sizes, of the
-  // larger size divided by the smaller. 1 for an exact match, 2 if one size is twice the other.
+  // larger size divided by the smaller, and of what size_ratio() and type_ratio() add for alignment
+  // and element types. 1 for an exact match, 2 if one size is twice the other.
   double size_ratio = 1;
 
   constexpr explicit operator bool() const { return entry != nullptr; }
@@ -55,18 +56,43 @@ struct Choice {
   constexpr const Entry& operator*() const { return *entry; }
 };
 
-/// Returns the larger of two sizes divided by the smaller.
+/// Returns how many of the factors 2, 4, 8 and 16 divide a size.
+constexpr int alignment(long long size) {
+  int count = 0;
+  for (long long factor = 2; factor <= 16 && size % factor == 0; factor *= 2) ++count;
+  return count;
+}
+
+/// Returns the larger of two sizes divided by the smaller, times 1.1 for each of the factors 2, 4, 8
+/// and 16 that divides only one of them: vectors and tiles that fit the one may not fit the other.
 constexpr double size_ratio(long long one, long long other) {
+  constexpr double kAlignment = 1.1;
+  if (one == other) return 1;
   const double low = static_cast<double>(one < other ? one : other);
   const double high = static_cast<double>(one < other ? other : one);
-  if (one == other) return 1;
-  return low > 0 ? high / low : 1 + high - low;
+  double ratio = low > 0 ? high / low : 1 + high - low;
+  const int more = alignment(one) - alignment(other);
+  for (int i = more < 0 ? -more : more; i > 0; --i) ratio *= kAlignment;
+  return ratio;
+}
+
+/// Returns the ratio of two different words, of which each is an element type of so many bytes or, if
+/// these are 0, not one: 1.5 for types of the same size, times 8 for each factor of two between their
+/// sizes; 0 for other words, which are not comparable.
+constexpr double type_ratio(long long bytes, long long other_bytes) {
+  constexpr double kSameSize = 1.5;
+  constexpr double kHalfSize = 8;
+  if (bytes <= 0 || other_bytes <= 0) return 0;
+  double ratio = kSameSize;
+  for (; bytes < other_bytes; bytes *= 2) ratio *= kHalfSize;
+  for (; other_bytes < bytes; other_bytes *= 2) ratio *= kHalfSize;
+  return ratio;
 }
 
 /// Multiplies a problem's ratio by that of one more size. 0 means not comparable.
 constexpr double times_ratio(double ratio, double more) {
   constexpr double kLargest = 1e250;  // Problems with a larger ratio all count as equally far away.
-  return ratio < kLargest ? ratio * more : ratio;
+  return more > 0 && !(ratio < kLargest) ? ratio : ratio * more;
 }
 
 /// Returns the number of doublings that lie between a measured problem and another, 0 for the same
@@ -87,7 +113,7 @@ constexpr double doublings(double ratio) {
 
 /// The assumed time of a configuration by that of the best, at a measured size where only others
 /// were measured.
-constexpr double kUnknownToBest = 1.6;
+constexpr double kUnknownToBest = 1.3;
 /// The largest ratio that is told apart, also that of what does not run.
 constexpr double kMostToBest = 3;
 
@@ -193,8 +219,8 @@ constexpr Choice<Entry> select_predicted(const Entry* entries, std::size_t count
 /// is predicted to be the fastest (see Prediction), else the one that is by what was measured on other
 /// devices of its compute capability. Empty where there is none, as far from all that was measured.
 ///
-/// `ratio_of(entry)` returns the entry's size ratio, or 0 for an entry that is not comparable:
-/// another kernel, another element type. `to_best_of(entry)` returns its time by that of the fastest
+/// `ratio_of(entry)` returns the entry's size ratio, or 0 for an entry that is not comparable, such as
+/// another kernel's. `to_best_of(entry)` returns its time by that of the fastest
 /// entry for the same problem on the same device, which is 1; infinity where it does not run.
 /// `fitness_of(entry)` returns the Fitness of its configuration for the problem. An entry has a device, a compute_capability (0: its times say nothing about other devices), a
 /// time_ms (0 where it does not run), a configuration (a number, the same for equal values of the

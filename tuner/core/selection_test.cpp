@@ -1,6 +1,7 @@
 #include "tuner/core/selection.h"
 
 #include "tuner/core/selection_table.h"
+#include "tuner/core/size_ratio.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,6 +49,26 @@ TEST(Selection, TakesTheBestOfTheNearestSizeWhereNothingElseIsKnown) {
   static_assert(select(kEntries, 4096)->configuration == 0);
   static_assert(select(kEntries, 1 << 17)->configuration == 1);
   static_assert(!select(kEntries, 1 << 28), "too far from all that was measured");
+}
+
+TEST(Selection, TakesTheBestOfASizeThatTheSameFactorsDivide) {
+  static_assert(alignment(0) == 4 && alignment(1) == 0 && alignment(12) == 2 && alignment(64) == 4);
+  static_assert(size_ratio(1024, 2048) == 2 && size_ratio(1001, 1001) == 1);
+  static_assert(size_ratio(1000, 1001) > 1.3 && size_ratio(1001, 1003) < 1.01);
+  constexpr Entry kEntries[] = {{"H200", 90, 1000, 0, true, 1, 1},
+                                {"H200", 90, 1101, 1, true, 1, 1}};
+  static_assert(select(kEntries, 1008)->configuration == 0);
+  static_assert(select(kEntries, 1003)->configuration == 1, "it is nearer to 1000, but odd");
+}
+
+TEST(Selection, ComparesElementTypesBySizeAndNoOtherWords) {
+  static_assert(type_ratio(2, 2) == 1.5 && type_ratio(4, 8) == 12 && type_ratio(8, 2) == 96);
+  static_assert(type_ratio(0, 4) == 0 && type_ratio(4, 0) == 0);
+  const auto one = [](const char* type) { return Problem{{"N", std::int64_t{1000}}, {"T", type}}; };
+  EXPECT_EQ(size_ratio(one("__half"), one("__nv_bfloat16")), 1.5);
+  EXPECT_EQ(size_ratio(one("float"), one("float4")), 96);
+  EXPECT_EQ(size_ratio(one("float"), one("uniform")), 0);
+  EXPECT_EQ(size_ratio(one("uniform"), one("uniform")), 1);
 }
 
 TEST(Selection, TakesWhatIsNearlyTheBestOnBothSidesRatherThanTheBestOfOne) {

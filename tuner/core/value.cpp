@@ -173,6 +173,12 @@ std::optional<ScalarType> scalar_type(std::string_view name) {
   return std::nullopt;
 }
 
+std::vector<std::string_view> scalar_type_names() {
+  std::vector<std::string_view> names;
+  for (const TypeName& type : kTypeNames) names.push_back(type.name);
+  return names;
+}
+
 std::size_t size_of(ScalarType type) {
   switch (type) {
     case ScalarType::int8:

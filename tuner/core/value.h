@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace smemtune {
 
@@ -55,6 +56,9 @@ enum class ScalarType {
 /// Returns the type that CUDA C++ spells `name` (`int`, `unsigned char`, `long long`, `__half`,
 /// ...; `bool` is uint8), or nullopt.
 std::optional<ScalarType> scalar_type(std::string_view name);
+
+/// Returns all names that scalar_type() knows.
+std::vector<std::string_view> scalar_type_names();
 
 /// Returns the size of an element in bytes.
 std::size_t size_of(ScalarType type);

@@ -111,7 +111,11 @@ TEST_F(Library, DatabaseAndExportSelectTheSame) {
     const Selection defaults = results.select({"NVIDIA A100", 80}, "scale", size(4096));
     EXPECT_EQ(defaults.match, Match::defaults);
     EXPECT_EQ(defaults.parameters, threads(256));
-    EXPECT_EQ(results.select(kH200, "scale", size(4096, "double")).match, Match::defaults);
+    const Selection of_other_type = results.select(kH200, "scale", size(4096, "double"));
+    EXPECT_EQ(of_other_type.match, Match::nearest_problem);
+    EXPECT_EQ(of_other_type.measured_problem, size(4096));
+    EXPECT_EQ(of_other_type.size_ratio, 12);
+    EXPECT_EQ(results.select(kH200, "scale", size(4096, "row")).match, Match::defaults);
     EXPECT_EQ(results.select(kH200, "other", size(4096)).match, Match::none);
     EXPECT_EQ(results.select(kH200, "scale", size(4096), "other").match, Match::none);
   }

@@ -102,8 +102,9 @@ typedef struct smemtune_target {
 /* A selected configuration and where it comes from. */
 typedef struct smemtune_selection {
   smemtune_match match;
-  double size_ratio; /* The product over all sizes of the larger, asked for or measured,
-                                divided by the smaller; 1 for an exact match. */
+  double size_ratio; /* Distance of the measured problem from the requested one: the product over
+                                all sizes of the larger divided by the smaller, and more where
+                                alignment or element types differ; 1 for an exact match. */
   const char* space;
   const char* kernel;
   const char* configuration; /* "ITEMS=2,THREADS=128" */
