@@ -106,14 +106,15 @@ constexpr double doublings(double ratio) {
 
 // A configuration that is the best at one size may be slow at another. What its time will be by that
 // of the best there is predicted as the mean of what it was at the sizes that were measured, in which
-// a size counts the less the more doublings away it is. A configuration that was not measured at one
-// of these sizes is assumed to be slow there: somebody looked for the best and did not find it. The
+// a size counts the less the more doublings away it is. Besides, each configuration counts as slow to
+// some extent, so that one that was measured at few of these sizes is not preferred for that. The
 // default values are predicted like the others. bench/RESULTS.md has what this loses at sizes held
 // back.
 
-/// The assumed time of a configuration by that of the best, at a measured size where only others
-/// were measured.
-constexpr double kUnknownToBest = 1.3;
+/// The time of a configuration by that of the best, as long as nothing is known of it, and how much
+/// that counts, as a share of the weight of all measured sizes.
+constexpr double kUnknownToBest = 2;
+constexpr double kUnknownWeight = 0.25;
 /// The largest ratio that is told apart, also that of what does not run.
 constexpr double kMostToBest = 3;
 
@@ -149,7 +150,7 @@ class Prediction {
   }
 
   constexpr double to_best() const {
-    const double unknown = of_all_ > known_ ? of_all_ - known_ : 0;
+    const double unknown = kUnknownWeight * of_all_;
     return (weighted_ + unknown * kUnknownToBest) / (known_ + unknown);
   }
 
