@@ -225,12 +225,13 @@ void GaussianProcess::explain(Block& block, std::size_t sample) const {
 }
 
 double GaussianProcess::expected_improvement(std::size_t candidate, double best, double least,
-                                             double doubt) const {
+                                             double doubt, double noise_share) const {
   const Block& block = blocks_[candidate / kLanes];
   const std::size_t lane = candidate % kLanes;
   const double unexplained =
       std::max(kLeastVariance, 1.0 - static_cast<double>(block.explained[lane]));
-  const double deviation = doubt * std::sqrt(unexplained * variance_);
+  const double deviation =
+      std::sqrt((doubt * doubt * unexplained + noise_share * noise_) * variance_);
   const double ahead = (best - mean_ - static_cast<double>(block.mean[lane])) / deviation;
   // The density is below this bound, as exp(x) > 1 + x + x^2 / 2 + x^3 / 6.
   const double half = ahead * ahead / 2;

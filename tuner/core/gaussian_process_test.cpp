@@ -78,6 +78,20 @@ TEST(GaussianProcess, ExpectsInAllPlacesWhatAFeatureDoesInSome) {
   EXPECT_LT(2 * process.expected_improvement(0, 2, -1), process.expected_improvement(1, 2, -1));
 }
 
+TEST(GaussianProcess, ExpectsOfItsNoiseWhatIsAskedForEvenWhereSamplesExplainTheMean) {
+  RandomEngine random(1);
+  std::vector<GaussianProcess::Sample> noisy;
+  for (int i = 0; i < 40; ++i)
+    noisy.push_back({.features = {0.5F}, .value = i % 2 == 0 ? 1.0 : 2.0});
+  GaussianProcess process;
+  process.fit(noisy, random);
+  process.set_candidates(std::vector<std::vector<float>>{{0.5F}});
+  const double without = process.expected_improvement(0, 1, -1);
+  const double half = process.expected_improvement(0, 1, -1, /*doubt=*/1, /*noise_share=*/0.5);
+  EXPECT_LT(2 * without, half);
+  EXPECT_LT(half, process.expected_improvement(0, 1, -1, /*doubt=*/1, /*noise_share=*/1));
+}
+
 TEST(GaussianProcess, LearnsOneByOneWhatItLearnsAtOnce) {
   RandomEngine random(1);
   GaussianProcess at_once;

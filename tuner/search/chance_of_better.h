@@ -27,11 +27,11 @@ struct SearchedSoFar {
 };
 
 /// Estimates the probability that a search which learns has missed a configuration of a kernel that
-/// beats a given time. The odds grow with the power 0.584 of the number S of configurations that a
+/// beats a given time. The odds grow with the power 0.515 of the number S of configurations that a
 /// model expects to be better, where more than ten count as ten and less than a tenth as that
 /// because models are that far off, and with the number u of those untried; they fall with the
 /// number t of evaluations and the number n of those since the last gain:
-/// exp(5.46) * S^0.584 * u^0.234 / t^1.093 / (n + 64)^0.745. As many of the latest evaluations as
+/// exp(4.61) * S^0.515 * u^0.273 / t^0.761 / (n + 64)^0.918. As many of the latest evaluations as
 /// are in flight do not count in t and n: no question has been answered that could follow from
 /// them. Where the kernel's best takes at least 1.2 times as long as what is to be beaten, q times,
 /// the odds are at most exp(4.83) / t^1.52 / q^5.46 + 0.03 / t, times the share that is untried.

@@ -22,6 +22,11 @@ constexpr std::size_t kBeside = 5;              // The best whose neighbors are 
 // estimates. Of no use where other questions are unanswered: keeping away from them explores enough.
 constexpr double kDoubt = 1.5;
 
+// The noise is mostly what the features do not explain, so that a measurement repeats it: a share of
+// its variance is worth a look beside the best. Of no use while little is known of where that is.
+constexpr double kNoiseShare = 0.5;
+constexpr std::size_t kNoiseAfter = 60;
+
 }  // namespace
 
 std::optional<ConfigurationIndex> LikelyBetter::ask() {
@@ -129,8 +134,9 @@ std::optional<ConfigurationIndex> LikelyBetter::most_promising() const {
   double most_expected = 0;
   const double best = value(best_ms_);
   const double doubt = asked.empty() ? kDoubt : 1;
+  const double noise_share = told_.size() >= kNoiseAfter ? kNoiseShare : 0;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    double expected = process_.expected_improvement(i, best, most_expected, doubt);
+    double expected = process_.expected_improvement(i, best, most_expected, doubt, noise_share);
     if (!(expected > most_expected) || !untried_.contains(candidates_[i])) continue;
     const std::vector<float> place = features(candidates_[i]);
     for (const std::vector<float>& other : asked) expected *= 1 - process_.likeness(place, other);
