@@ -157,13 +157,16 @@ Files files_of(const InitOptions& options, bool needs_copy) {
 }
 
 void say_kernels(const FlatSource& source, const KernelFile& file, const InitOptions& options,
-                 const std::vector<std::string>& taken, bool together) {
+                 const DraftRequest& request) {
   constexpr std::size_t kMost = 50;
+  const std::vector<std::string>& taken = request.kernels;
   const std::string shown = options.source.string() + ": ";
   for (std::size_t i = 0; i < std::min(kMost, file.kernels.size()); ++i) {
     const KernelFunction& kernel = file.kernels[i];
     const bool is_taken = std::ranges::find(taken, kernel.name) != taken.end();
-    if (is_copy(kernel.name)) continue;
+    const bool is_added =
+        is_copy(kernel.name) || (request.witness && kernel.name == request.witness->kernel_name);
+    if (is_added) continue;  // It has no line in any file of the user's.
     write_out(shown + signature_text(source, kernel) +
               (is_taken                  ? "\n"
                : options.kernels.empty() ? ": not taken (--kernel)\n"
@@ -172,7 +175,7 @@ void say_kernels(const FlatSource& source, const KernelFile& file, const InitOpt
   if (file.kernels.size() > kMost) {
     write_out(shown + std::to_string(file.kernels.size() - kMost) + " more kernels: not shown\n");
   }
-  if (together) {
+  if (request.together) {
     write_out(
         "the host launches them one after the other: they are one kernel with \"launches\" "
         "(--kernel "
@@ -307,7 +310,7 @@ int run_init(const InitOptions& options) {
   }
   write_whole_file(files.space, draft.text);
 
-  say_kernels(source, file, options, kernels, together);
+  say_kernels(source, file, options, request);
   if (options.with.further.empty() && !with.further.empty()) {
     write_out(
         "of the same program, and read as well: " +
@@ -321,8 +324,9 @@ int run_init(const InitOptions& options) {
   write_out("wrote " + files.space.string() + (faults.empty() ? ":\n" : ", to be completed:\n"));
   say_draft(draft);
   if (draft.has_witness) {
-    write_out("  " + witness->name +
-              "() of the source gives the expected results of small problems\n");
+    write_out("  " + witness->name + "(), " + source.place(witness->line) +
+              ", gives the expected results of small problems: " + witness->kernel_name +
+              ", which init adds, calls it\n");
   }
   // Who names kernels knows what is left out.
   const std::vector<std::string> left_out =

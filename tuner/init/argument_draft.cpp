@@ -223,9 +223,8 @@ class ArgumentDrafter {
   std::string offset_of(const KernelParameter& parameter) const {
     const HostTerms terms = names_.terms_of(*site());
     for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
-      std::string text = terms.passed(number_of(parameter), frame);
-      const auto made_of = terms.variables(frame).find(text);
-      if (made_of != terms.variables(frame).end()) text = made_of->second;
+      const std::string text =
+          terms.value_of(terms.passed(number_of(parameter), frame), frame);
       const CppTokens tokens = cpp_tokens(text);
       const bool is_offset = tokens.size() > 2 && tokens[0].is_word() && tokens[1].is("+");
       if (is_offset) return source_.place(site()->frames[frame].line) + " passes " + text;

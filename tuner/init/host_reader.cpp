@@ -784,6 +784,7 @@ class HostReader {
 
   void note_copy(const std::string& to, const std::string& from) {
     copies_.emplace(pointer_in(to), pointer_in(from));
+    copies_.emplace(to, from);  // Of structures, the last word tells no two apart.
     const auto [i, j] = std::pair(parameter(pointer_in(to)), parameter(pointer_in(from)));
     if (i && j) function_->copies.emplace(*i, *j);
   }

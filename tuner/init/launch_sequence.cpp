@@ -485,6 +485,7 @@ class SequenceReader {
             number < site.template_arguments.size() ? site.template_arguments[number] : "");
       }
       whole.reached.insert(kernel.reached.begin(), kernel.reached.end());
+      whole.loop_bounds.insert(kernel.loop_bounds.begin(), kernel.loop_bounds.end());
       whole.shared.insert(whole.shared.end(), kernel.shared.begin(), kernel.shared.end());
       whole.needs_positive_numbers = whole.needs_positive_numbers || kernel.needs_positive_numbers;
       whole.grid_dimensions = std::max(whole.grid_dimensions, kernel.grid_dimensions);

@@ -10,6 +10,7 @@
 #include "tuner/init/kernel_draft.h"
 #include "tuner/init/launch_sequence.h"
 #include "tuner/init/names.h"
+#include "tuner/init/small_problem.h"
 #include "tuner/init/space_names.h"
 
 #include <algorithm>
@@ -205,13 +206,16 @@ void add_advice(Json& verify) {
   verify["description"] = text;
 }
 
-/// Returns true if the host makes a size that a kernel takes of this variable: `B * T` of `B`.
-bool is_in_a_size(const std::string& variable, std::size_t frame, const HostTerms& terms,
+/// Returns true if a text of the host has a variable that it makes a size of which a kernel takes:
+/// `rows + 1` where the size is `rows * columns`.
+bool is_in_a_size(const std::string& text, std::size_t frame, const HostTerms& terms,
                   const SpaceNames& names, const Json& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const bool is_size = arguments[i].contains("value") &&
                          names.problem().contains(plain_text(arguments[i]["value"]));
-    if (is_size && has_name(terms.passed(i, frame), variable)) return true;
+    const std::string passed = terms.value_of(terms.passed(i, frame), frame);
+    const auto is_its = [&](std::string_view name) { return has_name(passed, name); };
+    if (is_size && std::ranges::any_of(identifiers(text), is_its)) return true;
   }
   return false;
 }
@@ -304,131 +308,6 @@ Json problem_to_complete(const FlatSource& source, const SpaceNames& names) {
             (loop == 0 ? "the source does not say"
                        : "the loop in " + source.place(loop) + " changes it");
   }
-  return problem;
-}
-
-/// Returns the largest number that a kernel has as a default.
-std::int64_t largest_default(const Json& kernels) {
-  std::int64_t largest = 0;
-  for (const Json& kernel : kernels) {
-    largest = std::max(largest, largest_number(kernel.value("default", Json::object())));
-  }
-  return largest;
-}
-
-/// Returns true if a kernel or launch, with these defaults, has a grid without blocks.
-// NOLINTNEXTLINE(misc-no-recursion): as deep as launches lie in each other.
-bool has_empty_grid(const Json& launch, const Json& problem, const Json& defaults) {
-  const auto is_empty = [&](const Json& extent) {
-    return extent.is_string() &&
-           value_with(extent.get<std::string>(), {&problem, &defaults}).value_or(1) == 0;
-  };
-  const Json none = Json::array();
-  const Json grid = launch.value("grid", none);
-  const Json launches = launch.value("launches", none);
-  return std::ranges::any_of(grid, is_empty) || std::ranges::any_of(launches, [&](const Json& one) {
-           return has_empty_grid(one, problem, defaults);
-         });
-}
-
-/// Keeps in a smaller problem what its sizes have to do with each other: one that is the product of
-/// others, one that is larger by 1, and the number of blocks of as many threads as a kernel has by
-/// default.
-void keep_relations(const SpaceNames& names, const Json& kernels, Json& small) {
-  constexpr std::int64_t kLeast = 16;  // Smaller numbers are equal by chance.
-  std::map<std::string, std::int64_t> whole;
-  for (const auto& [name, value] : names.problem().items()) {
-    const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : 0;
-    if (number >= kLeast) whole.emplace(name, number);
-  }
-  std::set<std::int64_t> threads;
-  for (const Json& kernel : kernels) {
-    const Json defaults = kernel.value("default", Json::object());
-    for (const auto& [name, value] : defaults.items()) {
-      if (counts_threads(name) && value.is_number_integer())
-        threads.insert(value.get<std::int64_t>());
-    }
-  }
-  const auto related = [&](const std::string& name, std::int64_t value) -> std::int64_t {
-    for (const auto& [one, size] : whole) {
-      const auto its = small[one].get<std::int64_t>();
-      if (one == name) continue;
-      if (value == size + 1) return its + 1;
-      for (const std::int64_t block : threads) {
-        const bool counts_blocks = block >= kLeast && value == (size + block - 1) / block;
-        if (counts_blocks) return (its + block - 1) / block;
-      }
-      for (const auto& [other, second] : whole) {
-        if (other == name || other <= one || size > value / second) continue;
-        const std::int64_t both = its * small[other].get<std::int64_t>();
-        if (value == size * second) return both;
-        for (const auto& [last, third] : whole) {
-          const bool is_product = last != name && last > other && value == size * second * third;
-          if (is_product) return both * small[last].get<std::int64_t>();
-        }
-      }
-    }
-    return 0;
-  };
-  constexpr int kTimes = 2;  // Some follow from those that follow.
-  for (int time = 0; time < kTimes; ++time) {
-    for (const auto& [name, value] : whole) {
-      const std::int64_t follows = related(name, value);
-      if (follows > 0) small[name] = std::min(value, follows);
-    }
-  }
-}
-
-/// Returns true if a kernel or launch, with these defaults, has more threads in a block than any
-/// device allows.
-// NOLINTNEXTLINE(misc-no-recursion): likewise.
-bool has_large_block(const Json& launch, const Json& problem, const Json& defaults) {
-  constexpr std::int64_t kMostThreads = 1024;
-  const Json none = Json::array();
-  std::int64_t threads = 1;
-  for (const Json& extent : launch.value("block", none)) {
-    const auto its = value_with(plain_text(extent), {&problem, &defaults}).value_or(1);
-    if (its > kMostThreads) return true;
-    threads *= std::max<std::int64_t>(1, its);
-  }
-  const Json launches = launch.value("launches", none);
-  return threads > kMostThreads || std::ranges::any_of(launches, [&](const Json& one) {
-           return has_large_block(one, problem, defaults);
-         });
-}
-
-bool any_kernel(const Json& kernels, const Json& problem,
-                bool (*is_wrong)(const Json&, const Json&, const Json&)) {
-  return std::ranges::any_of(kernels, [&](const Json& kernel) {
-    return is_wrong(kernel, problem, kernel.value("default", Json::object()));
-  });
-}
-
-/// Makes a problem as small as its blocks have to be.
-void fit_blocks(const Json& kernels, Json& problem) {
-  constexpr std::int64_t kLeast = 32;
-  for (bool is_smaller = true; is_smaller && any_kernel(kernels, problem, has_large_block);) {
-    is_smaller = false;
-    for (auto& [name, value] : problem.items()) {
-      if (!value.is_number_integer() || value.get<std::int64_t>() <= kLeast) continue;
-      value = value.get<std::int64_t>() / 2;
-      is_smaller = true;
-    }
-  }
-}
-
-/// Returns the problem for the CPU device, as large as every grid needs to have a block.
-Json cpu_problem(const SpaceNames& names, const Json& kernels) {
-  Json problem = names.cpu_problem();
-  fit_blocks(kernels, problem);
-  while (problem != names.problem() && any_kernel(kernels, problem, has_empty_grid)) {
-    for (auto& [name, value] : problem.items()) {
-      if (!value.is_number_integer()) continue;
-      const auto whole = names.problem()[name].get<std::int64_t>();
-      value = std::min(whole, std::max<std::int64_t>(1, value.get<std::int64_t>()) * 2);
-    }
-  }
-  keep_relations(names, kernels, problem);
   return problem;
 }
 
@@ -671,11 +550,8 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   draft.has_witness =
       request.witness && add_scalars(*request.witness, names, root["arguments"], kernels);
   if (draft.has_witness) {
-    Json small = names.small_problem(largest_default(kernels));
-    fit_blocks(kernels, small);
-    keep_relations(names, kernels, small);
-    add_witness(request, kernel_named(file, request.witness->kernel_name), names, small,
-                root["verify"], kernels);
+    add_witness(request, kernel_named(file, request.witness->kernel_name), names,
+                small_problem(names, kernels), root["verify"], kernels);
   }
   add_definition(source, file, names, root["arguments"], root["verify"]);
   add_answers(source, file, root["arguments"], root["verify"]);

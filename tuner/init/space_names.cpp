@@ -23,6 +23,8 @@ std::int64_t largest_number(const Json& values) {
 }
 namespace {
 
+constexpr std::int64_t kGuessedFactor = 64;  ///< A guess of a size that is a factor of another.
+
 std::int64_t guessed_size(const MissingName& missing) {
   static constexpr std::array<std::string_view, 4> kFew = {"radius", "filter", "kernel", "iter"};
   return holds_any(missing.name, kFew) ? 3 : 4096;
@@ -91,6 +93,7 @@ SpaceNames::SpaceNames(const KernelFile& file, const DraftRequest& request,
   if (!numbers_.empty() || !problem_.empty() || !file_.missing.empty())
     taken_.insert(file_.names.begin(), file_.names.end());
   add_type_problems();
+  choose_sizes_of_witness();
   choose_sizes();
   choose_host_sizes(sequence);
   add_template_numbers();
@@ -124,6 +127,34 @@ bool SpaceNames::names_its_block(const LaunchSite& site) const {
   const auto threads = number_at(site, site.block.front());
   return threads && std::ranges::find(site.template_arguments, std::to_string(*threads)) !=
                         site.template_arguments.end();
+}
+
+/// Makes sizes of the variables that only the host's function takes and that the host makes a size
+/// of which the kernel takes: `B` and `T` of `B * T`. All others follow from these.
+void SpaceNames::choose_sizes_of_witness() {
+  const LaunchSite* const site = launch_of(first_.name);
+  if (!request_.witness || site == nullptr) return;
+  for (const HostFunction::Scalar& scalar : request_.witness->scalars) {
+    const HostTerms terms = terms_of(*site);
+    const bool is_variable = cpp_tokens(scalar.passed).size() == 1 && !number_of(scalar.passed);
+    bool is_in_a_size = false;
+    for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
+      if (!is_size(first_.parameters[i], first_.parameters[i].type)) continue;
+      const std::string passed = terms.passed(i, scalar.frame);
+      const std::string value = terms.value_of(passed, scalar.frame);
+      is_in_a_size = is_in_a_size || (passed != scalar.passed && has_name(value, scalar.passed));
+    }
+    if (!is_variable || !is_in_a_size) continue;
+    const auto ours = terms.in_our_names(scalar.passed, scalar.frame);
+    const auto number = ours ? constant_value(*ours) : std::nullopt;
+    if (ours && !number) continue;  // It follows from another.
+    const std::string chosen = free_name(upper(scalar.passed));
+    host_sizes_.push_back({.function = site->frames[scalar.frame].function,
+                           .variable = scalar.passed,
+                           .chosen = chosen});
+    const std::int64_t size = number.value_or(kGuessedFactor);
+    add_problem(chosen, size, smaller(size, 256), !number);
+  }
 }
 
 /// Chooses names for sizes that the host reads from its command line, `atoi(argv[1])`, or that a

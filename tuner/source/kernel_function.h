@@ -88,6 +88,8 @@ struct KernelFunction {
   std::vector<std::string> asserts = {};    ///< Conditions of static_assert(), filled in by init.
   std::vector<std::string> divisions = {};  ///< Conditions under which steps and unroll factors
                                             ///< divide what loops count to; likewise.
+  /// Names that bound its loops `for (...; k < n; ++k)`, of which each thread has all turns.
+  std::set<std::string> loop_bounds = {};
   /// Constants that the block's extents seem to be, by how the kernel numbers elements; likewise.
   std::array<std::string, 3> thread_extents = {};
   std::array<std::string, 3> tiles = {};  ///< Constants by which blockIdx is multiplied; likewise.
