@@ -303,6 +303,7 @@ int run_init(const InitOptions& options) {
   request.name = space_name(files.space);
   request.source = files.source;
   request.witness = witness;
+  request.may_leave_out = options.kernels.empty();
   const SpaceDraft draft = draft_space(source, file, request);
   if (needs_copy) {
     const KernelFile guarded = read_kernel_file(source, guard, only);
@@ -310,6 +311,7 @@ int run_init(const InitOptions& options) {
   }
   write_whole_file(files.space, draft.text);
 
+  request.kernels = draft.kernels;
   say_kernels(source, file, options, request);
   if (options.with.further.empty() && !with.further.empty()) {
     write_out(
@@ -329,8 +331,9 @@ int run_init(const InitOptions& options) {
               ", which init adds, calls it\n");
   }
   // Who names kernels knows what is left out.
-  const std::vector<std::string> left_out =
-      options.kernels.empty() ? left_out_around(source, file, kernels) : std::vector<std::string>();
+  const std::vector<std::string> left_out = options.kernels.empty()
+                                                ? left_out_around(source, file, request.kernels)
+                                                : std::vector<std::string>();
   for (const std::string& line : left_out) write_out("  " + line + "\n");
   for (const std::string& fault : faults) write_out("  " + fault + "\n");
   const std::string next = !faults.empty() ? "then: smemtune --check "

@@ -345,7 +345,7 @@ class HostReader {
     }
     const std::size_t launched = launches_.size();
     const Enclosed enclosed(*this, source_.line(syntax.cursor), condition, state);
-    state.set_condition(condition);
+    state.begin_branches(condition);
     HostState other = state;
     const bool ends = statement(branches[0], state);
     previous_ = kNoToken;
@@ -358,6 +358,7 @@ class HostReader {
     } else if (!other_ends && branches.size() == 1) {
       state.join(other);
     }
+    state.end_branches();
     if (launches_.size() > launched) previous_ = kNoToken;
     return ends && other_ends;
   }
@@ -1232,6 +1233,27 @@ class HostReader {
 
 }  // namespace
 
+namespace {
+
+/// Removes launches on no way from main() where the same kernel has another that is: the program
+/// never does them, and nothing says what they would be passed.
+void keep_those_of_main(std::vector<LaunchSite>& launches) {
+  const auto is_of_main = [](const LaunchSite& site) {
+    return site.frames.back().function == "main";
+  };
+  std::set<std::string> launched;
+  for (const LaunchSite& site : launches) {
+    if (is_of_main(site)) launched.insert(site.kernel);
+  }
+  for (auto site = launches.begin(); site != launches.end();) {
+    const bool is_kept = is_of_main(*site) || !launched.contains(site->kernel);
+    site = is_kept ? site + 1 : launches.erase(site);
+    if (!is_kept && site != launches.end()) site->follows = false;
+  }
+}
+
+}  // namespace
+
 HostPart read_host(const FlatSource& source) {
   HostReader reader(source);
   HostPart host = {.launches = reader.launches(),
@@ -1245,6 +1267,7 @@ HostPart read_host(const FlatSource& source) {
                    .values = reader.values(),
                    .calls = reader.calls(),
                    .copies = reader.copies()};
+  keep_those_of_main(host.launches);
   for (const auto& [token, answer] : reader.answers()) host.answers.push_back(answer);
   add_enumerations(reader.source(), host);
   return host;

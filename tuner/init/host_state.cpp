@@ -166,7 +166,7 @@ void HostState::join(const HostState& other) {
 void HostState::join_if(const HostState& other) {
   constexpr std::size_t kLongest = 300;
   const auto condition = [](const HostState& state) {
-    return state.value(kCondition).value_or("");
+    return state.value(state.condition_name()).value_or("");
   };
   // The side that changes a variable of the condition has the name of its former value.
   const bool is_mine = condition(*this).find("__") != std::string::npos;
@@ -179,7 +179,7 @@ void HostState::join_if(const HostState& other) {
       continue;
     }
     const bool is_short = asked.size() + mine.size() + theirs->second.size() < kLongest;
-    if (mine == theirs->second || name == kCondition || !is_short) continue;
+    if (mine == theirs->second || name.starts_with(kCondition) || !is_short) continue;
     chosen[name] = "((" + asked + ") ? (" + mine + ") : (" + theirs->second + "))";
   }
   for (const auto& [name, theirs] : other.variables_) {
@@ -190,7 +190,6 @@ void HostState::join_if(const HostState& other) {
     variables_[name] = text;
     changed_.erase(name);
   }
-  variables_.erase(kCondition);
 }
 
 HostFrame HostState::frame(const std::map<std::string, std::string>& elsewhere) const {
@@ -201,7 +200,8 @@ HostFrame HostState::frame(const std::map<std::string, std::string>& elsewhere) 
   frame.allocated = allocated_;
   frame.allocated.insert(elsewhere.begin(), elsewhere.end());
   frame.former = former_;
-  frame.variables.erase(kCondition);
+  std::erase_if(frame.variables,
+                [](const auto& entry) { return entry.first.starts_with(kCondition); });
   for (const auto& [name, extents] : shapes_) {
     for (std::size_t i = 0; i < std::min<std::size_t>(3, extents.size()); ++i) {
       frame.variables.emplace(name + "." + "xyz"[i], extents[i]);

@@ -19,13 +19,25 @@ namespace {
 
 /// Returns names that people give to functions that a space has under another name.
 const std::vector<std::pair<std::string, std::string>>& known_functions() {
-  static const std::vector<std::pair<std::string, std::string>> names = {
-      {"CEIL_DIV", "ceil_div"}, {"cdiv", "ceil_div"},     {"DIVUP", "ceil_div"},
-      {"divUp", "ceil_div"},    {"div_up", "ceil_div"},   {"iDivUp", "ceil_div"},
-      {"DivUp", "ceil_div"},    {"ceilDiv", "ceil_div"},  {"CeilDiv", "ceil_div"},
-      {"ceildiv", "ceil_div"},  {"div_ceil", "ceil_div"}, {"divCeil", "ceil_div"},
-      {"DIV_UP", "ceil_div"},   {"divup", "ceil_div"},    {"std::min", "min"},
-      {"std::max", "max"},      {"MIN", "min"},           {"MAX", "max"}};
+  static const std::vector<std::pair<std::string, std::string>> names = {{"CEIL_DIV", "ceil_div"},
+                                                                         {"cdiv", "ceil_div"},
+                                                                         {"DIVUP", "ceil_div"},
+                                                                         {"divUp", "ceil_div"},
+                                                                         {"div_up", "ceil_div"},
+                                                                         {"iDivUp", "ceil_div"},
+                                                                         {"DivUp", "ceil_div"},
+                                                                         {"ceilDiv", "ceil_div"},
+                                                                         {"CeilDiv", "ceil_div"},
+                                                                         {"ceildiv", "ceil_div"},
+                                                                         {"div_ceil", "ceil_div"},
+                                                                         {"divCeil", "ceil_div"},
+                                                                         {"DIV_UP", "ceil_div"},
+                                                                         {"divup", "ceil_div"},
+                                                                         {"std::min", "min"},
+                                                                         {"std::max", "max"},
+                                                                         {"std::ceil", "ceil"},
+                                                                         {"MIN", "min"},
+                                                                         {"MAX", "max"}};
   return names;
 }
 
@@ -306,8 +318,13 @@ std::string substituted(const std::string& text,
 
 namespace {
 
-/// Returns the token behind the cast that begins at token i, or i.
+/// Returns the token behind the cast that begins at token i, or i. `float(a)` leaves `(a)`.
 std::size_t behind_cast(const CppTokens& tokens, std::size_t i) {
+  static constexpr std::array<std::string_view, 7> kTypes = {"float", "double",   "int", "size_t",
+                                                             "long",  "unsigned", "uint"};
+  const bool is_called = i + 1 < tokens.size() && tokens[i + 1].is("(") &&
+                         std::ranges::find(kTypes, tokens[i].text) != kTypes.end();
+  if (is_called) return i + 1;
   const bool has_name = tokens[i].is("static_cast") && i + 1 < tokens.size();
   std::size_t j = has_name ? i + 1 : i;
   const std::string_view close = has_name ? ">" : ")";

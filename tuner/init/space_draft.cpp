@@ -355,9 +355,27 @@ std::string laid_out(const Json& value, std::size_t indent, std::size_t column) 
   return text + std::string(indent, ' ') + (value.is_object() ? "}" : "]");
 }
 
+/// Returns true if something of it is left to say.
+bool is_open(const Json& drafted) { return in_utf8(drafted).find("TODO") != std::string::npos; }
+
 bool is_launched(const KernelFile& file, const std::string& kernel) {
   return std::ranges::find(file.launches, last_name(kernel), &LaunchSite::kernel) !=
          file.launches.end();
+}
+
+/// Returns the kernels of a request without those that the host never launches, where it launches the
+/// first, and of which something would be left to say.
+std::vector<std::string> kernels_to_draft(const FlatSource& source, const KernelFile& file,
+                                          const DraftRequest& request) {
+  std::vector<std::string> kernels = request.kernels;
+  const bool may_leave_out = request.may_leave_out && !request.together;
+  if (!may_leave_out || kernels.size() < 2 || !is_launched(file, kernels.front())) return kernels;
+  const SpaceNames names(file, request);
+  std::erase_if(kernels, [&](const std::string& name) {
+    return !is_launched(file, name) &&
+           is_open(draft_kernel(source, file, request, names, name).kernel);
+  });
+  return kernels;
 }
 
 std::vector<NamedNumber> numbers_of(const KernelFile& file, bool is_problem) {
@@ -502,8 +520,9 @@ std::vector<std::string> left_out_around(const FlatSource& source, const KernelF
 
 SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
                        const DraftRequest& asked) {
-  KernelFile file = given;
   DraftRequest request = asked;
+  request.kernels = kernels_to_draft(source, given, asked);
+  KernelFile file = given;
   const auto sequence = asked.together ? sequence_of(given, asked.kernels.front()) : std::nullopt;
   if (sequence) {
     file.kernels.push_back(sequence->whole);
@@ -511,6 +530,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
     request.kernels = {sequence->whole.name};
   }
   SpaceDraft draft;
+  draft.kernels = asked.together ? asked.kernels : request.kernels;
   SpaceNames names(file, request, sequence ? &*sequence : nullptr);
   std::vector<KernelDraft> drafts;
   if (sequence) {
@@ -531,10 +551,6 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   draft.arguments = std::move(arguments.rows);
   draft.has_guesses =
       draft.has_guesses || std::ranges::any_of(draft.arguments, &DraftedArgument::is_guess);
-  const auto is_open = [](const Json& drafted) {
-    return drafted.dump(-1, ' ', false, Json::error_handler_t::replace).find("TODO") !=
-           std::string::npos;
-  };
   names.need_a_size(is_open(arguments.arguments) || is_open(kernels));
   add_problem_rows(names, draft);
 

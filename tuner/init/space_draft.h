@@ -17,6 +17,8 @@ struct DraftRequest {
   std::vector<std::string> kernels;  ///< Names of the file's kernels, all of one signature.
   /// Instead: the space has one kernel, of all that the host launches together with the first one.
   bool together = false;
+  /// True if kernels that the host never launches may be left out where something of them is unknown.
+  bool may_leave_out = false;
   /// A function of the host that says what is right; the file has the kernel that calls it.
   std::optional<HostFunction> witness = {};
 };
@@ -31,6 +33,7 @@ struct DraftedArgument {
 };
 
 struct SpaceDraft {
+  std::vector<std::string> kernels;  ///< Those of the request that the space has.
   std::string text;  ///< Text of the space file.
   std::vector<DraftedArgument> arguments;
   /// `k: block THREADS, grid ...; line 12`, one for each kernel.

@@ -1900,7 +1900,7 @@ void run(int n) {
   EXPECT_EQ(json["kernels"][0]["parameters"]["DOUBLE_BUFFER"], Json({false, true}));
   EXPECT_EQ(json["kernels"][0]["default"]["DOUBLE_BUFFER"], true);
   EXPECT_EQ(json["arguments"][1]["type"], "Index");
-  EXPECT_THAT(json["arguments"][1]["init"].get<std::string>(), HasSubstr("TODO: they choose"));
+  EXPECT_EQ(json["arguments"][1]["init"], "uniform(0, N - 1)");
 }
 
 TEST(DraftSpace, BeginsWhatAtomicFunctionsAddToWithZeros) {

@@ -178,12 +178,16 @@ class FileReader {
   }
 
   /// Returns true for a header of the device; one that takes long to read must have its namespace
-  /// used.
+  /// or its names used.
   static bool is_of_use(const std::string& name, const std::set<std::string>& reached) {
     if (!is_device_include(name) || name == "<time.h>" || name == "<ctime>") return false;
     const auto is_used = [&](const char* space) { return reached.contains(space); };
     if (name.starts_with("<cooperative_groups")) return is_used("cooperative_groups");
     if (name.starts_with("<cub/")) return is_used("cub");
+    if (name == "<curand_kernel.h>") {
+      return std::ranges::any_of(reached,
+                                 [](const std::string& one) { return one.starts_with("curand"); });
+    }
     if (name.starts_with("<cuda/")) return is_used("cuda") || is_used("cub");
     if (is_cpp_header(name.substr(1, name.size() - 2))) return is_used("std");
     return true;
