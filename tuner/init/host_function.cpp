@@ -294,6 +294,17 @@ bool gets_results(const std::vector<std::size_t>& matches, const KernelFunction&
   return any;
 }
 
+/// Returns true if the function is passed every array that the kernel only reads: without one it
+/// could not compute the same.
+bool gets_inputs(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
+  for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
+    const KernelParameter& parameter = kernel.parameters[j];
+    const bool is_read = parameter.pointers > 0 && parameter.access == Access::read;
+    if (is_read && std::ranges::find(matches, j) == matches.end()) return false;
+  }
+  return true;
+}
+
 /// Returns true if a launch is passed memory for one element.
 bool is_single(const LaunchSite& launch, std::size_t argument) {
   const HostTerms terms(launch, {}, [](const std::string& text) { return text; });
@@ -422,6 +433,7 @@ bool is_certain(How how, const Sought& sought, const SourceItem& item,
                 const HostSignature& signature, Matches& matches) {
   const auto& [tokens, read, kernel, host, launch] = sought;
   const bool is_computing = how == How::computing;
+  if (!gets_inputs(matches.numbers, kernel)) return false;
   if (!gets_results(matches.numbers, kernel) &&
       (is_computing || !returns_result(tokens, item, kernel, launch, matches))) {
     return false;

@@ -92,7 +92,6 @@ class HostReader {
     std::vector<LaunchSite> sites;
     forget_various_sizes();
     allocated_elsewhere_.insert(copied_.begin(), copied_.end());
-    allocated_elsewhere_.insert(of_host_.begin(), of_host_.end());
     for (Launch& launch : launches_) {
       add_frames(launch);
       sites.push_back(std::move(launch.site));
@@ -563,7 +562,14 @@ class HostReader {
     }
     bytes += "sizeof(" + joined(tokens_, {first, type.end}) + ")";
     state.set_text("sizeof(" + name + ")", bytes);
-    of_host_.emplace(name, bytes);
+    note_host_array(name, bytes);
+  }
+
+  /// Notes an array of this function's, which another function may have one of the same name besides;
+  /// what a member function allocates may be its class's.
+  void note_host_array(const std::string& name, const std::string& bytes) {
+    const bool is_own = function_ != nullptr && !function_->is_member;
+    of_host_[is_own ? function_ : nullptr].emplace(name, bytes);
   }
 
   /// Reads `std::vector<T> a(n)` and `thrust::device_vector<T> a(n)`.
@@ -581,7 +587,7 @@ class HostReader {
     if (is_of_device) {
       state.set_bytes(name, bytes);
     } else {
-      of_host_.emplace(name, bytes);
+      note_host_array(name, bytes);
     }
   }
 
@@ -986,17 +992,17 @@ class HostReader {
                                                  ? texts(tokens_, split(tokens_, {j + 2, close}))
                                                  : std::vector<std::string>();
       if (tokens_[j].is("malloc") && parts.size() == 1) {
-        of_host_.emplace(name, parts[0]);
+        note_host_array(name, parts[0]);
       } else if (tokens_[j].is("calloc") && parts.size() == 2) {
-        of_host_.emplace(name, "(" + parts[0] + ") * " + parts[1]);
+        note_host_array(name, "(" + parts[0] + ") * " + parts[1]);
       } else if (tokens_[j].is("new")) {
         std::size_t open = j + 1;
         while (open < value.end && (tokens_[open].is_word() || tokens_[open].is("::"))) ++open;
         const std::size_t end =
             open < value.end && tokens_[open].is("[") ? closing(tokens_, open) : kNoToken;
         if (end >= value.end) return;
-        of_host_.emplace(name, "(" + joined(tokens_, {open + 1, end}) + ") * sizeof(" +
-                                   joined(tokens_, {j + 1, open}) + ")");
+        note_host_array(name, "(" + joined(tokens_, {open + 1, end}) + ") * sizeof(" +
+                                  joined(tokens_, {j + 1, open}) + ")");
       }
     }
   }
@@ -1169,6 +1175,11 @@ class HostReader {
     std::vector<std::string> used = launch.site.arguments;
     for (;;) {
       HostFrame frame = state->frame(allocated_elsewhere_);
+      for (const Function* const holder : {function, static_cast<const Function*>(nullptr)}) {
+        const auto arrays = of_host_.find(holder);
+        if (arrays == of_host_.end()) continue;
+        frame.allocated.insert(arrays->second.begin(), arrays->second.end());
+      }
       const std::set<std::string> names = names_behind(
           used, [&](const std::string& name) { return value_among(frame.variables, name); });
       std::erase_if(frame.allocated,
@@ -1222,7 +1233,8 @@ class HostReader {
   /// Functions, and the parameters that they make the sizes of pointers of.
   std::map<std::string, std::set<std::pair<const Function*, std::string>>> sized_by_;
   std::map<std::string, std::string> copied_;
-  std::map<std::string, std::string> of_host_;
+  /// Bytes of the host's arrays, by the function that has them; nullptr for those of all functions.
+  std::map<const Function*, std::map<std::string, std::string>> of_host_;
   std::map<std::string, std::string> filled_;     ///< Values stored in loops, by array.
   std::map<std::string, std::string> constants_;  ///< Variables that are copied to constant memory.
   std::set<std::pair<std::string, std::string>> copies_;  ///< Pointers to and from.

@@ -40,8 +40,8 @@ bool has_empty_grid(const Json& launch, const Json& problem, const Json& default
          });
 }
 
-/// Keeps in a smaller problem what its sizes have to do with each other: one that is the product of
-/// others, one that is larger by 1, and the number of blocks of as many threads as a kernel has by
+/// Keeps in a smaller problem what its sizes have to do with each other: those that are equal, one
+/// that is the product of others, one that is larger by 1, and the number of blocks of as many threads as a kernel has by
 /// default.
 void keep_relations(const SpaceNames& names, const Json& kernels, Json& small) {
   constexpr std::int64_t kLeast = 16;  // Smaller numbers are equal by chance.
@@ -62,6 +62,7 @@ void keep_relations(const SpaceNames& names, const Json& kernels, Json& small) {
     for (const auto& [one, size] : whole) {
       const auto its = small[one].get<std::int64_t>();
       if (one == name) continue;
+      if (value == size) return std::max(its, small[name].get<std::int64_t>());
       if (value == size + 1) return its + 1;
       for (const std::int64_t block : threads) {
         const bool counts_blocks = block >= kLeast && value == (size + block - 1) / block;
@@ -226,7 +227,10 @@ void limit_work(const SpaceNames& names, const Json& kernels, Json& small) {
     for (const auto& [name, value] : small.items()) {
       if (!value.is_number_integer() || value.get<std::int64_t>() <= largest) continue;
       Json halved = small;
-      halved[name] = value.get<std::int64_t>() / 2;
+      for (auto& [other, its] : halved.items()) {
+        const bool is_equal = its == value && names.problem()[other] == names.problem()[name];
+        if (is_equal) its = value.get<std::int64_t>() / 2;
+      }
       if (work(halved) >= work(small)) continue;
       largest = value.get<std::int64_t>();
       best = std::move(halved);

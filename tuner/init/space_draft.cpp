@@ -276,6 +276,9 @@ void add_witness(const DraftRequest& request, const KernelFunction& called, cons
       kernel["arguments"].push_back(SpaceNames::argument_name(name));
     }
   }
+  const bool has_macros = std::ranges::any_of(
+      names.macro_sizes(), [&](const std::string& name) { return called.reached.contains(name); });
+  if (has_macros) kernel["pass"] = "define";
   if (kernels.front().contains("pass")) kernel["pass"] = kernels.front()["pass"];
   // The kernel needs values for the macros that it has in the source.
   if (kernels.front().value("pass", "") == "define" && kernels.front().contains("default")) {
