@@ -259,6 +259,7 @@ class ArgumentDrafter {
     const bool begins_empty =
         parameter.access == Access::written || parameter.access == Access::added;
     if (!parameter.is_const && begins_empty) return "zero";
+    if (!parameter.is_const && is_zeroed_by_host(parameter)) return "zero";
     const bool decides = parameter.indexes || (is_integer && parameter.counts);
     if (!elements.type.empty() && decides) {
       if (const std::string filled = filled_by_host(parameter); !filled.empty()) return filled;
@@ -277,6 +278,20 @@ class ArgumentDrafter {
       return scalar_bytes_of(elements.type) == 1 ? "uniform(0, 127)" : "uniform(0, 100)";
     }
     return first_.needs_positive_numbers ? "uniform(0.1, 1)" : "uniform(-1, 1)";
+  }
+
+  /// Returns true if the host sets an array to zero, and copies nothing there.
+  bool is_zeroed_by_host(const KernelParameter& parameter) const {
+    if (site() == nullptr) return false;
+    const HostTerms terms = names_.terms_of(*site());
+    for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
+      const std::string passed = terms.passed(number_of(parameter), frame);
+      const bool is_filled =
+          std::ranges::any_of(file_.copies, [&](const auto& copy) { return copy.first == passed; });
+      if (is_filled) return false;
+      if (file_.zeroed.contains(passed)) return true;
+    }
+    return false;
   }
 
   /// Returns the number of elements that every one of these arrays has; empty if one is not known.

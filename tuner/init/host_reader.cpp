@@ -121,6 +121,7 @@ class HostReader {
     return copied;
   }
 
+  const std::set<std::string>& zeroed() const { return zeroed_; }
   const std::map<std::size_t, Answer>& answers() const { return answers_; }
   const std::set<std::pair<std::string, std::string>>& copies() const { return copies_; }
 
@@ -921,6 +922,9 @@ class HostReader {
         note_size(pointer_in(parts[i]), parts[2], state);
       }
     }
+    const bool sets_zero =
+        call.name.starts_with("cudaMemset") && parts.size() > 2 && parts[1] == "0";
+    if (sets_zero) zeroed_.insert(pointer_in(parts[0]));
     const bool is_symbol = call.name == "cudaGetSymbolAddress";
     const bool allocates = is_symbol || call.name.starts_with("cudaMalloc");
     if (copies || !allocates || parts.size() < 2) return;
@@ -1238,6 +1242,7 @@ class HostReader {
   std::map<std::string, std::string> filled_;     ///< Values stored in loops, by array.
   std::map<std::string, std::string> constants_;  ///< Variables that are copied to constant memory.
   std::set<std::pair<std::string, std::string>> copies_;  ///< Pointers to and from.
+  std::set<std::string> zeroed_;                          ///< Pointers to what is set to zero.
   std::vector<Call> calls_;
   std::vector<HostValue> compared_;        ///< Arrays that functions of other sources compare.
   std::map<std::size_t, Answer> answers_;  ///< Keyed by the index of the token.
@@ -1274,6 +1279,7 @@ HostPart read_host(const FlatSource& source) {
                    .enumerations = {},
                    .enumerators = {},
                    .fills = reader.fills(),
+                   .zeroed = reader.zeroed(),
                    .copied_to_constants = reader.copied_to_constants(),
                    .answers = {},
                    .values = reader.values(),

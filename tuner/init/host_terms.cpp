@@ -86,6 +86,20 @@ std::string without_namespaces(const std::string& text) {
   return result;
 }
 
+/// Returns the last token of `matrix->rows`, a size in a structure, that begins at token i; i if it
+/// is something else, such as `block.x`.
+std::size_t last_of_member(const CppTokens& tokens, std::size_t i) {
+  std::size_t last = i;
+  while (tokens[last].is_word() && last + 2 < tokens.size() && tokens[last + 2].is_word() &&
+         (tokens[last + 1].is(".") || tokens[last + 1].is("->"))) {
+    last += 2;
+  }
+  const bool is_called =
+      last + 1 < tokens.size() && (tokens[last + 1].is("(") || tokens[last + 1].is("["));
+  const bool is_axis = tokens[last].text.size() == 1 && tokens[last].text >= "x";
+  return is_called || is_axis ? i : last;
+}
+
 }  // namespace
 
 void HostTerms::add_argument(std::size_t number, const std::string& name) {
@@ -177,6 +191,11 @@ std::vector<std::pair<std::size_t, std::string>> HostTerms::unknown_names(
     const bool is_called = i + 1 < tokens.size() && tokens[i + 1].is("(");
     if (tokens[i].is("sizeof") && is_called) {
       i = closing(tokens, i + 1);
+      continue;
+    }
+    if (const std::size_t last = last_of_member(tokens, i); last != i) {
+      names.emplace_back(rest.frame, without_blanks(joined(tokens, {i, last + 1})));
+      i = last;
       continue;
     }
     const bool is_member =

@@ -458,7 +458,7 @@ class ElementFlow {
   /// Returns the pointer of which a value is one element and nothing else; empty if it is not.
   std::string single_element(const Syntax& syntax) const {
     const bool is_element = syntax.kind == Kind::element && is_pointer(syntax.parts[0]);
-    if (is_element) return elements_in(syntax.parts[1]).empty() ? syntax.parts[0].text : "";
+    if (is_element) return syntax.parts[0].text;
     const auto variable = syntax.kind == Kind::name ? single_.find(syntax.text) : single_.end();
     return variable == single_.end() ? "" : variable->second;
   }
@@ -483,12 +483,13 @@ class ElementFlow {
   void read_index(const std::string& array, const Syntax& index) {
     const auto counter =
         index.kind == Kind::name ? counts_over_.find(index.text) : counts_over_.end();
+    const std::string single = single_element(index);
     for (const std::string& name : elements_in(index)) {
       if (name == array) continue;
       indices_.insert(name);
       const bool is_bound = counter != counts_over_.end() && counter->second == name;
-      const bool is_single = single_element(index) == name;
-      (is_bound ? bounds_of_ : index_of_)[name].insert(is_bound || is_single ? array : "");
+      if (!single.empty() && single != name) continue;  // It chooses which element that is.
+      (is_bound ? bounds_of_ : index_of_)[name].insert(is_bound || single == name ? array : "");
     }
   }
 

@@ -39,6 +39,12 @@ std::int64_t smaller(std::int64_t size, std::int64_t most) {
   return rest == 0 ? most : most - block + rest;
 }
 
+/// Returns `rows` of `matrix->rows`.
+std::string last_word(const std::string& text) {
+  const std::vector<std::string_view> words = identifiers(text);
+  return words.empty() ? text : std::string(words.back());
+}
+
 /// Returns true if a text changes with the turns of a loop around the launch.
 bool changes(const LaunchSite& site, const std::string& text) {
   return std::ranges::any_of(site.loops, [&](const CountingLoop& loop) {
@@ -261,7 +267,7 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
     const bool is_known = std::ranges::any_of(host_sizes_, is_this);
     if (is_known) continue;
     // `rows__1` is what rows was before the host changed it.
-    const std::string chosen = free_name(upper(name.substr(0, name.find("__"))));
+    const std::string chosen = free_name(upper(last_word(name.substr(0, name.find("__")))));
     host_sizes_.push_back({.function = function, .variable = name, .chosen = chosen});
     const std::int64_t size = is_repeat ? 10 : holds_any(name, kFew) ? 16 : host_size_;
     add_problem(chosen, size, std::min<std::int64_t>(size, is_repeat ? 2 : 256), true);
