@@ -219,7 +219,9 @@ class CallMatcher {
       if (!is_member && word != "data") name = word;
     }
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
-      if (holds(name, i, Copied::to_device) && takes(candidate_, own, kernel_[i])) return i;
+      if (holds({name, without_blanks(text)}, i, Copied::to_device) &&
+          takes(candidate_, own, kernel_[i]))
+        return i;
     }
     // It is to have the results: those that are compared with it, that are called the same, or the
     // only ones of that type.
@@ -239,9 +241,8 @@ class CallMatcher {
   enum class Copied { to_device, from_device };
 
   /// Returns true if an array of the calling function is a kernel's argument or is copied so, there
-  /// or in a function on the way to the launch that is passed the array.
-  bool holds(const std::string& array, std::size_t argument, Copied copied) const {
-    std::set<std::string> names = {array};
+  /// or in a function on the way to the launch that is passed the array, or the structure that has it.
+  bool holds(std::set<std::string> names, std::size_t argument, Copied copied) const {
     for (std::size_t frame = frame_;; --frame) {
       const std::string passed = terms_.passed(argument, frame);
       for (const std::string& name : passed.empty() ? std::set<std::string>() : names) {
@@ -253,6 +254,10 @@ class CallMatcher {
       std::set<std::string> nearer;
       for (const auto& [parameter, text] : launch_.frames[frame].parameters) {
         if (names.contains(text)) nearer.insert(parameter);
+        for (const std::string& name : names) {
+          const bool is_its = name.starts_with(text + "->") || name.starts_with(text + ".");
+          if (is_its) nearer.insert(parameter + name.substr(text.size()));
+        }
       }
       names = std::move(nearer);
     }
@@ -264,7 +269,7 @@ class CallMatcher {
     return std::ranges::any_of(host_.values, [&](const HostValue& value) {
       return value.is_compared && value.function == function &&
              has_name(value.store.value, array) &&
-             holds(value.store.array, argument, Copied::from_device);
+             holds({value.store.array}, argument, Copied::from_device);
     });
   }
 

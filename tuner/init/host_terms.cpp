@@ -60,7 +60,8 @@ bool is_opaque(const std::string& value) {
     const bool is_axis = tokens[i + 1].is("x") || tokens[i + 1].is("y") || tokens[i + 1].is("z");
     if ((tokens[i].is(".") && !is_axis) || tokens[i].is("->")) return true;
     if (!tokens[i].is_word()) continue;
-    const bool is_call = tokens[i + 1].is("(");
+    const std::size_t close = tokens[i + 1].is("<") ? closing(tokens, i + 1) : i;  // `read<T>(...)`
+    const bool is_call = close + 1 < tokens.size() && tokens[close + 1].is("(");
     const bool is_known = std::ranges::find(kFollowed, tokens[i].text) != kFollowed.end() ||
                           std::ranges::any_of(known_functions(), [&](const auto& known) {
                             return known.first == tokens[i].text || known.second == tokens[i].text;
@@ -136,9 +137,13 @@ std::string HostTerms::passed(std::size_t number, std::size_t frame) const {
     if (own != variables.end()) text = own->second;
     const std::map<std::string, std::string>& parameters = site_.frames[i].parameters;
     Terms terms;
-    for (const std::string_view word : identifiers(text)) {
-      const auto parameter = parameters.find(std::string(word));
-      if (parameter == parameters.end() || variables.contains(std::string(word))) return "";
+    const CppTokens tokens = cpp_tokens(text);
+    for (std::size_t j = 0; j < tokens.size(); ++j) {
+      const bool is_member = j > 0 && (tokens[j - 1].is(".") || tokens[j - 1].is("->"));
+      if (!tokens[j].is_word() || is_member) continue;
+      const std::string word(tokens[j].text);
+      const auto parameter = parameters.find(word);
+      if (parameter == parameters.end() || variables.contains(word)) return "";
       terms.emplace_back(word, parameter->second);
     }
     text = substituted(text, terms);
