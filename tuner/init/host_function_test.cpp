@@ -206,5 +206,76 @@ int main() {
   EXPECT_LT(size, 2500);
 }
 
+TEST(HostFunction, IsNoneWhereItIsNotPassedAnInput) {
+  const std::string source = R"(
+__global__ void k(float* out, const float* in, const float* sums, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i] + sums[blockIdx.x];
+}
+void scan_cpu(float* out, const float* in, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; ++i) { out[i] = sum; sum += in[i]; }
+}
+)";
+  EXPECT_FALSE(Witnessed(source).found);
+}
+
+/// Returns the initial contents of an argument of kernel `k`.
+Json contents(const std::string& source, std::size_t argument) {
+  KernelFile file = read_kernel_file(FlatSource(source));
+  add_host(read_host(FlatSource(source)), file);
+  const SpaceDraft draft = draft_space(
+      FlatSource(source), file,
+      {.name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}});
+  return parse_json(draft.text, "mine.json")["arguments"][argument]["init"];
+}
+
+TEST(DraftedContents, OfASparseMatrixAreInRange) {
+  const std::string source = R"(
+struct Matrix { int rows, entries; };
+__global__ void k(const float* values, const int* columns, const int* begins, const float* x,
+                  float* y, int rows) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+  const int end = begins[row + 1];
+  for (int j = begins[row]; j < end; ++j) sum += values[j] * x[columns[j]];
+  y[row] = sum;
+}
+void run(Matrix* m, int width) {
+  float *values, *x, *y;
+  int *columns, *begins;
+  cudaMalloc(&values, m->entries * sizeof(float));
+  cudaMalloc(&columns, m->entries * sizeof(int));
+  cudaMalloc(&begins, (m->rows + 1) * sizeof(int));
+  cudaMalloc(&x, width * sizeof(float));
+  cudaMalloc(&y, m->rows * sizeof(float));
+  k<<<(m->rows + 127) / 128, 128>>>(values, columns, begins, x, y, m->rows);
+}
+)";
+  EXPECT_EQ(contents(source, 1), "uniform(0, WIDTH - 1)");
+  EXPECT_EQ(contents(source, 2), "begins[i] = i * ENTRIES // max(1, (ROWS + 1) - 1)");
+}
+
+TEST(DraftedContents, AreZerosWhereTheHostClears) {
+  const std::string source = R"(
+__global__ void k(const unsigned char* in, unsigned int* bins, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) bins[in[i]] += 1;
+}
+int main() {
+  int n = 4096;
+  unsigned char* d_in;
+  unsigned int* d_bins;
+  cudaMalloc(&d_in, n);
+  cudaMalloc(&d_bins, 256 * sizeof(unsigned int));
+  cudaMemset(d_bins, 0, 256 * sizeof(unsigned int));
+  k<<<n / 128, 128>>>(d_in, d_bins, n);
+}
+)";
+  EXPECT_EQ(contents(source, 0), "uniform(0, 256 - 1)");
+  EXPECT_EQ(contents(source, 1), "zero");
+}
+
 }  // namespace
 }  // namespace smemtune

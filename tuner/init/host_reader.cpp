@@ -397,6 +397,7 @@ class HostReader {
 
   bool choose(const Syntax& syntax, HostState& state) {
     const std::string condition = syntax.parts.empty() ? "" : text(syntax.parts[0]);
+    const bool is_of_turns = counts_turns(condition);
     const std::size_t launched = launches_.size();
     const Enclosed enclosed(*this, source_.line(syntax.cursor), condition, state);
     const HostState entry = state;
@@ -417,13 +418,29 @@ class HostReader {
         previous_ = kNoToken;
       }
       has_default = has_default || is_default;
+      const std::string value = is_of_turns ? case_value(part) : "";
+      if (!value.empty()) turns_[condition] = value;
       if (statement(part, now)) leave();
     }
+    turns_.erase(condition);
     leave();
     if (!has_default) behind->join(entry);
     state = std::move(*behind);
     if (launches_.size() > launched) previous_ = kNoToken;
     return false;
+  }
+
+  /// Returns true for the counter of a loop around this place.
+  bool counts_turns(const std::string& name) const {
+    return std::ranges::find(loops_, name, &CountingLoop::counter) != loops_.end();
+  }
+
+  /// Returns the number of `case 2:`; empty if it is none.
+  std::string case_value(const Syntax& part) const {
+    const std::size_t first = part.range.first;
+    const bool is_number = part.is(Kind::block, "case") && first + 2 < part.range.end &&
+                           tokens_[first + 2].is(":") && number_of(tokens_[first + 1].text);
+    return is_number ? std::string(tokens_[first + 1].text) : "";
   }
 
   void loop(const Syntax& syntax, HostState& state) {
@@ -1013,11 +1030,11 @@ class HostReader {
 
   // Launches.
 
-  /// Returns true if <<< or >>> begins at token i.
+  /// Returns true if <<< or >>> begins at token i; editors write `<< <` as well.
   bool three(std::size_t i, std::string_view symbol) const {
     for (std::size_t j = i; j < i + 3; ++j) {
       if (j >= tokens_.size() || !tokens_[j].is(symbol)) return false;
-      if (j > i && tokens_[j].begin != tokens_[j - 1].end()) return false;
+      if (j > i && tokens_[j].begin > tokens_[j - 1].end() + 1) return false;
     }
     return true;
   }
@@ -1082,8 +1099,10 @@ class HostReader {
     return site;
   }
 
-  static void set_shape(LaunchSite& site, const std::string& grid, const std::string& block,
-                        const HostState& state) {
+  void set_shape(LaunchSite& site, std::string grid, std::string block,
+                 const HostState& state) const {
+    const std::vector<std::pair<std::string, std::string>> turns(turns_.begin(), turns_.end());
+    for (std::string* const text : {&grid, &block}) *text = substituted(*text, turns);
     const CppTokens words = cpp_tokens(block);
     if (words.size() == 1 && words[0].is_word()) site.block_name = block;
     site.grid = state.extents(grid);
@@ -1145,12 +1164,15 @@ class HostReader {
     }
     site.is_chosen = is_chosen_;
     site.conditions = conditions_;
+    std::erase_if(site.conditions,
+                  [&](const auto& condition) { return turns_.contains(condition.second); });
     site.follows = previous_ != kNoToken;
     previous_ = token;
     std::vector<std::string> used = site.arguments;
     used.insert(used.end(), site.grid.begin(), site.grid.end());
     used.insert(used.end(), site.block.begin(), site.block.end());
     for (const CountingLoop& loop : loops_) {
+      if (turns_.contains(loop.counter)) continue;  // It is done in one turn only.
       const bool is_used = std::ranges::any_of(
           used, [&](const std::string& text) { return state.uses(text, loop.changes); });
       // A `for` that is not understood mostly measures; a `while` waits for something.
@@ -1223,6 +1245,8 @@ class HostReader {
   // The place that is walked through.
   Function* function_ = nullptr;
   std::vector<CountingLoop> loops_;  ///< Loops around it.
+  /// Counters of these loops that a `case` around it has a number for.
+  std::map<std::string, std::string> turns_;
   std::vector<std::pair<std::size_t, std::string>> conditions_;
   bool is_chosen_ = false;
   std::size_t previous_ = kNoToken;  ///< Token of the launch from which it goes straight to here.

@@ -119,6 +119,10 @@ std::vector<std::string> HostState::extents(const std::string& text, int depth) 
   if (const auto shape = shapes_.find(text); shape != shapes_.end()) return shape->second;
   const CppTokens tokens = cpp_tokens(text);
   if (tokens.empty()) return {};
+  const bool is_element = tokens.size() == 4 && tokens[1].is("[");  // `grid[2]`
+  if (const auto shape = is_element ? value(without_blanks(text)) : std::nullopt) {
+    return extents(*shape, depth + 1);
+  }
   if (tokens.size() > 1 && tokens[0].is("dim3") && (tokens[1].is("(") || tokens[1].is("{")) &&
       closing(tokens, 1) + 1 == tokens.size()) {
     const std::vector<std::string> parts = texts(tokens, split(tokens, {2, tokens.size() - 1}));

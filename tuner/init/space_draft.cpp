@@ -366,17 +366,18 @@ bool is_launched(const KernelFile& file, const std::string& kernel) {
          file.launches.end();
 }
 
-/// Returns the kernels of a request without those that the host never launches, where it launches the
-/// first, and of which something would be left to say.
+/// Returns the kernels of a request, where the host launches the first, without those of which the
+/// block is not known, and those that it never launches and of which something would be left to say.
 std::vector<std::string> kernels_to_draft(const FlatSource& source, const KernelFile& file,
                                           const DraftRequest& request) {
   std::vector<std::string> kernels = request.kernels;
   const bool may_leave_out = request.may_leave_out && !request.together;
   if (!may_leave_out || kernels.size() < 2 || !is_launched(file, kernels.front())) return kernels;
   const SpaceNames names(file, request);
+  const std::string first = kernels.front();
   std::erase_if(kernels, [&](const std::string& name) {
-    return !is_launched(file, name) &&
-           is_open(draft_kernel(source, file, request, names, name).kernel);
+    const Json kernel = draft_kernel(source, file, request, names, name).kernel;
+    return name != first && is_open(is_launched(file, name) ? kernel["block"] : kernel);
   });
   return kernels;
 }

@@ -17,7 +17,8 @@ struct DraftRequest {
   std::vector<std::string> kernels;  ///< Names of the file's kernels, all of one signature.
   /// Instead: the space has one kernel, of all that the host launches together with the first one.
   bool together = false;
-  /// True if kernels that the host never launches may be left out where something of them is unknown.
+  /// True if further kernels may be left out of which the block is not known, or which the host never
+  /// launches and of which anything is not known.
   bool may_leave_out = false;
   /// A function of the host that says what is right; the file has the kernel that calls it.
   std::optional<HostFunction> witness = {};

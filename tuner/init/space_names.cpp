@@ -226,9 +226,15 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
       add_constant_sizes(site, is_variable ? frame : frame + 1, value, depth + 1);
       continue;
     }
-    const std::string chosen = free_name(upper(name.substr(0, name.find("__"))));
+    const auto alike = std::ranges::find_if(host_sizes_, [&](const HostSize& size) {
+      return size.variable == name && problem_[size.chosen] == number;
+    });
+    const bool is_new = alike == host_sizes_.end();
+    const std::string chosen =
+        is_new ? free_name(upper(name.substr(0, name.find("__")))) : std::string(alike->chosen);
     host_sizes_.push_back({.function = here.function, .variable = name, .chosen = chosen});
-    add_problem(chosen, number, smaller(number, 256), false);
+    const bool follows_block = !parts.empty();  // It does not shrink with the problem.
+    if (is_new) add_problem(chosen, number, follows_block ? number : smaller(number, 256), false);
   }
 }
 
