@@ -145,6 +145,12 @@ TEST(HostFunction, MakesTheFactorsThatItTakesSizes) {
   EXPECT_EQ(one.json["arguments"][4]["value"], "COLUMNS");
 }
 
+TEST(HostFunction, IsHeldAgainstWhatTheKernelSeemsToCompute) {
+  const Witnessed one(flattened("rows, columns"));
+  EXPECT_THAT(one.json["verify"]["definition"].get<std::string>(), HasSubstr("out[i] = "));
+  EXPECT_FALSE(one.json["verify"].contains("definition_is_a_guess"));
+}
+
 TEST(HostFunction, IsNoneWhereItsScalarsDoNotFollowASmallProblem) {
   const Witnessed one(flattened("rows + 0, columns * 1"));
   ASSERT_TRUE(one.found);

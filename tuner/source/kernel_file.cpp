@@ -279,6 +279,15 @@ class FileReader {
         found->second, [](const std::string& text) { return whole_number(text).has_value(); });
   }
 
+  /// Returns true for a macro that gets another meaning behind an #undef.
+  bool is_defined_again(const std::string& name) const {
+    const auto undefined = std::ranges::find(items_, "#undef " + name, &SourceItem::what);
+    return std::any_of(undefined, items_.end(), [&](const SourceItem& item) {
+      const bool defines = item.what.starts_with("#define");
+      return defines && std::ranges::find(item.declares, name) != item.declares.end();
+    });
+  }
+
   void read_numbers() {
     std::set<std::string> known;
     for (std::size_t i = 0; i < items_.size(); ++i) {
@@ -289,7 +298,7 @@ class FileReader {
       const bool guarded = is_guarded(item);
       const bool defines = value || item.what.starts_with("#define");
       if (!guarded && defines && guard_.contains(name)) guarded_.insert(&item);
-      if (!value || numbers_among(name) > 1) continue;
+      if (!value || numbers_among(name) > 1 || is_defined_again(name)) continue;
       if (!known.insert(name).second) continue;
       file_.numbers.push_back(
           {.name = name, .value = *value, .line = tokens_[item.first].line, .is_guarded = guarded});
