@@ -151,6 +151,15 @@ TEST(HostFunction, IsHeldAgainstWhatTheKernelSeemsToCompute) {
   EXPECT_FALSE(one.json["verify"].contains("definition_is_a_guess"));
 }
 
+TEST(HostFunction, AnswersForAnotherProblemThanTheOneThatIsTuned) {
+  std::string source = flattened("rows, columns");
+  source.replace(source.find("1024"), 4, "5");
+  const Witnessed one(source);
+  ASSERT_TRUE(one.is_taken);
+  EXPECT_NE(one.json["verify"]["also"], one.json["problems"]);
+  EXPECT_NE(one.json["verify"]["also"], one.json["cpu_problems"]);
+}
+
 TEST(HostFunction, IsNoneWhereItsScalarsDoNotFollowASmallProblem) {
   const Witnessed one(flattened("rows + 0, columns * 1"));
   ASSERT_TRUE(one.found);

@@ -570,11 +570,14 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   root["cpu_problems"] = Json::array({cpu_problem(names, kernels)});
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);
-  draft.has_witness =
-      request.witness && add_scalars(*request.witness, names, root["arguments"], kernels);
+  // Where it is no other problem, nothing would be compared with the function.
+  const Json small = small_problem(names, kernels);
+  const bool is_other = small != names.problem() && small != root["cpu_problems"][0];
+  draft.has_witness = request.witness && is_other &&
+                      add_scalars(*request.witness, names, root["arguments"], kernels);
   if (draft.has_witness) {
-    add_witness(request, kernel_named(file, request.witness->kernel_name), names,
-                small_problem(names, kernels), root["verify"], kernels);
+    add_witness(request, kernel_named(file, request.witness->kernel_name), names, small,
+                root["verify"], kernels);
   }
   add_definition(source, file, names, root["arguments"], root["verify"]);
   add_answers(source, file, root["arguments"], root["verify"]);

@@ -342,6 +342,7 @@ Json SpaceNames::small_problem(std::int64_t least) const {
   const std::int64_t most = std::clamp(least, kUsual, kLargest);
   constexpr std::int64_t kMostOfOne = 4096;
   constexpr std::int64_t kLeast = 16;
+  constexpr std::int64_t kFewest = 3;
   std::size_t sizes = 0;
   for (const auto& [name, value] : problem_.items()) {
     if (value.is_number_integer() && value.get<std::int64_t>() > most) ++sizes;
@@ -353,10 +354,12 @@ Json SpaceNames::small_problem(std::int64_t least) const {
                                                 : sizes == 2 ? 4 * most
                                                              : most);
   }
-  if (small != problem_ && small != cpu_problem_) return small;
-  for (auto& [name, value] : small.items()) {  // It is to be another problem.
-    if (value.is_number_integer() && value.get<std::int64_t>() > kLeast) {
-      value = value.get<std::int64_t>() / 2;
+  for (const std::int64_t least_halved : {kLeast, kFewest}) {  // It is to be another problem.
+    if (small != problem_ && small != cpu_problem_) break;
+    for (auto& [name, value] : small.items()) {
+      if (value.is_number_integer() && value.get<std::int64_t>() > least_halved) {
+        value = value.get<std::int64_t>() / 2;
+      }
     }
   }
   return small;
