@@ -13,6 +13,7 @@
 #include "tuner/init/host_function.h"
 #include "tuner/init/host_reader.h"
 #include "tuner/init/macro_expansion.h"
+#include "tuner/init/names.h"
 #include "tuner/init/program_sources.h"
 #include "tuner/init/space_draft.h"
 #include "tuner/init/space_names.h"
@@ -109,6 +110,15 @@ std::string kernels_text(const KernelFile& file, const FlatSource& source,
     text += "// #ifndef around " + listed(std::vector<std::string>(guard.begin(), guard.end())) +
             " lets smemtune set them.\n";
   }
+  // Programs get these from headers of the host that the kernels do not have.
+  const auto misses = [&](bool is_floating) {
+    return std::ranges::any_of(file.missing, [&](const MissingName& missing) {
+      const bool is_its = missing.name.starts_with("FLT_") || missing.name.starts_with("DBL_");
+      return is_limit(missing.name) && is_its == is_floating;
+    });
+  };
+  if (misses(false)) text += "#include <climits>\n";
+  if (misses(true)) text += "#include <cfloat>\n";
   return text + "\n" + file.device_text;
 }
 
@@ -306,7 +316,8 @@ int run_init(const InitOptions& options) {
   request.may_leave_out = options.kernels.empty();
   const SpaceDraft draft = draft_space(source, file, request);
   if (needs_copy) {
-    const KernelFile guarded = read_kernel_file(source, guard, only);
+    KernelFile guarded = read_kernel_file(source, guard, only);
+    guarded.missing = file.missing;
     write_whole_file(files.kernels, kernels_text(guarded, source, options, guard));
   }
   write_whole_file(files.space, draft.text);

@@ -166,30 +166,25 @@ void fill_blocks(const Json& whole, const Json& kernels, Json& small) {
   }
 }
 
-/// Returns the product of two numbers that are not negative, or a number beyond any limit.
-std::int64_t times(std::int64_t one, std::int64_t other) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  return std::min(kMost, std::min(kMost, one) * std::min(kMost, std::max<std::int64_t>(1, other)));
-}
-
 /// Returns the number of threads of all launches.
 // NOLINTNEXTLINE(misc-no-recursion): likewise.
-std::int64_t threads_of(const Json& launch, const Json& problem, const Json& defaults) {
+double threads_of(const Json& launch, const Json& problem, const Json& defaults) {
   const Json none = Json::array();
   const auto value = [&](const std::string& text) {
-    return value_with(text, {&problem, &defaults}).value_or(1);
+    const auto number = value_with(text, {&problem, &defaults});
+    return static_cast<double>(std::max<std::int64_t>(1, number.value_or(1)));
   };
-  std::int64_t threads = 1;
+  double threads = 1;
   for (const char* const key : {"block", "grid"}) {
     const Json extents = launch.value(key, none);
-    for (const Json& extent : extents) threads = times(threads, value(plain_text(extent)));
+    for (const Json& extent : extents) threads *= value(plain_text(extent));
   }
   const Json launches = launch.value("launches", none);
   if (!launches.empty()) threads = 0;
   for (const Json& one : launches) threads += threads_of(one, problem, defaults);
   const std::string repeat = launch.value("repeat", "");  // `turn < N`
   const std::size_t bound = repeat.find("< ");
-  return bound == std::string::npos ? threads : times(threads, value(repeat.substr(bound + 2)));
+  return bound == std::string::npos ? threads : threads * value(repeat.substr(bound + 2));
 }
 
 /// Returns the sizes that bound loops of the kernels: each thread has as many turns as their product.
@@ -209,14 +204,14 @@ std::set<std::string> sizes_of_loops(const SpaceNames& names) {
 /// Makes the largest sizes smaller until no kernel has more to do than a CPU emulates in a second or
 /// two.
 void limit_work(const SpaceNames& names, const Json& kernels, Json& small) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 22;
+  constexpr double kMost = 1 << 22;
   constexpr std::int64_t kLeast = 32;
   const std::set<std::string> loops = sizes_of_loops(names);
   const auto work = [&](const Json& problem) {
-    std::int64_t most = 0;
+    double most = 0;
     for (const Json& kernel : kernels) {
-      std::int64_t its = threads_of(kernel, problem, kernel.value("default", Json::object()));
-      for (const std::string& size : loops) its = times(its, problem[size].get<std::int64_t>());
+      double its = threads_of(kernel, problem, kernel.value("default", Json::object()));
+      for (const std::string& size : loops) its *= problem[size].get<double>();
       most = std::max(most, its);
     }
     return most;
