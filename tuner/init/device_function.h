@@ -22,7 +22,7 @@ struct NeededFunction {
 };
 
 /// Returns a function of the host, the last one, behind those that it calls. Memory that it allocates
-/// for itself comes from a heap that functions_for_device() adds. Empty if one of them uses what only
+/// for itself comes from a heap that with_functions_for_device() adds. Empty if one of them uses what only
 /// the host has, or stands behind its use.
 std::vector<NeededFunction> needed_by(const CppTokens& tokens, const SourceItems& read,
                                       const SourceItem& item);
@@ -43,8 +43,8 @@ struct HostSignature {
 
   std::vector<KernelParameter> parameters;
   std::set<std::string> types;                  ///< Template parameters that are types.
-  std::map<std::string, Piece> pieces;          ///< By the name in `parameters`.
-  std::map<std::string, Structure> structures;  ///< By the function's parameter.
+  std::map<std::string, Piece> pieces;          ///< Keyed by the name in `parameters`.
+  std::map<std::string, Structure> structures;  ///< Keyed by the function's parameter.
 
   /// Returns the host's text for a parameter where it calls the function with these texts; nullopt if
   /// it does not pass it.

@@ -809,7 +809,8 @@ class HostReader {
 
   void note_copy(const std::string& to, const std::string& from) {
     copies_.emplace(pointer_in(to), pointer_in(from));
-    copies_.emplace(to, from);  // Of structures, the last word tells no two apart.
+    copies_.emplace(
+        to, from);  // The last word alone does not tell the members of two structures apart.
     const auto [i, j] = std::pair(parameter(pointer_in(to)), parameter(pointer_in(from)));
     if (i && j) function_->copies.emplace(*i, *j);
   }

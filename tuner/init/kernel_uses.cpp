@@ -576,9 +576,9 @@ class ElementFlow {
 
   const Functions& functions_;
   const DeviceFunction& function_;
-  std::map<std::string, Names> made_of_;            ///< By local variable and array.
-  std::map<std::string, std::string> single_;       ///< By variable: see single_element().
-  std::map<std::string, std::string> counts_over_;  ///< By a loop's counter: see read_loop().
+  std::map<std::string, Names> made_of_;            ///< Keyed by local variable or array.
+  std::map<std::string, std::string> single_;       ///< Keyed by variable: see single_element().
+  std::map<std::string, std::string> counts_over_;  ///< Keyed by a loop's counter: see read_loop().
   /// Pointers whose elements take part in an index of another array.
   Names indices_;
   std::map<std::string, Names> index_of_;

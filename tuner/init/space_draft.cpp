@@ -122,15 +122,17 @@ bool is_warm_up(const std::string& name) {
   return holds_any(name, kWords);
 }
 
-/// Returns the kernel to compare with: one whose name says that it is the plain one, else the
-/// first.
-std::string reference_of(const DraftRequest& request) {
+/// Returns true if a kernel's name says that it is the plain one, to compare others with.
+bool is_plain(const std::string& kernel) {
   static constexpr std::array<std::string_view, 6> kPlain = {"naive",    "simple",    "basic",
                                                              "baseline", "reference", "plain"};
-  for (const std::string& kernel : request.kernels) {
-    if (holds_any(last_name(kernel), kPlain)) return last_name(kernel);
-  }
-  return last_name(request.kernels.front());
+  return holds_any(last_name(kernel), kPlain);
+}
+
+/// Returns the kernel to compare with: a plain one, else the first.
+std::string reference_of(const DraftRequest& request) {
+  const auto plain = std::ranges::find_if(request.kernels, is_plain);
+  return last_name(plain == request.kernels.end() ? request.kernels.front() : *plain);
 }
 
 Json verification(const DraftRequest& request) {
@@ -370,7 +372,8 @@ bool is_launched(const KernelFile& file, const std::string& kernel) {
 }
 
 /// Returns the kernels of a request, where the host launches the first, without those of which the
-/// block is not known, and those that it never launches and of which something would be left to say.
+/// block is not known, and those that it never launches and of which something would be left to say,
+/// but with a plain one.
 std::vector<std::string> kernels_to_draft(const FlatSource& source, const KernelFile& file,
                                           const DraftRequest& request) {
   std::vector<std::string> kernels = request.kernels;
@@ -380,7 +383,8 @@ std::vector<std::string> kernels_to_draft(const FlatSource& source, const Kernel
   const std::string first = kernels.front();
   std::erase_if(kernels, [&](const std::string& name) {
     const Json kernel = draft_kernel(source, file, request, names, name).kernel;
-    return name != first && is_open(is_launched(file, name) ? kernel["block"] : kernel);
+    const bool is_needed = is_launched(file, name) || is_plain(name);
+    return name != first && is_open(is_needed ? kernel["block"] : kernel);
   });
   return kernels;
 }
