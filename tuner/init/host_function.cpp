@@ -66,6 +66,16 @@ bool computes(const CppTokens& tokens, const SourceItem& item,
   return has_loop && std::ranges::includes(stored, results);
 }
 
+/// Returns true if a body stores one result behind the other, `out[n++] = x`: a kernel that stores
+/// some of many elements leaves them in their places.
+bool packs(const CppTokens& tokens, const SourceItem& item, const std::set<std::string>& results) {
+  for (std::size_t i = item.body; i + 4 < item.end; ++i) {
+    const bool is_result = results.contains(std::string(tokens[i].text)) && tokens[i + 1].is("[");
+    if (is_result && tokens[i + 3].is("++") && tokens[i + 4].is("]")) return true;
+  }
+  return false;
+}
+
 /// Returns the name without affixes: `out` for `d_out`, `out_gpu`.
 std::string bare_name(const std::string& name) {
   static constexpr std::array<std::string_view, 12> kWhere = {
@@ -444,7 +454,9 @@ bool is_certain(How how, const Sought& sought, const SourceItem& item,
     return false;
   }
   const std::string& name = item.declares.front();
-  const bool stores = computes(tokens, item, results_of(signature, matches.numbers, kernel));
+  const std::set<std::string> results = results_of(signature, matches.numbers, kernel);
+  if (packs(tokens, item, results)) return false;
+  const bool stores = computes(tokens, item, results);
   if (!is_computing && is_for_comparison(name)) {
     return stores || matches.returned != kNone || returned_type(tokens, item) == "void";
   }

@@ -235,6 +235,22 @@ void scan_cpu(float* out, const float* in, int n) {
   EXPECT_FALSE(Witnessed(source).found);
 }
 
+TEST(HostFunction, IsNoneWhereItPacksItsResults) {
+  const auto found = [](const std::string& index) {
+    return Witnessed(
+               "void inner_cpu(const float* in, float* out, int n) {\n  int t = 0;\n"
+               "  for (int i = 1; i < n - 1; ++i) { out[" +
+               index +
+               "] = in[i - 1] + in[i + 1]; t += 2; }\n}\n"
+               "__global__ void k(const float* in, float* out, int n) {\n"
+               "  int i = threadIdx.x;\n"
+               "  if (i > 0 && i < n - 1) out[i] = in[i - 1] + in[i + 1];\n}\n")
+        .found.has_value();
+  };
+  EXPECT_TRUE(found("i"));
+  EXPECT_FALSE(found("t++"));
+}
+
 /// Returns the initial contents of an argument of kernel `k`.
 Json contents(const std::string& source, std::size_t argument) {
   KernelFile file = read_kernel_file(FlatSource(source));

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace smemtune {
 namespace {
@@ -257,7 +258,18 @@ Json cpu_problem(const SpaceNames& names, const Json& kernels) {
 }
 
 Json small_problem(const SpaceNames& names, const Json& kernels) {
-  return fitted(names, kernels, names.small_problem(largest_default(kernels)));
+  constexpr std::int64_t kFewest = 3;
+  const Json on_cpu = cpu_problem(names, kernels);
+  Json small = fitted(names, kernels, names.small_problem(largest_default(kernels)));
+  for (const bool halves : {true, true, false}) {  // It is to be another problem.
+    if (small != names.problem() && small != on_cpu) break;
+    for (auto& [name, value] : small.items()) {
+      if (!value.is_number_integer() || value.get<std::int64_t>() <= kFewest) continue;
+      value = halves ? value.get<std::int64_t>() / 2 : value.get<std::int64_t>() * 8;
+    }
+    small = fitted(names, kernels, std::move(small));
+  }
+  return small;
 }
 
 }  // namespace smemtune

@@ -373,7 +373,7 @@ bool is_launched(const KernelFile& file, const std::string& kernel) {
 
 /// Returns the kernels of a request, where the host launches the first, without those of which the
 /// block is not known, and those that it never launches and of which something would be left to say,
-/// but with a plain one.
+/// but with a plain one unless a function of the host says what is right.
 std::vector<std::string> kernels_to_draft(const FlatSource& source, const KernelFile& file,
                                           const DraftRequest& request) {
   std::vector<std::string> kernels = request.kernels;
@@ -383,7 +383,7 @@ std::vector<std::string> kernels_to_draft(const FlatSource& source, const Kernel
   const std::string first = kernels.front();
   std::erase_if(kernels, [&](const std::string& name) {
     const Json kernel = draft_kernel(source, file, request, names, name).kernel;
-    const bool is_needed = is_launched(file, name) || is_plain(name);
+    const bool is_needed = is_launched(file, name) || (is_plain(name) && !request.witness);
     return name != first && is_open(is_needed ? kernel["block"] : kernel);
   });
   return kernels;

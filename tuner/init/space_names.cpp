@@ -341,8 +341,6 @@ Json SpaceNames::small_problem(std::int64_t least) const {
   constexpr std::int64_t kLargest = 256;
   const std::int64_t most = std::clamp(least, kUsual, kLargest);
   constexpr std::int64_t kMostOfOne = 4096;
-  constexpr std::int64_t kLeast = 16;
-  constexpr std::int64_t kFewest = 3;
   std::size_t sizes = 0;
   for (const auto& [name, value] : problem_.items()) {
     if (value.is_number_integer() && value.get<std::int64_t>() > most) ++sizes;
@@ -353,14 +351,6 @@ Json SpaceNames::small_problem(std::int64_t least) const {
     value = std::min(value.get<std::int64_t>(), sizes == 1   ? kMostOfOne
                                                 : sizes == 2 ? 4 * most
                                                              : most);
-  }
-  for (const std::int64_t least_halved : {kLeast, kFewest}) {  // It is to be another problem.
-    if (small != problem_ && small != cpu_problem_) break;
-    for (auto& [name, value] : small.items()) {
-      if (value.is_number_integer() && value.get<std::int64_t>() > least_halved) {
-        value = value.get<std::int64_t>() / 2;
-      }
-    }
   }
   return small;
 }
