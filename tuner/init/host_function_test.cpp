@@ -197,9 +197,10 @@ int main() {
 
 TEST(SmallProblem, IsNoMoreThanACpuEmulates) {
   const std::string source = R"(
-__global__ void k(const float* in, float* out, int n) {
+template <typename T> __global__ void k(const T* in, T* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  float sum = 0;
+  T sum = 0;
+  for (int j = 0; j < 16 / sizeof(T); ++j) sum += j;
   for (int j = 0; j < n; ++j) sum += in[j];
   if (i < n) out[i] = sum;
 }
@@ -208,7 +209,7 @@ int main() {
   float *in, *out;
   cudaMalloc(&in, n * 4);
   cudaMalloc(&out, n * 4);
-  k<<<(n + 127) / 128, 128>>>(in, out, n);
+  k<float><<<(n + 127) / 128, 128>>>(in, out, n);
 }
 )";
   KernelFile file = read_kernel_file(FlatSource(source));

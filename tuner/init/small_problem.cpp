@@ -63,7 +63,8 @@ void keep_relations(const SpaceNames& names, const Json& kernels, Json& small) {
     for (const auto& [one, size] : whole) {
       const auto its = small[one].get<std::int64_t>();
       if (one == name) continue;
-      if (value == size) return std::max(its, small[name].get<std::int64_t>());
+      const bool is_known = !names.is_guess(one) && !names.is_guess(name);
+      if (value == size && is_known) return std::max(its, small[name].get<std::int64_t>());
       if (value == size + 1) return its + 1;
       for (const std::int64_t block : threads) {
         const bool counts_blocks = block >= kLeast && value == (size + block - 1) / block;
@@ -193,7 +194,8 @@ std::set<std::string> sizes_of_loops(const SpaceNames& names) {
   std::set<std::string> sizes;
   for (const KernelFunction* const kernel : names.kernels()) {
     for (const std::string& bound : kernel->loop_bounds) {
-      if (names.problem().contains(bound)) sizes.insert(bound);
+      const Json value = names.problem().value(bound, Json());
+      if (value.is_number_integer()) sizes.insert(bound);  // It may be a type.
       for (const auto& [argument, size] : names.sizes()) {
         if (argument == bound) sizes.insert(size);
       }
