@@ -49,7 +49,7 @@ void keep_relations(const SpaceNames& names, const Json& kernels, Json& small) {
   std::map<std::string, std::int64_t> whole;
   for (const auto& [name, value] : names.problem().items()) {
     const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : 0;
-    if (number >= kLeast) whole.emplace(name, number);
+    if (number >= kLeast && !names.is_guess(name)) whole.emplace(name, number);
   }
   std::set<std::int64_t> threads;
   for (const Json& kernel : kernels) {
@@ -63,8 +63,7 @@ void keep_relations(const SpaceNames& names, const Json& kernels, Json& small) {
     for (const auto& [one, size] : whole) {
       const auto its = small[one].get<std::int64_t>();
       if (one == name) continue;
-      const bool is_known = !names.is_guess(one) && !names.is_guess(name);
-      if (value == size && is_known) return std::max(its, small[name].get<std::int64_t>());
+      if (value == size) return std::max(its, small[name].get<std::int64_t>());
       if (value == size + 1) return its + 1;
       for (const std::int64_t block : threads) {
         const bool counts_blocks = block >= kLeast && value == (size + block - 1) / block;
