@@ -334,10 +334,14 @@ class SignatureReader {
     return true;
   }
 
-  /// Adds the members of a structure that the body uses. Returns false if the parameter is none, or
-  /// the body uses more than members.
+  /// Adds the members that the body uses of a structure with pointers. Returns false if the parameter
+  /// is none, or the body uses more than members.
   bool add_members(const KernelParameter& parameter) {
     const std::vector<KernelParameter> members = members_of(tokens_, read_, parameter.type);
+    // One without pointers may be what the kernel takes as well.
+    if (std::ranges::none_of(members, [](const auto& member) { return member.pointers > 0; })) {
+      return false;
+    }
     std::set<std::string> used;
     for (std::size_t i = item_.body; i + 2 < item_.end; ++i) {
       if (!tokens_[i].is(parameter.name) || tokens_[i - 1].is(".") || tokens_[i - 1].is("->"))
@@ -345,7 +349,7 @@ class SignatureReader {
       if (!tokens_[i + 1].is(parameter.pointers > 0 ? "->" : ".")) return false;
       used.emplace(tokens_[i + 2].text);
     }
-    if (members.empty() || used.empty()) return false;
+    if (used.empty()) return false;
     for (KernelParameter member : members) {
       if (!used.erase(member.name)) continue;
       const std::string behind = "." + member.name;

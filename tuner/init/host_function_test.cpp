@@ -108,6 +108,18 @@ int main() {
   EXPECT_FALSE(witnessed("Image all = in; for (;;) out->data[0] = all.data[0] * by;").found);
 }
 
+TEST(HostFunction, TakesAStructureWithoutPointersAsTheKernelDoes) {
+  const Witnessed one(R"(
+struct Sizes { int rows, columns; };
+void gold(const float* in, float* out, Sizes p) { for (int i = 0; i < p.rows; ++i) out[i] = in[i]; }
+__global__ void k(const float* in, float* out, Sizes p) {
+  if (threadIdx.x < p.rows) out[threadIdx.x] = in[threadIdx.x];
+}
+)");
+  ASSERT_TRUE(one.found);
+  EXPECT_THAT(one.found->arguments, ElementsAre("in", "out", "p"));
+}
+
 /// Returns a program whose kernel takes one size, which is made of two that `gold` takes.
 std::string flattened(const std::string& passed) {
   return R"(
