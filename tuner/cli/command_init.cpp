@@ -13,6 +13,7 @@
 #include "tuner/init/host_function.h"
 #include "tuner/init/host_reader.h"
 #include "tuner/init/macro_expansion.h"
+#include "tuner/init/names.h"
 #include "tuner/init/program_sources.h"
 #include "tuner/init/space_draft.h"
 #include "tuner/init/space_names.h"
@@ -109,6 +110,15 @@ std::string kernels_text(const KernelFile& file, const FlatSource& source,
     text += "// #ifndef around " + listed(std::vector<std::string>(guard.begin(), guard.end())) +
             " lets smemtune set them.\n";
   }
+  // Programs get these from headers of the host that the kernels do not have.
+  const auto misses = [&](bool is_floating) {
+    return std::ranges::any_of(file.missing, [&](const MissingName& missing) {
+      const bool is_its = missing.name.starts_with("FLT_") || missing.name.starts_with("DBL_");
+      return is_limit(missing.name) && is_its == is_floating;
+    });
+  };
+  if (misses(false)) text += "#include <climits>\n";
+  if (misses(true)) text += "#include <cfloat>\n";
   return text + "\n" + file.device_text;
 }
 
@@ -157,13 +167,16 @@ Files files_of(const InitOptions& options, bool needs_copy) {
 }
 
 void say_kernels(const FlatSource& source, const KernelFile& file, const InitOptions& options,
-                 const std::vector<std::string>& taken, bool together) {
+                 const DraftRequest& request) {
   constexpr std::size_t kMost = 50;
+  const std::vector<std::string>& taken = request.kernels;
   const std::string shown = options.source.string() + ": ";
   for (std::size_t i = 0; i < std::min(kMost, file.kernels.size()); ++i) {
     const KernelFunction& kernel = file.kernels[i];
     const bool is_taken = std::ranges::find(taken, kernel.name) != taken.end();
-    if (is_copy(kernel.name)) continue;
+    const bool is_added =
+        is_copy(kernel.name) || (request.witness && kernel.name == request.witness->kernel_name);
+    if (is_added) continue;  // It has no line in any file of the user's.
     write_out(shown + signature_text(source, kernel) +
               (is_taken                  ? "\n"
                : options.kernels.empty() ? ": not taken (--kernel)\n"
@@ -172,7 +185,7 @@ void say_kernels(const FlatSource& source, const KernelFile& file, const InitOpt
   if (file.kernels.size() > kMost) {
     write_out(shown + std::to_string(file.kernels.size() - kMost) + " more kernels: not shown\n");
   }
-  if (together) {
+  if (request.together) {
     write_out(
         "the host launches them one after the other: they are one kernel with \"launches\" "
         "(--kernel "
@@ -300,14 +313,17 @@ int run_init(const InitOptions& options) {
   request.name = space_name(files.space);
   request.source = files.source;
   request.witness = witness;
+  request.may_leave_out = options.kernels.empty();
   const SpaceDraft draft = draft_space(source, file, request);
   if (needs_copy) {
-    const KernelFile guarded = read_kernel_file(source, guard, only);
+    KernelFile guarded = read_kernel_file(source, guard, only);
+    guarded.missing = file.missing;
     write_whole_file(files.kernels, kernels_text(guarded, source, options, guard));
   }
   write_whole_file(files.space, draft.text);
 
-  say_kernels(source, file, options, kernels, together);
+  request.kernels = draft.kernels;
+  say_kernels(source, file, options, request);
   if (options.with.further.empty() && !with.further.empty()) {
     write_out(
         "of the same program, and read as well: " +
@@ -321,12 +337,14 @@ int run_init(const InitOptions& options) {
   write_out("wrote " + files.space.string() + (faults.empty() ? ":\n" : ", to be completed:\n"));
   say_draft(draft);
   if (draft.has_witness) {
-    write_out("  " + witness->name +
-              "() of the source gives the expected results of small problems\n");
+    write_out("  " + witness->name + "(), " + source.place(witness->line) +
+              ", gives the expected results of small problems: " + witness->kernel_name +
+              ", which init adds, calls it\n");
   }
   // Who names kernels knows what is left out.
-  const std::vector<std::string> left_out =
-      options.kernels.empty() ? left_out_around(source, file, kernels) : std::vector<std::string>();
+  const std::vector<std::string> left_out = options.kernels.empty()
+                                                ? left_out_around(source, file, request.kernels)
+                                                : std::vector<std::string>();
   for (const std::string& line : left_out) write_out("  " + line + "\n");
   for (const std::string& fault : faults) write_out("  " + fault + "\n");
   const std::string next = !faults.empty() ? "then: smemtune --check "

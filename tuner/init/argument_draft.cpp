@@ -2,11 +2,13 @@
 
 #include "tuner/config/space_words.h"
 #include "tuner/init/elements.h"
+#include "tuner/init/host_terms.h"
 #include "tuner/init/names.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -223,9 +225,7 @@ class ArgumentDrafter {
   std::string offset_of(const KernelParameter& parameter) const {
     const HostTerms terms = names_.terms_of(*site());
     for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
-      std::string text = terms.passed(number_of(parameter), frame);
-      const auto made_of = terms.variables(frame).find(text);
-      if (made_of != terms.variables(frame).end()) text = made_of->second;
+      const std::string text = terms.value_of(terms.passed(number_of(parameter), frame), frame);
       const CppTokens tokens = cpp_tokens(text);
       const bool is_offset = tokens.size() > 2 && tokens[0].is_word() && tokens[1].is("+");
       if (is_offset) return source_.place(site()->frames[frame].line) + " passes " + text;
@@ -259,11 +259,14 @@ class ArgumentDrafter {
     const bool begins_empty =
         parameter.access == Access::written || parameter.access == Access::added;
     if (!parameter.is_const && begins_empty) return "zero";
+    if (!parameter.is_const && is_zeroed_by_host(parameter)) return "zero";
     const bool decides = parameter.indexes || (is_integer && parameter.counts);
     if (!elements.type.empty() && decides) {
       if (const std::string filled = filled_by_host(parameter); !filled.empty()) return filled;
     }
     if (!elements.type.empty() && parameter.indexes) {
+      const std::string in_range = in_range_of_indexed(parameter, elements);
+      if (!in_range.empty()) return in_range;
       return "TODO: they choose elements of other arrays, so give values that are in range: "
              "permutation, iota, uniform(0, 99), " +
              SpaceNames::argument_name(parameter.name) + "[i] = i % 100, file(\"NAME.npy\")";
@@ -275,6 +278,53 @@ class ArgumentDrafter {
       return scalar_bytes_of(elements.type) == 1 ? "uniform(0, 127)" : "uniform(0, 100)";
     }
     return first_.needs_positive_numbers ? "uniform(0.1, 1)" : "uniform(-1, 1)";
+  }
+
+  /// Returns true if the host sets an array to zero, and copies nothing there.
+  bool is_zeroed_by_host(const KernelParameter& parameter) const {
+    if (site() == nullptr) return false;
+    const HostTerms terms = names_.terms_of(*site());
+    for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
+      const std::string passed = terms.passed(number_of(parameter), frame);
+      const bool is_filled =
+          std::ranges::any_of(file_.copies, [&](const auto& copy) { return copy.first == passed; });
+      if (is_filled) return false;
+      if (file_.zeroed.contains(passed)) return true;
+    }
+    return false;
+  }
+
+  /// Returns the number of elements that every one of these arrays has; empty if one is not known.
+  std::string least_elements(const std::set<std::string>& arrays) const {
+    std::set<std::string> counts;
+    for (const std::string& name : arrays) {
+      const auto array = std::ranges::find(first_.parameters, name, &KernelParameter::name);
+      if (array == first_.parameters.end()) return "";
+      const Elements elements = resolved_elements(instantiated(array->type));
+      const auto allocated = allocated_elements(*array, elements);
+      if (!allocated || elements.count != 1 || !offset_of(*array).empty()) return "";
+      counts.insert(allocated->text);
+    }
+    const std::vector<std::string> all(counts.begin(), counts.end());
+    std::string least = all.empty() ? "" : all.front();
+    for (std::size_t i = 1; i < all.size(); ++i) least = "min(" + least + ", " + all[i] + ")";
+    return least;
+  }
+
+  /// Returns contents that choose elements of the arrays that they index: any, or as many for each
+  /// row of a sparse matrix. Empty if these are not known.
+  std::string in_range_of_indexed(const KernelParameter& parameter,
+                                  const Elements& elements) const {
+    const std::string most = least_elements(parameter.index_of);
+    const std::string rows = least_elements(parameter.bounds_of);
+    if (elements.count != 1 || is_floating_name(elements.type)) return "";
+    if (parameter.bounds_of.empty() && !parameter.counts && !most.empty()) {
+      return "uniform(0, " + in_parentheses(most) + " - 1)";
+    }
+    const std::string own = least_elements({parameter.name});
+    if (!parameter.index_of.empty() || rows.empty() || own.empty()) return "";
+    return SpaceNames::argument_name(parameter.name) + "[i] = i * " + in_parentheses(rows) +
+           " // max(1, " + in_parentheses(own) + " - 1)";
   }
 
   /// Returns the contents that the host gives an array, `rand() % n` or `n`; empty if it does

@@ -1,6 +1,7 @@
 #include "tuner/init/host_function.h"
 
 #include "tuner/core/text.h"
+#include "tuner/init/device_function.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/names.h"
@@ -65,67 +66,14 @@ bool computes(const CppTokens& tokens, const SourceItem& item,
   return has_loop && std::ranges::includes(stored, results);
 }
 
-/// Returns true for `std::` before a function that the device has as well: `std::max(a, b)`.
-bool is_standard(const CppTokens& tokens, std::size_t i) {
-  static constexpr std::array<std::string_view, 22> kBoth = {
-      "abs",       "ceil", "cos",   "exp",   "exp2", "fabs", "floor", "fma",
-      "fmax",      "fmin", "isinf", "isnan", "log",  "log2", "max",   "min",
-      "nearbyint", "pow",  "round", "sin",   "sqrt", "tanh"};
-  return i + 3 < tokens.size() && tokens[i].is("std") && tokens[i + 1].is("::") &&
-         std::ranges::find(kBoth, tokens[i + 2].text) != kBoth.end() && tokens[i + 3].is("(");
-}
-
-/// Returns the token behind `std::vector<T>&` at token i; i if there is none.
-std::size_t behind_vector(const CppTokens& tokens, std::size_t i) {
-  const std::size_t name = tokens[i].is("std") ? i + 2 : i;
-  const bool is_vector =
-      name + 1 < tokens.size() && tokens[name].is("vector") && tokens[name + 1].is("<");
-  if (!is_vector) return i;
-  const std::size_t close = closing(tokens, name + 1);
-  return close + 1 < tokens.size() && tokens[close + 1].is("&") ? close + 2 : i;
-}
-
-/// Returns true if a function does nothing with a vector but reading and storing its elements, or
-/// asking for its size.
-bool uses_elements(const CppTokens& tokens, const SourceItem& item, const std::string& vector) {
-  for (std::size_t i = item.body; i + 2 < item.end; ++i) {
-    const bool is_size = tokens[i + 1].is(".") && tokens[i + 2].is("size");
-    if (tokens[i].is(vector) && !tokens[i + 1].is("[") && !is_size) return false;
+/// Returns true if a body stores one result behind the other, `out[n++] = x`: a kernel that stores
+/// some of many elements leaves them in their places.
+bool packs(const CppTokens& tokens, const SourceItem& item, const std::set<std::string>& results) {
+  for (std::size_t i = item.body; i + 4 < item.end; ++i) {
+    const bool is_result = results.contains(std::string(tokens[i].text)) && tokens[i + 1].is("[");
+    if (is_result && tokens[i + 3].is("++") && tokens[i + 4].is("]")) return true;
   }
-  return true;
-}
-
-/// The functions of the host by their names; nullptr for those with several definitions.
-using HostFunctions = std::map<std::string, const SourceItem*>;
-
-/// Adds a function of the host, behind the functions that it calls, to those that the device needs.
-/// Returns false if one uses what only the host has, or stands behind its use.
-// NOLINTNEXTLINE(misc-no-recursion): each function once.
-bool add_needed(const CppTokens& tokens, const SourceItem& item, const HostFunctions& hosts,
-                std::vector<const SourceItem*>& needed) {
-  static constexpr std::array<std::string_view, 18> kHosts = {
-      "std", "malloc", "calloc", "free", "new", "delete", "fprintf", "fopen", "cout", "printf",
-      "exit", "rand", "static", "vector",
-      // Names that mean something else on the device.
-      "blockIdx", "threadIdx", "blockDim", "gridDim"};
-  const bool is_static = tokens[item.first].is("static");  // Of the function, not of a variable.
-  for (std::size_t i = item.first + (is_static ? 1 : 0); i < item.end; ++i) {
-    if (i < item.body && needed.empty()) i = behind_vector(tokens, i);
-    const bool is_hosts = std::ranges::find(kHosts, tokens[i].text) != kHosts.end();
-    if (is_hosts && !is_standard(tokens, i)) return false;
-    const bool is_call = i > item.body && i + 1 < item.end && tokens[i + 1].is("(");
-    const auto called = is_call ? hosts.find(std::string(tokens[i].text)) : hosts.end();
-    if (called != hosts.end() && std::ranges::find(needed, called->second) == needed.end()) {
-      const bool is_before = called->second != nullptr && called->second->end <= item.first;
-      if (!is_before || !add_needed(tokens, *called->second, hosts, needed)) return false;
-    }
-    if (tokens[i].text.starts_with("cuda") || tokens[i].text.starts_with("omp_")) return false;
-    const bool launches =
-        i + 2 < item.end && tokens[i].is("<") && tokens[i + 1].is("<") && tokens[i + 2].is("<");
-    if (launches) return false;
-  }
-  needed.push_back(&item);
-  return true;
+  return false;
 }
 
 /// Returns the name without affixes: `out` for `d_out`, `out_gpu`.
@@ -146,28 +94,22 @@ std::string bare_name(const std::string& name) {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-/// A function of the host that may compute what a kernel does.
-struct Candidate {
-  std::vector<KernelParameter> parameters;
-  std::set<std::string> types;  ///< Template parameters that are types.
-  /// Parameters for the sizes of vectors, and these: the device gets pointers in their place.
-  std::map<std::string, std::string> sizes = {};
+/// Returns true if a parameter of the function may stand for the kernel's.
+bool takes(const HostSignature& function, const KernelParameter& own,
+           const KernelParameter& of_kernel) {
+  return own.pointers == of_kernel.pointers &&
+         (own.type == of_kernel.type || function.types.contains(own.type));
+}
 
-  /// Returns true if the parameter of the function may stand for the kernel's.
-  bool takes(const KernelParameter& own, const KernelParameter& of_kernel) const {
-    return own.pointers == of_kernel.pointers &&
-           (own.type == of_kernel.type || types.contains(own.type));
-  }
-
-  /// Returns true if a call converts the kernel's scalar to the parameter, both of them integers or
-  /// both floating-point numbers.
-  bool converts(const KernelParameter& own, const KernelParameter& of_kernel) const {
-    const bool are_scalars = own.pointers == 0 && of_kernel.pointers == 0 &&
-                             scalar_bytes_of(own.type) > 0 && scalar_bytes_of(of_kernel.type) > 0;
-    return takes(own, of_kernel) ||
-           (are_scalars && is_floating_name(own.type) == is_floating_name(of_kernel.type));
-  }
-};
+/// Returns true if a call converts the kernel's scalar to the parameter, both of them integers or
+/// both floating-point numbers.
+bool converts(const HostSignature& function, const KernelParameter& own,
+              const KernelParameter& of_kernel) {
+  const bool are_scalars = own.pointers == 0 && of_kernel.pointers == 0 &&
+                           scalar_bytes_of(own.type) > 0 && scalar_bytes_of(of_kernel.type) > 0;
+  return takes(function, own, of_kernel) ||
+         (are_scalars && is_floating_name(own.type) == is_floating_name(of_kernel.type));
+}
 
 /// Returns true for a parameter that says how often all is repeated, as for a measurement.
 bool is_repeat(const KernelParameter& parameter) {
@@ -177,7 +119,7 @@ bool is_repeat(const KernelParameter& parameter) {
 }
 
 /// Returns true if each template parameter stands for one type.
-bool is_consistent(const Candidate& function, const std::vector<KernelParameter>& kernel,
+bool is_consistent(const HostSignature& function, const std::vector<KernelParameter>& kernel,
                    const std::vector<std::size_t>& matches) {
   std::map<std::string, std::string> types;
   for (std::size_t i = 0; i < matches.size(); ++i) {
@@ -201,7 +143,7 @@ struct Matches {
 
 /// Returns the kernel's parameter for each of the function's: the one of the same name, else the
 /// first one of its type that is left.
-std::optional<Matches> matched(const Candidate& candidate,
+std::optional<Matches> matched(const HostSignature& candidate,
                                const std::vector<KernelParameter>& kernel) {
   const std::vector<KernelParameter>& function = candidate.parameters;
   std::vector<std::size_t> matches(function.size(), kNone);
@@ -209,7 +151,7 @@ std::optional<Matches> matched(const Candidate& candidate,
   for (std::size_t i = 0; i < function.size(); ++i) {
     for (std::size_t j = 0; j < kernel.size() && matches[i] == kNone; ++j) {
       const bool is_same = bare_name(function[i].name) == bare_name(kernel[j].name);
-      if (used[j] || !is_same || !candidate.converts(function[i], kernel[j])) continue;
+      if (used[j] || !is_same || !converts(candidate, function[i], kernel[j])) continue;
       matches[i] = j;
       used[j] = true;
     }
@@ -223,7 +165,7 @@ std::optional<Matches> matched(const Candidate& candidate,
     });
     std::ptrdiff_t theirs = 0;
     for (std::size_t j = kernel.size(); j-- > 0;) {
-      if (used[j] || !candidate.takes(function[i], kernel[j])) continue;
+      if (used[j] || !takes(candidate, function[i], kernel[j])) continue;
       matches[i] = j;
       ++theirs;
     }
@@ -240,7 +182,7 @@ bool is_written(const KernelParameter& parameter) {
 /// Finds out by the host's calls which of a launch's arguments a function's parameters stand for.
 class CallMatcher {
  public:
-  CallMatcher(const Candidate& candidate, const KernelFunction& kernel, const HostPart& host,
+  CallMatcher(const HostSignature& candidate, const KernelFunction& kernel, const HostPart& host,
               const LaunchSite& launch)
       : candidate_(candidate),
         kernel_(kernel.parameters),
@@ -262,11 +204,9 @@ class CallMatcher {
   std::optional<Matches> matches_of(const HostCall& call) const {
     Matches matches;
     for (const KernelParameter& own : candidate_.parameters) {
-      const auto vector = candidate_.sizes.find(own.name);
-      const bool is_size = vector != candidate_.sizes.end();
-      const auto passed = call.passed.find(is_size ? vector->second : own.name);
-      if (passed == call.passed.end()) return std::nullopt;
-      const std::string text = passed->second + (is_size ? ".size()" : "");
+      const auto passed = candidate_.passed(own, call.passed);
+      if (!passed) return std::nullopt;
+      const std::string& text = *passed;
       std::size_t number = own.pointers > 0 ? array(own, text, call) : scalar(own, text);
       const bool is_passed = std::ranges::find(matches.numbers, number) != matches.numbers.end();
       if (own.pointers > 0 && (number == kNone || is_passed)) return std::nullopt;
@@ -282,12 +222,16 @@ class CallMatcher {
 
   std::size_t array(const KernelParameter& own, const std::string& text,
                     const HostCall& call) const {
-    std::string name;
+    const auto piece = candidate_.pieces.find(own.name);
+    const bool is_member = piece != candidate_.pieces.end() && piece->second.is_member;
+    std::string name = is_member ? text : "";
     for (const std::string_view word : identifiers(text)) {
-      if (word != "data") name = word;
+      if (!is_member && word != "data") name = word;
     }
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
-      if (holds(name, i, Copied::to_device) && candidate_.takes(own, kernel_[i])) return i;
+      if (holds({name, without_blanks(text)}, i, Copied::to_device) &&
+          takes(candidate_, own, kernel_[i]))
+        return i;
     }
     // It is to have the results: those that are compared with it, that are called the same, or the
     // only ones of that type.
@@ -295,7 +239,7 @@ class CallMatcher {
     std::size_t found = kNone;
     std::size_t count = 0;
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
-      if (!is_written(kernel_[i]) || own.is_const || !candidate_.takes(own, kernel_[i])) continue;
+      if (!is_written(kernel_[i]) || own.is_const || !takes(candidate_, own, kernel_[i])) continue;
       if (is_compared(name, i, call.caller)) return i;
       if (bare_name(own.name) == bare_name(kernel_[i].name)) named = i;
       found = i;
@@ -307,9 +251,8 @@ class CallMatcher {
   enum class Copied { to_device, from_device };
 
   /// Returns true if an array of the calling function is a kernel's argument or is copied so, there
-  /// or in a function on the way to the launch that is passed the array.
-  bool holds(const std::string& array, std::size_t argument, Copied copied) const {
-    std::set<std::string> names = {array};
+  /// or in a function on the way to the launch that is passed the array, or the structure that has it.
+  bool holds(std::set<std::string> names, std::size_t argument, Copied copied) const {
     for (std::size_t frame = frame_;; --frame) {
       const std::string passed = terms_.passed(argument, frame);
       for (const std::string& name : passed.empty() ? std::set<std::string>() : names) {
@@ -321,6 +264,10 @@ class CallMatcher {
       std::set<std::string> nearer;
       for (const auto& [parameter, text] : launch_.frames[frame].parameters) {
         if (names.contains(text)) nearer.insert(parameter);
+        for (const std::string& name : names) {
+          const bool is_its = name.starts_with(text + "->") || name.starts_with(text + ".");
+          if (is_its) nearer.insert(parameter + name.substr(text.size()));
+        }
       }
       names = std::move(nearer);
     }
@@ -332,18 +279,18 @@ class CallMatcher {
     return std::ranges::any_of(host_.values, [&](const HostValue& value) {
       return value.is_compared && value.function == function &&
              has_name(value.store.value, array) &&
-             holds(value.store.array, argument, Copied::from_device);
+             holds({value.store.array}, argument, Copied::from_device);
     });
   }
 
   std::size_t scalar(const KernelParameter& own, const std::string& text) const {
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
-      if (candidate_.converts(own, kernel_[i]) && terms_.passed(i, frame_) == text) return i;
+      if (converts(candidate_, own, kernel_[i]) && terms_.passed(i, frame_) == text) return i;
     }
     return kNone;
   }
 
-  const Candidate& candidate_;
+  const HostSignature& candidate_;
   const std::vector<KernelParameter>& kernel_;
   const HostPart& host_;
   const LaunchSite& launch_;
@@ -360,6 +307,17 @@ bool gets_results(const std::vector<std::size_t>& matches, const KernelFunction&
     any = true;
   }
   return any;
+}
+
+/// Returns true if the function is passed every array that the kernel only reads: without one it
+/// could not compute the same.
+bool gets_inputs(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
+  for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
+    const KernelParameter& parameter = kernel.parameters[j];
+    const bool is_read = parameter.pointers > 0 && parameter.access == Access::read;
+    if (is_read && std::ranges::find(matches, j) == matches.end()) return false;
+  }
+  return true;
 }
 
 /// Returns true if a launch is passed memory for one element.
@@ -412,136 +370,35 @@ bool gets_all(const std::vector<std::size_t>& matches, const KernelFunction& ker
   return pointers > 1;
 }
 
-/// Returns the function's parameters that stand for what the kernel writes.
-std::set<std::string> results_of(const std::vector<KernelParameter>& function,
+/// Returns the names by which a function stores to what the kernel writes: those of its parameters or
+/// of their members.
+std::set<std::string> results_of(const HostSignature& function,
                                  const std::vector<std::size_t>& matches,
                                  const KernelFunction& kernel) {
   std::set<std::string> results;
   for (std::size_t i = 0; i < matches.size(); ++i) {
-    if (matches[i] >= kernel.parameters.size()) continue;
-    if (is_written(kernel.parameters[matches[i]])) results.insert(function[i].name);
+    if (matches[i] >= kernel.parameters.size() || !is_written(kernel.parameters[matches[i]]))
+      continue;
+    const std::string& name = function.parameters[i].name;
+    const auto piece = function.pieces.find(name);
+    const bool is_member = piece != function.pieces.end() && piece->second.is_member;
+    results.insert(is_member ? piece->second.behind.substr(1) : name);
   }
   return results;
 }
 
-std::string declared(const KernelParameter& parameter) {
-  return (parameter.is_const ? "const " : "") + parameter.type +
-         std::string(static_cast<std::size_t>(parameter.pointers), '*') + " " + parameter.name;
-}
-
-/// Returns a kernel that passes `taken` of these parameters to the function.
-std::string text_of(const std::string& name, const std::string& function,
-                    const std::vector<KernelParameter>& parameters, const Matches& matches,
-                    const std::vector<KernelParameter>& taken) {
-  const std::string list = joined(taken, ", ", declared);
-  const std::string given = joined(matches.numbers, ", ", [&](std::size_t number) -> std::string {
-    if (number == kNone) return "1";
-    const KernelParameter& parameter = parameters[number];
-    if (parameter.pointers <= 0) return parameter.name;
-    const std::string stars(static_cast<std::size_t>(parameter.pointers), '*');
-    return "(" + parameter.type + stars + ")" + parameter.name;
-  });
-  return "\n// The host's function, for one thread.\n__global__ void " + name + "(" + list +
-         ") {\n  " +
-         (matches.returned == kNone ? "" : "*" + parameters[matches.returned].name + " = ") +
-         function + "(" + given + ");\n}\n";
-}
-
-/// Makes a parameter that is a vector a pointer. Returns false if the function has to have a vector.
-bool read_vector(const CppTokens& tokens, const SourceItem& item, TokenRange part,
-                 KernelParameter& parameter, Candidate& candidate) {
-  const std::size_t first = part.first + (tokens[part.first].is("const") ? 1 : 0);
-  const std::size_t end = behind_vector(tokens, first);
-  if (end == first) return true;
-  const std::string body = joined(tokens, {item.body, item.end});
-  const std::string size = parameter.name + "_size";
-  if (!uses_elements(tokens, item, parameter.name) || has_name(body, size)) return false;
-  const std::size_t open = tokens[first].is("std") ? first + 3 : first + 1;
-  parameter.type = joined(tokens, {open + 1, end - 2});
-  parameter.pointers = 1;
-  if (substituted(body, {{parameter.name + ".size()", size}}) != body) {
-    candidate.sizes.emplace(size, parameter.name);
-  }
-  return true;
-}
-
-/// Returns a function of the host; without parameters if a kernel cannot pass one of them.
-Candidate candidate_of(const CppTokens& tokens, const SourceItem& item) {
-  Candidate candidate;
-  for (const TemplateParameter& parameter : template_parameters(tokens, item)) {
-    if (!parameter.is_type()) return {};
-    candidate.types.insert(parameter.name);
-  }
-  const std::size_t close = std::min(closing(tokens, item.list), item.end);
-  for (const TokenRange& part : split(tokens, {item.list + 1, close})) {
-    auto parameter = kernel_parameter(tokens, part);
-    if (!parameter || parameter->name.empty() || parameter->pointers > 1) return {};
-    if (!read_vector(tokens, item, part, *parameter, candidate)) return {};
-    candidate.parameters.push_back(*parameter);
-  }
-  for (const auto& [size, vector] : candidate.sizes) {
-    KernelParameter& added = candidate.parameters.emplace_back();
-    added.name = size;
-    added.type = "long";
-  }
-  // Others could not be deduced from what is passed.
-  const bool is_deduced = std::ranges::all_of(candidate.types, [&](const std::string& type) {
-    return std::ranges::find(candidate.parameters, type, &KernelParameter::type) !=
-           candidate.parameters.end();
-  });
-  return is_deduced ? candidate : Candidate();
-}
-
-/// Replaces vectors by pointers, and their sizes by parameters behind all others.
-void replace_vectors(const CppTokens& tokens, const SourceItem& item, const Candidate& candidate,
-                     std::map<std::size_t, std::pair<std::size_t, std::string>>& edits) {
-  for (std::size_t i = item.list; i < item.body; ++i) {
-    const std::size_t end = behind_vector(tokens, i);
-    if (end == i) continue;
-    const std::size_t open = tokens[i].is("std") ? i + 3 : i + 1;
-    edits[tokens[i].begin] = {tokens[end - 1].end(), joined(tokens, {open + 1, end - 2}) + "*"};
-    i = end;
-  }
-  for (const auto& [size, vector] : candidate.sizes) {
-    edits[tokens[closing(tokens, item.list)].begin].second += ", long " + size;
-    for (std::size_t i = item.body; i + 4 < item.end; ++i) {
-      const bool is_size = tokens[i].is(vector) && tokens[i + 1].is(".");
-      if (is_size) edits[tokens[i].begin] = {tokens[i + 4].end(), size};
-    }
-  }
-}
-
-/// Makes functions of the host the device's as well, the last one of which is the candidate.
-void mark_for_device(std::string& source, const CppTokens& tokens,
-                     const std::vector<const SourceItem*>& functions, const Candidate& candidate) {
-  std::map<std::size_t, std::pair<std::size_t, std::string>>
-      edits;  // Key: place; value: end and new text.
-  replace_vectors(tokens, *functions.back(), candidate, edits);
-  for (const SourceItem* const item : functions) {
-    for (std::size_t i = item->first; i < item->end; ++i) {
-      if (is_standard(tokens, i)) edits[tokens[i].begin] = {tokens[i + 2].begin, ""};
-    }
-    std::size_t first = item->first;
-    if (tokens[first].is("template")) first = closing(tokens, first + 1) + 1;
-    if (tokens[first].is("extern") && tokens[first + 1].text.starts_with('"')) first += 2;
-    edits[tokens[first].begin].second = "__host__ __device__ ";
-  }
-  for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit) {  // From the end: none moves.
-    const auto& [end, text] = edit->second;
-    source.replace(edit->first, std::max(end, edit->first) - edit->first, text);
-  }
-}
-
-/// Returns the source with these functions for the device as well, and a kernel that calls the last
-/// one.
+/// Returns a function with the kernel that passes it the arguments that match its parameters.
 HostFunction wrapped(const std::string& source, const CppTokens& tokens,
-                     const std::vector<const SourceItem*>& needed, const Candidate& candidate,
+                     const std::vector<NeededFunction>& needed, const HostSignature& signature,
                      const KernelFunction& kernel, const Matches& matches) {
-  const SourceItem& item = *needed.back();
-  HostFunction found = {
-      .name = item.declares.front(), .kernel_name = {}, .arguments = {}, .source = source};
+  const SourceItem& item = *needed.back().item;
+  HostFunction found = {.name = item.declares.front(),
+                        .line = tokens[item.name].line,
+                        .kernel_name = {},
+                        .arguments = {},
+                        .source = {},
+                        .scalars = matches.scalars};
   found.kernel_name = found.name + "_by_one_thread";
-  found.scalars = matches.scalars;
   std::vector<KernelParameter> parameters = kernel.parameters;
   for (HostFunction::Scalar& scalar : found.scalars) {
     while (std::ranges::find(parameters, scalar.parameter.name, &KernelParameter::name) !=
@@ -550,15 +407,26 @@ HostFunction wrapped(const std::string& source, const CppTokens& tokens,
     }
     parameters.push_back(scalar.parameter);
   }
-  std::vector<KernelParameter> taken;
+  CallingKernel calling;
+  calling.name = found.kernel_name;
+  calling.function = found.name;
   for (std::size_t j = 0; j < parameters.size(); ++j) {
     if (j == matches.returned || std::ranges::find(matches.numbers, j) != matches.numbers.end()) {
-      taken.push_back(parameters[j]);
+      calling.taken.push_back(parameters[j]);
+      found.arguments.push_back(parameters[j].name);
     }
   }
-  for (const KernelParameter& parameter : taken) found.arguments.push_back(parameter.name);
-  mark_for_device(found.source, tokens, needed, candidate);
-  found.source += text_of(found.kernel_name, found.name, parameters, matches, taken);
+  for (const std::size_t number : matches.numbers) {
+    const bool is_pointer = number != kNone && parameters[number].pointers > 0;
+    const std::string cast =
+        is_pointer
+            ? "(" + parameters[number].type +
+                  std::string(static_cast<std::size_t>(parameters[number].pointers), '*') + ")"
+            : "";
+    calling.given.push_back(number == kNone ? "1" : cast + parameters[number].name);
+  }
+  if (matches.returned != kNone) calling.result = parameters[matches.returned].name;
+  found.source = with_functions_for_device(source, tokens, needed, signature, calling);
   return found;
 }
 
@@ -566,35 +434,55 @@ HostFunction wrapped(const std::string& source, const CppTokens& tokens,
 /// the same arrays, its name says so, or it computes from all that the kernel reads.
 enum class How { called, named, computing };
 
+/// The source and the launch that a function is sought for.
+struct Sought {
+  const CppTokens& tokens;
+  const SourceItems& read;
+  const KernelFunction& kernel;
+  const HostPart& host;
+  const LaunchSite& launch;
+};
+
 /// Returns true if a function that takes these arguments is to compute what the kernel does.
-bool is_certain(How how, const CppTokens& tokens, const SourceItem& item,
-                const Candidate& candidate, const KernelFunction& kernel, const LaunchSite& launch,
-                Matches& matches) {
+bool is_certain(How how, const Sought& sought, const SourceItem& item,
+                const HostSignature& signature, Matches& matches) {
+  const auto& [tokens, read, kernel, host, launch] = sought;
   const bool is_computing = how == How::computing;
+  if (!gets_inputs(matches.numbers, kernel)) return false;
   if (!gets_results(matches.numbers, kernel) &&
       (is_computing || !returns_result(tokens, item, kernel, launch, matches))) {
     return false;
   }
   const std::string& name = item.declares.front();
-  const bool stores =
-      computes(tokens, item, results_of(candidate.parameters, matches.numbers, kernel));
+  const std::set<std::string> results = results_of(signature, matches.numbers, kernel);
+  if (packs(tokens, item, results)) return false;
+  const bool stores = computes(tokens, item, results);
   if (!is_computing && is_for_comparison(name)) {
     return stores || matches.returned != kNone || returned_type(tokens, item) == "void";
   }
   return stores && !is_for_data(name) && (how == How::called || gets_all(matches.numbers, kernel));
 }
 
-HostFunctions host_functions(const SourceItems& read) {
-  HostFunctions hosts;
-  for (const SourceItem& item : read.items) {
-    if (item.body == kNoToken || !item.is_host) continue;
-    const bool is_plain = item.declares.size() == 1 && item.name_space.empty();
-    for (const std::string& name : item.declares) {
-      const auto [known, is_new] = hosts.emplace(name, is_plain ? &item : nullptr);
-      if (!is_new) known->second = nullptr;
-    }
-  }
-  return hosts;
+/// Returns an item if it is a function that computes what the kernel does, for that reason.
+std::optional<HostFunction> found_in(const std::string& source, const SourceItem& item, How how,
+                                     const Sought& sought) {
+  const bool is_function = item.body != kNoToken && item.list != kNoToken && !item.is_kernel &&
+                           item.declares.size() == 1 && item.name_space.empty();
+  if (!is_function) return std::nullopt;
+  const std::string& name = item.declares.front();
+  if (how != How::called && (how == How::named) != is_for_comparison(name)) return std::nullopt;
+  const HostSignature signature = host_signature(sought.tokens, sought.read, item);
+  if (signature.parameters.empty()) return std::nullopt;
+  if (how != How::called && !signature.pieces.empty())
+    return std::nullopt;  // Only a call says them.
+  auto matches =
+      how == How::called
+          ? CallMatcher(signature, sought.kernel, sought.host, sought.launch).matches(name)
+          : matched(signature, sought.kernel.parameters);
+  if (!matches || !is_certain(how, sought, item, signature, *matches)) return std::nullopt;
+  const auto needed = needed_by(sought.tokens, sought.read, item);
+  if (needed.empty()) return std::nullopt;
+  return wrapped(source, sought.tokens, needed, signature, sought.kernel, *matches);
 }
 
 bool has_kernel(const std::string& source, const std::string& name) {
@@ -624,26 +512,13 @@ std::optional<HostFunction> host_function_for(const std::string& source,
   if (is_open || kernel.name.find("::") != std::string::npos) return std::nullopt;
   const CppTokens tokens = cpp_tokens(source);
   const SourceItems read = read_items(tokens);
-  const HostFunctions hosts = host_functions(read);
+  const Sought sought = {tokens, read, kernel, host, launch};
   for (const How how : {How::called, How::named, How::computing}) {
     for (const SourceItem& item : read.items) {
-      const bool is_function = item.body != kNoToken && item.list != kNoToken && !item.is_kernel &&
-                               item.declares.size() == 1 && item.name_space.empty();
-      if (!is_function) continue;
-      const std::string& name = item.declares.front();
-      const bool is_wanted = how == How::called || (how == How::named) == is_for_comparison(name);
-      std::vector<const SourceItem*> needed;
-      if (!is_wanted || !add_needed(tokens, item, hosts, needed)) continue;
-      const Candidate candidate = candidate_of(tokens, item);
-      if (candidate.parameters.empty()) continue;
-      if (how != How::called && !candidate.sizes.empty()) continue;  // Only a call says them.
-      auto matches = how == How::called ? CallMatcher(candidate, kernel, host, launch).matches(name)
-                                        : matched(candidate, kernel.parameters);
-      if (!matches || !is_certain(how, tokens, item, candidate, kernel, launch, *matches)) continue;
-      HostFunction found = wrapped(source, tokens, needed, candidate, kernel, *matches);
+      auto found = found_in(source, item, how, sought);
+      if (!found) continue;
       // A brace before it may not close.
-      return has_kernel(found.source, found.kernel_name) ? std::optional(std::move(found))
-                                                         : std::nullopt;
+      return has_kernel(found->source, found->kernel_name) ? std::move(found) : std::nullopt;
     }
   }
   return std::nullopt;

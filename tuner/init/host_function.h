@@ -20,6 +20,7 @@ struct HostFunction {
   };
 
   std::string name;                    ///< `softmax_forward_cpu`.
+  std::size_t line = 0;                ///< Line of the function.
   std::string kernel_name;             ///< Name of the kernel that calls it.
   std::vector<std::string> arguments;  ///< The kernel's arguments that it takes, in their order.
   /// The source with the function for the device as well, and that kernel behind it.

@@ -92,7 +92,6 @@ class HostReader {
     std::vector<LaunchSite> sites;
     forget_various_sizes();
     allocated_elsewhere_.insert(copied_.begin(), copied_.end());
-    allocated_elsewhere_.insert(of_host_.begin(), of_host_.end());
     for (Launch& launch : launches_) {
       add_frames(launch);
       sites.push_back(std::move(launch.site));
@@ -122,6 +121,7 @@ class HostReader {
     return copied;
   }
 
+  const std::set<std::string>& zeroed() const { return zeroed_; }
   const std::map<std::size_t, Answer>& answers() const { return answers_; }
   const std::set<std::pair<std::string, std::string>>& copies() const { return copies_; }
 
@@ -345,7 +345,7 @@ class HostReader {
     }
     const std::size_t launched = launches_.size();
     const Enclosed enclosed(*this, source_.line(syntax.cursor), condition, state);
-    state.set_condition(condition);
+    state.begin_branches(condition);
     HostState other = state;
     const bool ends = statement(branches[0], state);
     previous_ = kNoToken;
@@ -358,6 +358,7 @@ class HostReader {
     } else if (!other_ends && branches.size() == 1) {
       state.join(other);
     }
+    state.end_branches();
     if (launches_.size() > launched) previous_ = kNoToken;
     return ends && other_ends;
   }
@@ -396,6 +397,7 @@ class HostReader {
 
   bool choose(const Syntax& syntax, HostState& state) {
     const std::string condition = syntax.parts.empty() ? "" : text(syntax.parts[0]);
+    const bool is_of_turns = counts_turns(condition);
     const std::size_t launched = launches_.size();
     const Enclosed enclosed(*this, source_.line(syntax.cursor), condition, state);
     const HostState entry = state;
@@ -416,13 +418,29 @@ class HostReader {
         previous_ = kNoToken;
       }
       has_default = has_default || is_default;
+      const std::string value = is_of_turns ? case_value(part) : "";
+      if (!value.empty()) turns_[condition] = value;
       if (statement(part, now)) leave();
     }
+    turns_.erase(condition);
     leave();
     if (!has_default) behind->join(entry);
     state = std::move(*behind);
     if (launches_.size() > launched) previous_ = kNoToken;
     return false;
+  }
+
+  /// Returns true for the counter of a loop around this place.
+  bool counts_turns(const std::string& name) const {
+    return std::ranges::find(loops_, name, &CountingLoop::counter) != loops_.end();
+  }
+
+  /// Returns the number of `case 2:`; empty if it is none.
+  std::string case_value(const Syntax& part) const {
+    const std::size_t first = part.range.first;
+    const bool is_number = part.is(Kind::block, "case") && first + 2 < part.range.end &&
+                           tokens_[first + 2].is(":") && number_of(tokens_[first + 1].text);
+    return is_number ? std::string(tokens_[first + 1].text) : "";
   }
 
   void loop(const Syntax& syntax, HostState& state) {
@@ -562,7 +580,14 @@ class HostReader {
     }
     bytes += "sizeof(" + joined(tokens_, {first, type.end}) + ")";
     state.set_text("sizeof(" + name + ")", bytes);
-    of_host_.emplace(name, bytes);
+    note_host_array(name, bytes);
+  }
+
+  /// Notes an array of this function's, which another function may have one of the same name besides;
+  /// what a member function allocates may be its class's.
+  void note_host_array(const std::string& name, const std::string& bytes) {
+    const bool is_own = function_ != nullptr && !function_->is_member;
+    of_host_[is_own ? function_ : nullptr].emplace(name, bytes);
   }
 
   /// Reads `std::vector<T> a(n)` and `thrust::device_vector<T> a(n)`.
@@ -580,7 +605,7 @@ class HostReader {
     if (is_of_device) {
       state.set_bytes(name, bytes);
     } else {
-      of_host_.emplace(name, bytes);
+      note_host_array(name, bytes);
     }
   }
 
@@ -784,6 +809,8 @@ class HostReader {
 
   void note_copy(const std::string& to, const std::string& from) {
     copies_.emplace(pointer_in(to), pointer_in(from));
+    copies_.emplace(
+        to, from);  // The last word alone does not tell the members of two structures apart.
     const auto [i, j] = std::pair(parameter(pointer_in(to)), parameter(pointer_in(from)));
     if (i && j) function_->copies.emplace(*i, *j);
   }
@@ -913,6 +940,9 @@ class HostReader {
         note_size(pointer_in(parts[i]), parts[2], state);
       }
     }
+    const bool sets_zero =
+        call.name.starts_with("cudaMemset") && parts.size() > 2 && parts[1] == "0";
+    if (sets_zero) zeroed_.insert(pointer_in(parts[0]));
     const bool is_symbol = call.name == "cudaGetSymbolAddress";
     const bool allocates = is_symbol || call.name.starts_with("cudaMalloc");
     if (copies || !allocates || parts.size() < 2) return;
@@ -984,28 +1014,28 @@ class HostReader {
                                                  ? texts(tokens_, split(tokens_, {j + 2, close}))
                                                  : std::vector<std::string>();
       if (tokens_[j].is("malloc") && parts.size() == 1) {
-        of_host_.emplace(name, parts[0]);
+        note_host_array(name, parts[0]);
       } else if (tokens_[j].is("calloc") && parts.size() == 2) {
-        of_host_.emplace(name, "(" + parts[0] + ") * " + parts[1]);
+        note_host_array(name, "(" + parts[0] + ") * " + parts[1]);
       } else if (tokens_[j].is("new")) {
         std::size_t open = j + 1;
         while (open < value.end && (tokens_[open].is_word() || tokens_[open].is("::"))) ++open;
         const std::size_t end =
             open < value.end && tokens_[open].is("[") ? closing(tokens_, open) : kNoToken;
         if (end >= value.end) return;
-        of_host_.emplace(name, "(" + joined(tokens_, {open + 1, end}) + ") * sizeof(" +
-                                   joined(tokens_, {j + 1, open}) + ")");
+        note_host_array(name, "(" + joined(tokens_, {open + 1, end}) + ") * sizeof(" +
+                                  joined(tokens_, {j + 1, open}) + ")");
       }
     }
   }
 
   // Launches.
 
-  /// Returns true if <<< or >>> begins at token i.
+  /// Returns true if <<< or >>> begins at token i; editors write `<< <` as well.
   bool three(std::size_t i, std::string_view symbol) const {
     for (std::size_t j = i; j < i + 3; ++j) {
       if (j >= tokens_.size() || !tokens_[j].is(symbol)) return false;
-      if (j > i && tokens_[j].begin != tokens_[j - 1].end()) return false;
+      if (j > i && tokens_[j].begin > tokens_[j - 1].end() + 1) return false;
     }
     return true;
   }
@@ -1070,8 +1100,10 @@ class HostReader {
     return site;
   }
 
-  static void set_shape(LaunchSite& site, const std::string& grid, const std::string& block,
-                        const HostState& state) {
+  void set_shape(LaunchSite& site, std::string grid, std::string block,
+                 const HostState& state) const {
+    const std::vector<std::pair<std::string, std::string>> turns(turns_.begin(), turns_.end());
+    for (std::string* const text : {&grid, &block}) *text = substituted(*text, turns);
     const CppTokens words = cpp_tokens(block);
     if (words.size() == 1 && words[0].is_word()) site.block_name = block;
     site.grid = state.extents(grid);
@@ -1133,12 +1165,15 @@ class HostReader {
     }
     site.is_chosen = is_chosen_;
     site.conditions = conditions_;
+    std::erase_if(site.conditions,
+                  [&](const auto& condition) { return turns_.contains(condition.second); });
     site.follows = previous_ != kNoToken;
     previous_ = token;
     std::vector<std::string> used = site.arguments;
     used.insert(used.end(), site.grid.begin(), site.grid.end());
     used.insert(used.end(), site.block.begin(), site.block.end());
     for (const CountingLoop& loop : loops_) {
+      if (turns_.contains(loop.counter)) continue;  // It is done in one turn only.
       const bool is_used = std::ranges::any_of(
           used, [&](const std::string& text) { return state.uses(text, loop.changes); });
       // A `for` that is not understood mostly measures; a `while` waits for something.
@@ -1167,6 +1202,11 @@ class HostReader {
     std::vector<std::string> used = launch.site.arguments;
     for (;;) {
       HostFrame frame = state->frame(allocated_elsewhere_);
+      for (const Function* const holder : {function, static_cast<const Function*>(nullptr)}) {
+        const auto arrays = of_host_.find(holder);
+        if (arrays == of_host_.end()) continue;
+        frame.allocated.insert(arrays->second.begin(), arrays->second.end());
+      }
       const std::set<std::string> names = names_behind(
           used, [&](const std::string& name) { return value_among(frame.variables, name); });
       std::erase_if(frame.allocated,
@@ -1206,6 +1246,8 @@ class HostReader {
   // The place that is walked through.
   Function* function_ = nullptr;
   std::vector<CountingLoop> loops_;  ///< Loops around it.
+  /// Counters of these loops that a `case` around it has a number for.
+  std::map<std::string, std::string> turns_;
   std::vector<std::pair<std::size_t, std::string>> conditions_;
   bool is_chosen_ = false;
   std::size_t previous_ = kNoToken;  ///< Token of the launch from which it goes straight to here.
@@ -1220,14 +1262,37 @@ class HostReader {
   /// Functions, and the parameters that they make the sizes of pointers of.
   std::map<std::string, std::set<std::pair<const Function*, std::string>>> sized_by_;
   std::map<std::string, std::string> copied_;
-  std::map<std::string, std::string> of_host_;
+  /// Bytes of the host's arrays, by the function that has them; nullptr for those of all functions.
+  std::map<const Function*, std::map<std::string, std::string>> of_host_;
   std::map<std::string, std::string> filled_;     ///< Values stored in loops, by array.
   std::map<std::string, std::string> constants_;  ///< Variables that are copied to constant memory.
   std::set<std::pair<std::string, std::string>> copies_;  ///< Pointers to and from.
+  std::set<std::string> zeroed_;                          ///< Pointers to what is set to zero.
   std::vector<Call> calls_;
   std::vector<HostValue> compared_;        ///< Arrays that functions of other sources compare.
   std::map<std::size_t, Answer> answers_;  ///< Keyed by the index of the token.
 };
+
+}  // namespace
+
+namespace {
+
+/// Removes launches on no way from main() where the same kernel has another that is: the program
+/// never does them, and nothing says what they would be passed.
+void keep_those_of_main(std::vector<LaunchSite>& launches) {
+  const auto is_of_main = [](const LaunchSite& site) {
+    return site.frames.back().function == "main";
+  };
+  std::set<std::string> launched;
+  for (const LaunchSite& site : launches) {
+    if (is_of_main(site)) launched.insert(site.kernel);
+  }
+  for (auto site = launches.begin(); site != launches.end();) {
+    const bool is_kept = is_of_main(*site) || !launched.contains(site->kernel);
+    site = is_kept ? site + 1 : launches.erase(site);
+    if (!is_kept && site != launches.end()) site->follows = false;
+  }
+}
 
 }  // namespace
 
@@ -1239,11 +1304,13 @@ HostPart read_host(const FlatSource& source) {
                    .enumerations = {},
                    .enumerators = {},
                    .fills = reader.fills(),
+                   .zeroed = reader.zeroed(),
                    .copied_to_constants = reader.copied_to_constants(),
                    .answers = {},
                    .values = reader.values(),
                    .calls = reader.calls(),
                    .copies = reader.copies()};
+  keep_those_of_main(host.launches);
   for (const auto& [token, answer] : reader.answers()) host.answers.push_back(answer);
   add_enumerations(reader.source(), host);
   return host;

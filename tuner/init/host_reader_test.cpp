@@ -285,5 +285,54 @@ TEST(HostReader, CountsTheScalarsOfStructuresWithoutWalkingThroughThem) {
   EXPECT_FALSE(layouts.contains("Wide"));
 }
 
+TEST(HostReader, KnowsLaunchesOfMainWhereOthersAreOnNoWayFromIt) {
+  const std::string other = "void wrapper(float* d, int rows) { k<<<rows, 32>>>(d, rows); }\n";
+  const std::string own = "int main() { float* d; k<<<8, 64>>>(d, 512); }\n";
+  const std::vector<LaunchSite> sites = launches_of(kKernel + other + own);
+  ASSERT_THAT(sites, SizeIs(1));
+  EXPECT_THAT(sites.front().block, ElementsAre("64"));
+  EXPECT_THAT(launches_of(kKernel + other), SizeIs(1));
+}
+
+TEST(HostReader, KnowsBothConditionsOfBranchesInBranches) {
+  const LaunchSite site = launch_in(
+      "int m = 1; if (n > w) { if (n > h) m = 2; else m = 3; } else { m = 4; } k<<<m, 32>>>(out, "
+      "n);");
+  EXPECT_EQ(site.frames.front().variables.at("m"), "((n > w) ? (((n > h) ? (2) : (3))) : (4))");
+}
+
+TEST(HostReader, KnowsTheTurnOfALoopInWhichACaseLaunches) {
+  const std::vector<LaunchSite> sites = launches_of(
+      "__global__ void one(float* out) {}\n__global__ void two(float* out) {}\n"
+      "int main() {\n  float* out;\n  dim3 grid[2], block[2];\n"
+      "  grid[0] = dim3(4, 5);\n  block[0] = dim3(32);\n  grid[1] = dim3(6);\n  block[1] = "
+      "dim3(64);\n"
+      "  for (int k = 0; k < 2; ++k) {\n    switch (k) {\n"
+      "      case 0: one<<<grid[k], block[k]>>>(out); break;\n"
+      "      case 1: two<<<grid[k], block[k]>>>(out); break;\n    }\n  }\n}\n");
+  ASSERT_THAT(sites, SizeIs(2));
+  EXPECT_THAT(sites[0].grid, ElementsAre("4", "5"));
+  EXPECT_THAT(sites[1].block, ElementsAre("64"));
+  EXPECT_THAT(sites[0].loops, IsEmpty());
+  EXPECT_THAT(sites[1].conditions, IsEmpty());
+  EXPECT_FALSE(sites[1].follows);
+}
+
+TEST(HostReader, KnowsLaunchesAsEditorsBreakThem) {
+  const LaunchSite site = launch_in("k << <w, h >> >(out, n);");
+  EXPECT_THAT(site.grid, ElementsAre("w"));
+  EXPECT_THAT(site.arguments, ElementsAre("out", "n"));
+}
+
+TEST(HostReader, KnowsArraysOfTheHostInTheirOwnFunctionsOnly) {
+  const auto bytes = [](const std::string& function) {
+    const std::vector<LaunchSite> sites =
+        launches_of(kKernel + std::string("void ") + function +
+                    "() { float out[3]; }\nvoid f(float* out, int n) { k<<<n, 32>>>(out, n); }\n");
+    return sites.front().frames.front().allocated;
+  };
+  EXPECT_THAT(bytes("g"), IsEmpty());
+}
+
 }  // namespace
 }  // namespace smemtune

@@ -119,6 +119,10 @@ std::vector<std::string> HostState::extents(const std::string& text, int depth) 
   if (const auto shape = shapes_.find(text); shape != shapes_.end()) return shape->second;
   const CppTokens tokens = cpp_tokens(text);
   if (tokens.empty()) return {};
+  const bool is_element = tokens.size() == 4 && tokens[1].is("[");  // `grid[2]`
+  if (const auto shape = is_element ? value(without_blanks(text)) : std::nullopt) {
+    return extents(*shape, depth + 1);
+  }
   if (tokens.size() > 1 && tokens[0].is("dim3") && (tokens[1].is("(") || tokens[1].is("{")) &&
       closing(tokens, 1) + 1 == tokens.size()) {
     const std::vector<std::string> parts = texts(tokens, split(tokens, {2, tokens.size() - 1}));
@@ -166,7 +170,7 @@ void HostState::join(const HostState& other) {
 void HostState::join_if(const HostState& other) {
   constexpr std::size_t kLongest = 300;
   const auto condition = [](const HostState& state) {
-    return state.value(kCondition).value_or("");
+    return state.value(state.condition_name()).value_or("");
   };
   // The side that changes a variable of the condition has the name of its former value.
   const bool is_mine = condition(*this).find("__") != std::string::npos;
@@ -179,7 +183,7 @@ void HostState::join_if(const HostState& other) {
       continue;
     }
     const bool is_short = asked.size() + mine.size() + theirs->second.size() < kLongest;
-    if (mine == theirs->second || name == kCondition || !is_short) continue;
+    if (mine == theirs->second || name.starts_with(kCondition) || !is_short) continue;
     chosen[name] = "((" + asked + ") ? (" + mine + ") : (" + theirs->second + "))";
   }
   for (const auto& [name, theirs] : other.variables_) {
@@ -190,7 +194,6 @@ void HostState::join_if(const HostState& other) {
     variables_[name] = text;
     changed_.erase(name);
   }
-  variables_.erase(kCondition);
 }
 
 HostFrame HostState::frame(const std::map<std::string, std::string>& elsewhere) const {
@@ -201,7 +204,8 @@ HostFrame HostState::frame(const std::map<std::string, std::string>& elsewhere) 
   frame.allocated = allocated_;
   frame.allocated.insert(elsewhere.begin(), elsewhere.end());
   frame.former = former_;
-  frame.variables.erase(kCondition);
+  std::erase_if(frame.variables,
+                [](const auto& entry) { return entry.first.starts_with(kCondition); });
   for (const auto& [name, extents] : shapes_) {
     for (std::size_t i = 0; i < std::min<std::size_t>(3, extents.size()); ++i) {
       frame.variables.emplace(name + "." + "xyz"[i], extents[i]);

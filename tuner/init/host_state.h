@@ -45,16 +45,25 @@ class HostState {
 
   /// Keeps what this state and another have in common: behind two branches.
   void join(const HostState& other);
-  /// Notes the condition of a branch that begins here; join_if() joins what its two sides leave,
-  /// with a conditional for each variable that they leave different.
-  void set_condition(const std::string& condition) { variables_[kCondition] = condition; }
+  /// Notes the condition of branches that begin here; join_if() joins what the two leave, with a
+  /// conditional for each variable that they leave different.
+  void begin_branches(const std::string& condition) {
+    ++branches_;
+    variables_[condition_name()] = condition;
+  }
   void join_if(const HostState& other);
+  void end_branches() {
+    variables_.erase(condition_name());
+    --branches_;
+  }
 
   /// Returns the state as a frame. `elsewhere`: bytes that other functions allocate.
   HostFrame frame(const std::map<std::string, std::string>& elsewhere) const;
 
  private:
-  static constexpr const char* kCondition = "if (";  ///< No variable has such a name.
+  static constexpr const char* kCondition = "if (";  ///< No variable's name begins so.
+
+  std::string condition_name() const { return kCondition + std::to_string(branches_); }
 
   void rename(const std::string& name, const std::string& former);
   bool mentions(const std::string& name) const;
@@ -67,6 +76,7 @@ class HostState {
   std::map<std::string, std::size_t> changed_;  ///< See HostFrame::changed.
   std::map<std::string, std::string> former_;   ///< Names of former values, and their variables.
   std::map<std::string, int> versions_;
+  int branches_ = 0;  ///< Branches around this place, one in the other.
 };
 
 }  // namespace smemtune

@@ -19,13 +19,25 @@ namespace {
 
 /// Returns names that people give to functions that a space has under another name.
 const std::vector<std::pair<std::string, std::string>>& known_functions() {
-  static const std::vector<std::pair<std::string, std::string>> names = {
-      {"CEIL_DIV", "ceil_div"}, {"cdiv", "ceil_div"},     {"DIVUP", "ceil_div"},
-      {"divUp", "ceil_div"},    {"div_up", "ceil_div"},   {"iDivUp", "ceil_div"},
-      {"DivUp", "ceil_div"},    {"ceilDiv", "ceil_div"},  {"CeilDiv", "ceil_div"},
-      {"ceildiv", "ceil_div"},  {"div_ceil", "ceil_div"}, {"divCeil", "ceil_div"},
-      {"DIV_UP", "ceil_div"},   {"divup", "ceil_div"},    {"std::min", "min"},
-      {"std::max", "max"},      {"MIN", "min"},           {"MAX", "max"}};
+  static const std::vector<std::pair<std::string, std::string>> names = {{"CEIL_DIV", "ceil_div"},
+                                                                         {"cdiv", "ceil_div"},
+                                                                         {"DIVUP", "ceil_div"},
+                                                                         {"divUp", "ceil_div"},
+                                                                         {"div_up", "ceil_div"},
+                                                                         {"iDivUp", "ceil_div"},
+                                                                         {"DivUp", "ceil_div"},
+                                                                         {"ceilDiv", "ceil_div"},
+                                                                         {"CeilDiv", "ceil_div"},
+                                                                         {"ceildiv", "ceil_div"},
+                                                                         {"div_ceil", "ceil_div"},
+                                                                         {"divCeil", "ceil_div"},
+                                                                         {"DIV_UP", "ceil_div"},
+                                                                         {"divup", "ceil_div"},
+                                                                         {"std::min", "min"},
+                                                                         {"std::max", "max"},
+                                                                         {"std::ceil", "ceil"},
+                                                                         {"MIN", "min"},
+                                                                         {"MAX", "max"}};
   return names;
 }
 
@@ -48,7 +60,8 @@ bool is_opaque(const std::string& value) {
     const bool is_axis = tokens[i + 1].is("x") || tokens[i + 1].is("y") || tokens[i + 1].is("z");
     if ((tokens[i].is(".") && !is_axis) || tokens[i].is("->")) return true;
     if (!tokens[i].is_word()) continue;
-    const bool is_call = tokens[i + 1].is("(");
+    const std::size_t close = tokens[i + 1].is("<") ? closing(tokens, i + 1) : i;  // `read<T>(...)`
+    const bool is_call = close + 1 < tokens.size() && tokens[close + 1].is("(");
     const bool is_known = std::ranges::find(kFollowed, tokens[i].text) != kFollowed.end() ||
                           std::ranges::any_of(known_functions(), [&](const auto& known) {
                             return known.first == tokens[i].text || known.second == tokens[i].text;
@@ -72,6 +85,20 @@ std::string without_namespaces(const std::string& text) {
     if (is_space) ++i;
   }
   return result;
+}
+
+/// Returns the last token of `matrix->rows`, a size in a structure, that begins at token i; i if it
+/// is something else, such as `block.x`.
+std::size_t last_of_member(const CppTokens& tokens, std::size_t i) {
+  std::size_t last = i;
+  while (tokens[last].is_word() && last + 2 < tokens.size() && tokens[last + 2].is_word() &&
+         (tokens[last + 1].is(".") || tokens[last + 1].is("->"))) {
+    last += 2;
+  }
+  const bool is_called =
+      last + 1 < tokens.size() && (tokens[last + 1].is("(") || tokens[last + 1].is("["));
+  const bool is_axis = tokens[last].text.size() == 1 && tokens[last].text >= "x";
+  return is_called || is_axis ? i : last;
 }
 
 }  // namespace
@@ -110,9 +137,13 @@ std::string HostTerms::passed(std::size_t number, std::size_t frame) const {
     if (own != variables.end()) text = own->second;
     const std::map<std::string, std::string>& parameters = site_.frames[i].parameters;
     Terms terms;
-    for (const std::string_view word : identifiers(text)) {
-      const auto parameter = parameters.find(std::string(word));
-      if (parameter == parameters.end() || variables.contains(std::string(word))) return "";
+    const CppTokens tokens = cpp_tokens(text);
+    for (std::size_t j = 0; j < tokens.size(); ++j) {
+      const bool is_member = j > 0 && (tokens[j - 1].is(".") || tokens[j - 1].is("->"));
+      if (!tokens[j].is_word() || is_member) continue;
+      const std::string word(tokens[j].text);
+      const auto parameter = parameters.find(word);
+      if (parameter == parameters.end() || variables.contains(word)) return "";
       terms.emplace_back(word, parameter->second);
     }
     text = substituted(text, terms);
@@ -165,6 +196,11 @@ std::vector<std::pair<std::size_t, std::string>> HostTerms::unknown_names(
     const bool is_called = i + 1 < tokens.size() && tokens[i + 1].is("(");
     if (tokens[i].is("sizeof") && is_called) {
       i = closing(tokens, i + 1);
+      continue;
+    }
+    if (const std::size_t last = last_of_member(tokens, i); last != i) {
+      names.emplace_back(rest.frame, without_blanks(joined(tokens, {i, last + 1})));
+      i = last;
       continue;
     }
     const bool is_member =
@@ -306,8 +342,13 @@ std::string substituted(const std::string& text,
 
 namespace {
 
-/// Returns the token behind the cast that begins at token i, or i.
+/// Returns the token behind the cast that begins at token i, or i. `float(a)` leaves `(a)`.
 std::size_t behind_cast(const CppTokens& tokens, std::size_t i) {
+  static constexpr std::array<std::string_view, 7> kTypes = {"float", "double",   "int", "size_t",
+                                                             "long",  "unsigned", "uint"};
+  const bool is_called = i + 1 < tokens.size() && tokens[i + 1].is("(") &&
+                         std::ranges::find(kTypes, tokens[i].text) != kTypes.end();
+  if (is_called) return i + 1;
   const bool has_name = tokens[i].is("static_cast") && i + 1 < tokens.size();
   std::size_t j = has_name ? i + 1 : i;
   const std::string_view close = has_name ? ">" : ")";

@@ -74,6 +74,12 @@ class HostTerms {
     return site_.frames[frame].variables;
   }
 
+  /// Returns the value of a text of that frame if it is a variable with one, else the text.
+  std::string value_of(const std::string& text, std::size_t frame) const {
+    const auto variable = variables(frame).find(text);
+    return variable == variables(frame).end() ? text : variable->second;
+  }
+
   /// Returns the values that the host takes for a variable, one after the other; empty if it does
   /// not.
   std::vector<std::int64_t> choices(const std::string& name) const;

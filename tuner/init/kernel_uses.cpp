@@ -445,13 +445,67 @@ class ElementFlow {
 
   const Names& indices() const { return indices_; }
   const Names& counts() const { return counts_; }
+  /// Returns KernelParameter::index_of and bounds_of for a pointer.
+  Names index_of(const std::string& pointer) const { return names_of(index_of_, pointer); }
+  Names bounds_of(const std::string& pointer) const { return names_of(bounds_of_, pointer); }
 
  private:
+  static Names names_of(const std::map<std::string, Names>& sets, const std::string& name) {
+    const auto found = sets.find(name);
+    return found == sets.end() ? Names() : found->second;
+  }
+
+  /// Returns the pointer of which a value is one element and nothing else; empty if it is not.
+  std::string single_element(const Syntax& syntax) const {
+    const bool is_element = syntax.kind == Kind::element && is_pointer(syntax.parts[0]);
+    if (is_element) return syntax.parts[0].text;
+    const auto variable = syntax.kind == Kind::name ? single_.find(syntax.text) : single_.end();
+    return variable == single_.end() ? "" : variable->second;
+  }
+
+  void note_single(const std::string& variable, const std::string& element) {
+    const auto [known, is_new] = single_.emplace(variable, element);
+    if (!is_new && known->second != element) known->second.clear();
+  }
+
+  /// Notes the counter of a loop from one element of a pointer to before another: of
+  /// `for (j = rows[r]; j < rows[r + 1]; ++j)`.
+  void read_loop(const Syntax& loop) {
+    const Syntax& condition = loop.parts[Syntax::kCondition];
+    if (!condition.is(Kind::binary, "<") || condition.parts[0].kind != Kind::name) return;
+    const std::string pointer = single_element(condition.parts[1]);
+    const std::string& counter = condition.parts[0].text;
+    if (pointer.empty() || elements_in(condition.parts[0]) != Names{pointer}) return;
+    const bool is_local = made_of_.contains(counter);
+    if (is_local) counts_over_[counter] = pointer;
+  }
+
+  void read_index(const std::string& array, const Syntax& index) {
+    const auto counter =
+        index.kind == Kind::name ? counts_over_.find(index.text) : counts_over_.end();
+    const std::string single = single_element(index);
+    for (const std::string& name : elements_in(index)) {
+      if (name == array) continue;
+      indices_.insert(name);
+      const bool is_bound = counter != counts_over_.end() && counter->second == name;
+      if (!single.empty() && single != name) continue;  // It chooses which element that is.
+      (is_bound ? bounds_of_ : index_of_)[name].insert(is_bound || single == name ? array : "");
+    }
+  }
+
   void read_value(const Syntax& syntax) {
+    if (syntax.kind == Kind::loop) read_loop(syntax);
+    if (syntax.kind == Kind::unary && syntax.text.size() == 2 && !syntax.parts.empty()) {
+      if (syntax.parts[0].kind == Kind::name) note_single(syntax.parts[0].text, "");  // `++i`
+    }
     if (syntax.kind == Kind::variable) {
       for (const Syntax& part : syntax.parts) made_of_[syntax.text].merge(elements_in(part));
+      if (!syntax.parts.empty()) note_single(syntax.text, single_element(syntax.parts[0]));
     }
     if (syntax.kind != Kind::assignment) return;
+    if (syntax.parts[0].kind == Kind::name) {
+      note_single(syntax.parts[0].text, syntax.text == "=" ? single_element(syntax.parts[1]) : "");
+    }
     const Syntax* target = &syntax.parts[0];
     while (target->kind == Kind::element || target->kind == Kind::member) {
       if (target->parts.empty()) return;
@@ -463,10 +517,7 @@ class ElementFlow {
   void read_use(const Syntax& syntax) {
     switch (syntax.kind) {
       case Kind::element: {
-        const std::string& array = syntax.parts[0].text;
-        for (const std::string& name : elements_in(syntax.parts[1])) {
-          if (name != array) indices_.insert(name);
-        }
+        read_index(syntax.parts[0].text, syntax.parts[1]);
         break;
       }
       case Kind::loop:
@@ -525,9 +576,13 @@ class ElementFlow {
 
   const Functions& functions_;
   const DeviceFunction& function_;
-  std::map<std::string, Names> made_of_;  ///< By local variable and array.
+  std::map<std::string, Names> made_of_;            ///< Keyed by local variable or array.
+  std::map<std::string, std::string> single_;       ///< Keyed by variable: see single_element().
+  std::map<std::string, std::string> counts_over_;  ///< Keyed by a loop's counter: see read_loop().
   /// Pointers whose elements take part in an index of another array.
   Names indices_;
+  std::map<std::string, Names> index_of_;
+  std::map<std::string, Names> bounds_of_;
   /// Pointers whose elements decide how often a loop runs or how far a value is shifted, or go where
   /// that cannot be seen.
   Names counts_;
@@ -715,6 +770,8 @@ void add_kernel_uses(KernelFile& file) {
       parameter.leaves_elements =
           parameter.access == Access::written && pointers.leaves_elements(parameter.name);
       parameter.indexes = flow.indices().contains(parameter.name);
+      parameter.index_of = flow.index_of(parameter.name);
+      parameter.bounds_of = flow.bounds_of(parameter.name);
       parameter.counts = flow.counts().contains(parameter.name);
     }
     kernel.asserts = asserts_in(source, function->body);

@@ -485,6 +485,7 @@ class SequenceReader {
             number < site.template_arguments.size() ? site.template_arguments[number] : "");
       }
       whole.reached.insert(kernel.reached.begin(), kernel.reached.end());
+      whole.loop_bounds.insert(kernel.loop_bounds.begin(), kernel.loop_bounds.end());
       whole.shared.insert(whole.shared.end(), kernel.shared.begin(), kernel.shared.end());
       whole.needs_positive_numbers = whole.needs_positive_numbers || kernel.needs_positive_numbers;
       whole.grid_dimensions = std::max(whole.grid_dimensions, kernel.grid_dimensions);
@@ -501,6 +502,31 @@ class SequenceReader {
       launch.loops.insert(launch.loops.end(), site.loops.begin(), site.loops.end());
     }
     share_variables(launch);
+    name_indexed_arrays();
+  }
+
+  /// Makes the arrays that elements of others are indices of those of the whole.
+  void name_indexed_arrays() {
+    for (KernelParameter& parameter : sequence_.whole.parameters) {
+      parameter.index_of.clear();
+      parameter.bounds_of.clear();
+    }
+    for (std::size_t number = 0; number < sequence_.sites.size(); ++number) {
+      const KernelFunction& kernel = *launched_kernel(file_, sequence_.sites[number]);
+      const std::vector<std::string>& names = sequence_.arguments[number];
+      const auto renamed = [&](const std::string& name) {
+        const auto found = std::ranges::find(kernel.parameters, name, &KernelParameter::name);
+        const auto place = static_cast<std::size_t>(found - kernel.parameters.begin());
+        return place < names.size() ? names[place] : std::string();
+      };
+      for (const KernelParameter& own : kernel.parameters) {
+        const auto all = std::ranges::find(sequence_.whole.parameters, renamed(own.name),
+                                           &KernelParameter::name);
+        if (all == sequence_.whole.parameters.end()) continue;
+        for (const std::string& name : own.index_of) all->index_of.insert(renamed(name));
+        for (const std::string& name : own.bounds_of) all->bounds_of.insert(renamed(name));
+      }
+    }
   }
 
   /// Adds the variables of all launches: the texts of one may name what only another has as an

@@ -415,7 +415,7 @@ class LaunchShapeDraft {
   std::optional<std::string> grid_of_host(const std::string& text, std::size_t i,
                                           const Json& block) const {
     std::optional<std::string> ours = in_our_names(text, block);
-    if (!ours) return ours;
+    if (!ours || number_of(*ours)) return ours;  // A number of blocks is made of nothing.
     for (const auto& [product, number] : products_of_parameters(i, block)) {
       const std::string wanted = std::to_string(number);
       const std::string first(identifiers(product).front());

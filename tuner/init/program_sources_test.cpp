@@ -36,5 +36,18 @@ TEST(ProgramSources, AreThoseThatCallEachOther) {
   EXPECT_THAT(names("run.cu"), ElementsAre("a_gold.cpp", "b.cu")) << "two() is each one's own";
 }
 
+TEST(ProgramSources, LieInFoldersBesideItWhereTheyAloneDefineWhatIsCalled) {
+  const TemporaryFolder folder;
+  const auto found = [&] { return program_sources(folder.path() / "main.cu"); };
+  folder.write("main.cu", "int main() { softmax(0); norm(0); }\n");
+  folder.write("kernels/softmax.cu", "void softmax(int* p) {}\n");
+  folder.write("old/norm.cu", "void norm(int* p) {}\n");
+  folder.write("tests/test.cu", "int test() { main(); }\n");
+  ASSERT_THAT(found(), testing::SizeIs(2));
+  folder.write("new/norm.cu", "void norm(int* p) {}\n");
+  ASSERT_THAT(found(), testing::SizeIs(1));
+  EXPECT_EQ(found()[0].filename(), "softmax.cu");
+}
+
 }  // namespace
 }  // namespace smemtune

@@ -10,6 +10,7 @@
 #include "tuner/init/kernel_draft.h"
 #include "tuner/init/launch_sequence.h"
 #include "tuner/init/names.h"
+#include "tuner/init/small_problem.h"
 #include "tuner/init/space_names.h"
 
 #include <algorithm>
@@ -121,15 +122,17 @@ bool is_warm_up(const std::string& name) {
   return holds_any(name, kWords);
 }
 
-/// Returns the kernel to compare with: one whose name says that it is the plain one, else the
-/// first.
-std::string reference_of(const DraftRequest& request) {
+/// Returns true if a kernel's name says that it is the plain one, to compare others with.
+bool is_plain(const std::string& kernel) {
   static constexpr std::array<std::string_view, 6> kPlain = {"naive",    "simple",    "basic",
                                                              "baseline", "reference", "plain"};
-  for (const std::string& kernel : request.kernels) {
-    if (holds_any(last_name(kernel), kPlain)) return last_name(kernel);
-  }
-  return last_name(request.kernels.front());
+  return holds_any(last_name(kernel), kPlain);
+}
+
+/// Returns the kernel to compare with: a plain one, else the first.
+std::string reference_of(const DraftRequest& request) {
+  const auto plain = std::ranges::find_if(request.kernels, is_plain);
+  return last_name(plain == request.kernels.end() ? request.kernels.front() : *plain);
 }
 
 Json verification(const DraftRequest& request) {
@@ -168,7 +171,8 @@ void add_answers(const FlatSource& source, const KernelFile& file, const Json& a
   verify["description"] = text;
 }
 
-/// Adds the definition of what the host expects, or else of what the kernel seems to compute.
+/// Adds the definition of what the host expects, or else of what the kernel seems to compute: a guess
+/// unless there is a function of the host, which every run then holds against it.
 void add_definition(const FlatSource& source, const KernelFile& file, const SpaceNames& names,
                     Json& arguments, Json& verify) {
   std::string text = verify["description"];
@@ -188,10 +192,12 @@ void add_definition(const FlatSource& source, const KernelFile& file, const Spac
             source.place(expected->line) + ".";
   } else if (own) {
     verify["definition"] = *own;
-    verify["definition_is_a_guess"] = true;
-    text +=
-        " The definition is what the kernel itself seems to compute: correct it where something "
-        "else is meant, then remove definition_is_a_guess.";
+    const bool is_guess = !verify.contains("also_reference");
+    if (is_guess) verify["definition_is_a_guess"] = true;
+    text += std::string(" The definition is what the kernel itself seems to compute: correct it ") +
+            "where something else is meant" +
+            (is_guess ? ", then remove definition_is_a_guess."
+                      : "; what the function computes is held against it.");
   }
   verify["description"] = text;
 }
@@ -205,13 +211,16 @@ void add_advice(Json& verify) {
   verify["description"] = text;
 }
 
-/// Returns true if the host makes a size that a kernel takes of this variable: `B * T` of `B`.
-bool is_in_a_size(const std::string& variable, std::size_t frame, const HostTerms& terms,
+/// Returns true if a text of the host has a variable that it makes a size of which a kernel takes:
+/// `rows + 1` where the size is `rows * columns`.
+bool is_in_a_size(const std::string& text, std::size_t frame, const HostTerms& terms,
                   const SpaceNames& names, const Json& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const bool is_size = arguments[i].contains("value") &&
                          names.problem().contains(plain_text(arguments[i]["value"]));
-    if (is_size && has_name(terms.passed(i, frame), variable)) return true;
+    const std::string passed = terms.value_of(terms.passed(i, frame), frame);
+    const auto is_its = [&](std::string_view name) { return has_name(passed, name); };
+    if (is_size && std::ranges::any_of(identifiers(text), is_its)) return true;
   }
   return false;
 }
@@ -272,6 +281,9 @@ void add_witness(const DraftRequest& request, const KernelFunction& called, cons
       kernel["arguments"].push_back(SpaceNames::argument_name(name));
     }
   }
+  const bool has_macros = std::ranges::any_of(
+      names.macro_sizes(), [&](const std::string& name) { return called.reached.contains(name); });
+  if (has_macros) kernel["pass"] = "define";
   if (kernels.front().contains("pass")) kernel["pass"] = kernels.front()["pass"];
   // The kernel needs values for the macros that it has in the source.
   if (kernels.front().value("pass", "") == "define" && kernels.front().contains("default")) {
@@ -304,131 +316,6 @@ Json problem_to_complete(const FlatSource& source, const SpaceNames& names) {
             (loop == 0 ? "the source does not say"
                        : "the loop in " + source.place(loop) + " changes it");
   }
-  return problem;
-}
-
-/// Returns the largest number that a kernel has as a default.
-std::int64_t largest_default(const Json& kernels) {
-  std::int64_t largest = 0;
-  for (const Json& kernel : kernels) {
-    largest = std::max(largest, largest_number(kernel.value("default", Json::object())));
-  }
-  return largest;
-}
-
-/// Returns true if a kernel or launch, with these defaults, has a grid without blocks.
-// NOLINTNEXTLINE(misc-no-recursion): as deep as launches lie in each other.
-bool has_empty_grid(const Json& launch, const Json& problem, const Json& defaults) {
-  const auto is_empty = [&](const Json& extent) {
-    return extent.is_string() &&
-           value_with(extent.get<std::string>(), {&problem, &defaults}).value_or(1) == 0;
-  };
-  const Json none = Json::array();
-  const Json grid = launch.value("grid", none);
-  const Json launches = launch.value("launches", none);
-  return std::ranges::any_of(grid, is_empty) || std::ranges::any_of(launches, [&](const Json& one) {
-           return has_empty_grid(one, problem, defaults);
-         });
-}
-
-/// Keeps in a smaller problem what its sizes have to do with each other: one that is the product of
-/// others, one that is larger by 1, and the number of blocks of as many threads as a kernel has by
-/// default.
-void keep_relations(const SpaceNames& names, const Json& kernels, Json& small) {
-  constexpr std::int64_t kLeast = 16;  // Smaller numbers are equal by chance.
-  std::map<std::string, std::int64_t> whole;
-  for (const auto& [name, value] : names.problem().items()) {
-    const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : 0;
-    if (number >= kLeast) whole.emplace(name, number);
-  }
-  std::set<std::int64_t> threads;
-  for (const Json& kernel : kernels) {
-    const Json defaults = kernel.value("default", Json::object());
-    for (const auto& [name, value] : defaults.items()) {
-      if (counts_threads(name) && value.is_number_integer())
-        threads.insert(value.get<std::int64_t>());
-    }
-  }
-  const auto related = [&](const std::string& name, std::int64_t value) -> std::int64_t {
-    for (const auto& [one, size] : whole) {
-      const auto its = small[one].get<std::int64_t>();
-      if (one == name) continue;
-      if (value == size + 1) return its + 1;
-      for (const std::int64_t block : threads) {
-        const bool counts_blocks = block >= kLeast && value == (size + block - 1) / block;
-        if (counts_blocks) return (its + block - 1) / block;
-      }
-      for (const auto& [other, second] : whole) {
-        if (other == name || other <= one || size > value / second) continue;
-        const std::int64_t both = its * small[other].get<std::int64_t>();
-        if (value == size * second) return both;
-        for (const auto& [last, third] : whole) {
-          const bool is_product = last != name && last > other && value == size * second * third;
-          if (is_product) return both * small[last].get<std::int64_t>();
-        }
-      }
-    }
-    return 0;
-  };
-  constexpr int kTimes = 2;  // Some follow from those that follow.
-  for (int time = 0; time < kTimes; ++time) {
-    for (const auto& [name, value] : whole) {
-      const std::int64_t follows = related(name, value);
-      if (follows > 0) small[name] = std::min(value, follows);
-    }
-  }
-}
-
-/// Returns true if a kernel or launch, with these defaults, has more threads in a block than any
-/// device allows.
-// NOLINTNEXTLINE(misc-no-recursion): likewise.
-bool has_large_block(const Json& launch, const Json& problem, const Json& defaults) {
-  constexpr std::int64_t kMostThreads = 1024;
-  const Json none = Json::array();
-  std::int64_t threads = 1;
-  for (const Json& extent : launch.value("block", none)) {
-    const auto its = value_with(plain_text(extent), {&problem, &defaults}).value_or(1);
-    if (its > kMostThreads) return true;
-    threads *= std::max<std::int64_t>(1, its);
-  }
-  const Json launches = launch.value("launches", none);
-  return threads > kMostThreads || std::ranges::any_of(launches, [&](const Json& one) {
-           return has_large_block(one, problem, defaults);
-         });
-}
-
-bool any_kernel(const Json& kernels, const Json& problem,
-                bool (*is_wrong)(const Json&, const Json&, const Json&)) {
-  return std::ranges::any_of(kernels, [&](const Json& kernel) {
-    return is_wrong(kernel, problem, kernel.value("default", Json::object()));
-  });
-}
-
-/// Makes a problem as small as its blocks have to be.
-void fit_blocks(const Json& kernels, Json& problem) {
-  constexpr std::int64_t kLeast = 32;
-  for (bool is_smaller = true; is_smaller && any_kernel(kernels, problem, has_large_block);) {
-    is_smaller = false;
-    for (auto& [name, value] : problem.items()) {
-      if (!value.is_number_integer() || value.get<std::int64_t>() <= kLeast) continue;
-      value = value.get<std::int64_t>() / 2;
-      is_smaller = true;
-    }
-  }
-}
-
-/// Returns the problem for the CPU device, as large as every grid needs to have a block.
-Json cpu_problem(const SpaceNames& names, const Json& kernels) {
-  Json problem = names.cpu_problem();
-  fit_blocks(kernels, problem);
-  while (problem != names.problem() && any_kernel(kernels, problem, has_empty_grid)) {
-    for (auto& [name, value] : problem.items()) {
-      if (!value.is_number_integer()) continue;
-      const auto whole = names.problem()[name].get<std::int64_t>();
-      value = std::min(whole, std::max<std::int64_t>(1, value.get<std::int64_t>()) * 2);
-    }
-  }
-  keep_relations(names, kernels, problem);
   return problem;
 }
 
@@ -476,9 +363,30 @@ std::string laid_out(const Json& value, std::size_t indent, std::size_t column) 
   return text + std::string(indent, ' ') + (value.is_object() ? "}" : "]");
 }
 
+/// Returns true if something of it is left to say.
+bool is_open(const Json& drafted) { return in_utf8(drafted).find("TODO") != std::string::npos; }
+
 bool is_launched(const KernelFile& file, const std::string& kernel) {
   return std::ranges::find(file.launches, last_name(kernel), &LaunchSite::kernel) !=
          file.launches.end();
+}
+
+/// Returns the kernels of a request, where the host launches the first, without those of which the
+/// block is not known, and those that it never launches and of which something would be left to say,
+/// but with a plain one unless a function of the host says what is right.
+std::vector<std::string> kernels_to_draft(const FlatSource& source, const KernelFile& file,
+                                          const DraftRequest& request) {
+  std::vector<std::string> kernels = request.kernels;
+  const bool may_leave_out = request.may_leave_out && !request.together;
+  if (!may_leave_out || kernels.size() < 2 || !is_launched(file, kernels.front())) return kernels;
+  const SpaceNames names(file, request);
+  const std::string first = kernels.front();
+  std::erase_if(kernels, [&](const std::string& name) {
+    const Json kernel = draft_kernel(source, file, request, names, name).kernel;
+    const bool is_needed = is_launched(file, name) || (is_plain(name) && !request.witness);
+    return name != first && is_open(is_needed ? kernel["block"] : kernel);
+  });
+  return kernels;
 }
 
 std::vector<NamedNumber> numbers_of(const KernelFile& file, bool is_problem) {
@@ -623,8 +531,9 @@ std::vector<std::string> left_out_around(const FlatSource& source, const KernelF
 
 SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
                        const DraftRequest& asked) {
-  KernelFile file = given;
   DraftRequest request = asked;
+  request.kernels = kernels_to_draft(source, given, asked);
+  KernelFile file = given;
   const auto sequence = asked.together ? sequence_of(given, asked.kernels.front()) : std::nullopt;
   if (sequence) {
     file.kernels.push_back(sequence->whole);
@@ -632,6 +541,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
     request.kernels = {sequence->whole.name};
   }
   SpaceDraft draft;
+  draft.kernels = asked.together ? asked.kernels : request.kernels;
   SpaceNames names(file, request, sequence ? &*sequence : nullptr);
   std::vector<KernelDraft> drafts;
   if (sequence) {
@@ -652,10 +562,6 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   draft.arguments = std::move(arguments.rows);
   draft.has_guesses =
       draft.has_guesses || std::ranges::any_of(draft.arguments, &DraftedArgument::is_guess);
-  const auto is_open = [](const Json& drafted) {
-    return drafted.dump(-1, ' ', false, Json::error_handler_t::replace).find("TODO") !=
-           std::string::npos;
-  };
   names.need_a_size(is_open(arguments.arguments) || is_open(kernels));
   add_problem_rows(names, draft);
 
@@ -668,12 +574,12 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   root["cpu_problems"] = Json::array({cpu_problem(names, kernels)});
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);
-  draft.has_witness =
-      request.witness && add_scalars(*request.witness, names, root["arguments"], kernels);
+  // Where it is no other problem, nothing would be compared with the function.
+  const Json small = small_problem(names, kernels);
+  const bool is_other = small != names.problem() && small != root["cpu_problems"][0];
+  draft.has_witness = request.witness && is_other &&
+                      add_scalars(*request.witness, names, root["arguments"], kernels);
   if (draft.has_witness) {
-    Json small = names.small_problem(largest_default(kernels));
-    fit_blocks(kernels, small);
-    keep_relations(names, kernels, small);
     add_witness(request, kernel_named(file, request.witness->kernel_name), names, small,
                 root["verify"], kernels);
   }

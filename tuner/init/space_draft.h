@@ -17,6 +17,9 @@ struct DraftRequest {
   std::vector<std::string> kernels;  ///< Names of the file's kernels, all of one signature.
   /// Instead: the space has one kernel, of all that the host launches together with the first one.
   bool together = false;
+  /// True if further kernels may be left out of which the block is not known, or which the host never
+  /// launches and of which anything is not known, unless they are plain ones to compare with.
+  bool may_leave_out = false;
   /// A function of the host that says what is right; the file has the kernel that calls it.
   std::optional<HostFunction> witness = {};
 };
@@ -31,7 +34,8 @@ struct DraftedArgument {
 };
 
 struct SpaceDraft {
-  std::string text;  ///< Text of the space file.
+  std::vector<std::string> kernels;  ///< Those of the request that the space has.
+  std::string text;                  ///< Text of the space file.
   std::vector<DraftedArgument> arguments;
   /// `k: block THREADS, grid ...; line 12`, one for each kernel.
   std::vector<std::string> launches;

@@ -23,6 +23,8 @@ std::int64_t largest_number(const Json& values) {
 }
 namespace {
 
+constexpr std::int64_t kGuessedFactor = 64;  ///< A guess of a size that is a factor of another.
+
 std::int64_t guessed_size(const MissingName& missing) {
   static constexpr std::array<std::string_view, 4> kFew = {"radius", "filter", "kernel", "iter"};
   return holds_any(missing.name, kFew) ? 3 : 4096;
@@ -35,6 +37,12 @@ std::int64_t smaller(std::int64_t size, std::int64_t most) {
   const std::int64_t block = most > 1024 ? 1024 : std::clamp<std::int64_t>(most / 4, 1, 64);
   const std::int64_t rest = size % block;
   return rest == 0 ? most : most - block + rest;
+}
+
+/// Returns `rows` of `matrix->rows`.
+std::string last_word(const std::string& text) {
+  const std::vector<std::string_view> words = identifiers(text);
+  return words.empty() ? text : std::string(words.back());
 }
 
 /// Returns true if a text changes with the turns of a loop around the launch.
@@ -91,6 +99,7 @@ SpaceNames::SpaceNames(const KernelFile& file, const DraftRequest& request,
   if (!numbers_.empty() || !problem_.empty() || !file_.missing.empty())
     taken_.insert(file_.names.begin(), file_.names.end());
   add_type_problems();
+  choose_sizes_of_witness();
   choose_sizes();
   choose_host_sizes(sequence);
   add_template_numbers();
@@ -124,6 +133,34 @@ bool SpaceNames::names_its_block(const LaunchSite& site) const {
   const auto threads = number_at(site, site.block.front());
   return threads && std::ranges::find(site.template_arguments, std::to_string(*threads)) !=
                         site.template_arguments.end();
+}
+
+/// Makes sizes of the variables that only the host's function takes and that the host makes a size
+/// of which the kernel takes: `B` and `T` of `B * T`. All others follow from these.
+void SpaceNames::choose_sizes_of_witness() {
+  const LaunchSite* const site = launch_of(first_.name);
+  if (!request_.witness || site == nullptr) return;
+  for (const HostFunction::Scalar& scalar : request_.witness->scalars) {
+    const HostTerms terms = terms_of(*site);
+    const bool is_variable = cpp_tokens(scalar.passed).size() == 1 && !number_of(scalar.passed);
+    bool is_in_a_size = false;
+    for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
+      if (!is_size(first_.parameters[i], first_.parameters[i].type)) continue;
+      const std::string passed = terms.passed(i, scalar.frame);
+      const std::string value = terms.value_of(passed, scalar.frame);
+      is_in_a_size = is_in_a_size || (passed != scalar.passed && has_name(value, scalar.passed));
+    }
+    if (!is_variable || !is_in_a_size) continue;
+    const auto ours = terms.in_our_names(scalar.passed, scalar.frame);
+    const auto number = ours ? constant_value(*ours) : std::nullopt;
+    if (ours && !number) continue;  // It follows from another.
+    const std::string chosen = free_name(upper(scalar.passed));
+    host_sizes_.push_back({.function = site->frames[scalar.frame].function,
+                           .variable = scalar.passed,
+                           .chosen = chosen});
+    const std::int64_t size = number.value_or(kGuessedFactor);
+    add_problem(chosen, size, smaller(size, 256), !number);
+  }
 }
 
 /// Chooses names for sizes that the host reads from its command line, `atoi(argv[1])`, or that a
@@ -189,9 +226,15 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
       add_constant_sizes(site, is_variable ? frame : frame + 1, value, depth + 1);
       continue;
     }
-    const std::string chosen = free_name(upper(name.substr(0, name.find("__"))));
+    const auto alike = std::ranges::find_if(host_sizes_, [&](const HostSize& size) {
+      return size.variable == name && problem_[size.chosen] == number;
+    });
+    const bool is_new = alike == host_sizes_.end();
+    const std::string chosen =
+        is_new ? free_name(upper(name.substr(0, name.find("__")))) : std::string(alike->chosen);
     host_sizes_.push_back({.function = here.function, .variable = name, .chosen = chosen});
-    add_problem(chosen, number, smaller(number, 256), false);
+    const bool follows_block = !parts.empty();  // It does not shrink with the problem.
+    if (is_new) add_problem(chosen, number, follows_block ? number : smaller(number, 256), false);
   }
 }
 
@@ -230,7 +273,7 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
     const bool is_known = std::ranges::any_of(host_sizes_, is_this);
     if (is_known) continue;
     // `rows__1` is what rows was before the host changed it.
-    const std::string chosen = free_name(upper(name.substr(0, name.find("__"))));
+    const std::string chosen = free_name(upper(last_word(name.substr(0, name.find("__")))));
     host_sizes_.push_back({.function = function, .variable = name, .chosen = chosen});
     const std::int64_t size = is_repeat ? 10 : holds_any(name, kFew) ? 16 : host_size_;
     add_problem(chosen, size, std::min<std::int64_t>(size, is_repeat ? 2 : 256), true);
@@ -298,7 +341,6 @@ Json SpaceNames::small_problem(std::int64_t least) const {
   constexpr std::int64_t kLargest = 256;
   const std::int64_t most = std::clamp(least, kUsual, kLargest);
   constexpr std::int64_t kMostOfOne = 4096;
-  constexpr std::int64_t kLeast = 16;
   std::size_t sizes = 0;
   for (const auto& [name, value] : problem_.items()) {
     if (value.is_number_integer() && value.get<std::int64_t>() > most) ++sizes;
@@ -309,12 +351,6 @@ Json SpaceNames::small_problem(std::int64_t least) const {
     value = std::min(value.get<std::int64_t>(), sizes == 1   ? kMostOfOne
                                                 : sizes == 2 ? 4 * most
                                                              : most);
-  }
-  if (small != problem_ && small != cpu_problem_) return small;
-  for (auto& [name, value] : small.items()) {  // It is to be another problem.
-    if (value.is_number_integer() && value.get<std::int64_t>() > kLeast) {
-      value = value.get<std::int64_t>() / 2;
-    }
   }
   return small;
 }

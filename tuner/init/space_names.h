@@ -120,6 +120,7 @@ class SpaceNames {
   void add_type_problems();
   void keep_line_length();
   void add_template_numbers();
+  void choose_sizes_of_witness();
   void choose_sizes();
   void choose_host_sizes(const LaunchSequence* sequence);
   void add_constant_sizes(const LaunchSite& site, std::size_t frame, const std::string& text,

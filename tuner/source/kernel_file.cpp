@@ -178,12 +178,16 @@ class FileReader {
   }
 
   /// Returns true for a header of the device; one that takes long to read must have its namespace
-  /// used.
+  /// or its names used.
   static bool is_of_use(const std::string& name, const std::set<std::string>& reached) {
     if (!is_device_include(name) || name == "<time.h>" || name == "<ctime>") return false;
     const auto is_used = [&](const char* space) { return reached.contains(space); };
     if (name.starts_with("<cooperative_groups")) return is_used("cooperative_groups");
     if (name.starts_with("<cub/")) return is_used("cub");
+    if (name == "<curand_kernel.h>") {
+      return std::ranges::any_of(reached,
+                                 [](const std::string& one) { return one.starts_with("curand"); });
+    }
     if (name.starts_with("<cuda/")) return is_used("cuda") || is_used("cub");
     if (is_cpp_header(name.substr(1, name.size() - 2))) return is_used("std");
     return true;
@@ -275,6 +279,15 @@ class FileReader {
         found->second, [](const std::string& text) { return whole_number(text).has_value(); });
   }
 
+  /// Returns true for a macro that gets another meaning behind an #undef.
+  bool is_defined_again(const std::string& name) const {
+    const auto undefined = std::ranges::find(items_, "#undef " + name, &SourceItem::what);
+    return std::any_of(undefined, items_.end(), [&](const SourceItem& item) {
+      const bool defines = item.what.starts_with("#define");
+      return defines && std::ranges::find(item.declares, name) != item.declares.end();
+    });
+  }
+
   void read_numbers() {
     std::set<std::string> known;
     for (std::size_t i = 0; i < items_.size(); ++i) {
@@ -285,7 +298,7 @@ class FileReader {
       const bool guarded = is_guarded(item);
       const bool defines = value || item.what.starts_with("#define");
       if (!guarded && defines && guard_.contains(name)) guarded_.insert(&item);
-      if (!value || numbers_among(name) > 1) continue;
+      if (!value || numbers_among(name) > 1 || is_defined_again(name)) continue;
       if (!known.insert(name).second) continue;
       file_.numbers.push_back(
           {.name = name, .value = *value, .line = tokens_[item.first].line, .is_guarded = guarded});

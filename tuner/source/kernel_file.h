@@ -96,6 +96,7 @@ struct HostPart {
   /// Values that the host's loops store to the elements of an array, or to those of the array that it
   /// copies there, by the array's name.
   std::map<std::string, std::string> fills;
+  std::set<std::string> zeroed = {};  ///< Pointers to memory that the host sets to zero.
   /// For constants, the names of what the host copies to it by cudaMemcpyToSymbol(), and of the
   /// other places that it copies the same data to.
   std::map<std::string, std::set<std::string>> copied_to_constants;

@@ -501,6 +501,13 @@ TEST(KernelFile, LeavesOutWhereANumberThatCanBePassedIsUndefined) {
   EXPECT_THAT(file.device_text, Not(HasSubstr("\n#undef")));
 }
 
+TEST(KernelFile, HasNoNumberForAMacroThatIsDefinedAgain) {
+  const std::string kernel = "__global__ void k(float* x) { x[TILE] = 0; }\n";
+  EXPECT_THAT(read_text_of("#define TILE 16\n" + kernel + "#undef TILE\n").numbers, SizeIs(1));
+  EXPECT_THAT(read_text_of("#define TILE 16\n" + kernel + "#undef TILE\n#define TILE W\n").numbers,
+              SizeIs(0));
+}
+
 TEST(KernelFile, KnowsMacrosThatAFunctionDefines) {
   const KernelFile file = read_text_of(
       "__global__ void k(float* x) { x[0] = 0; }\n"

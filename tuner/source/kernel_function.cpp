@@ -236,9 +236,32 @@ bool has_variable(const CppTokens& tokens, TokenRange range) {
   return false;
 }
 
+/// Adds the names in the condition of the loop at token i, unless its step is that of all threads
+/// together: `i += stride`.
+void add_loop_bounds(const CppTokens& tokens, std::size_t i, std::set<std::string>& bounds) {
+  const std::size_t close = closing(tokens, i + 1);
+  std::array<std::size_t, 2> ends = {kNoToken, kNoToken};
+  for (std::size_t j = i + 2; j < close && j < tokens.size(); ++j) {
+    if (tokens[j].is(";")) ends[ends[0] == kNoToken ? 0 : 1] = j;
+  }
+  if (ends[1] == kNoToken) return;
+  const std::string step = joined(tokens, {ends[1] + 1, close});
+  const std::size_t by = std::min(step.size(), step.find('='));
+  const bool has_variable =
+      std::ranges::any_of(step.substr(by), [](char c) { return c >= 'a' && c <= 'z'; });
+  if (has_variable) return;
+  for (std::size_t j = ends[0] + 1; j < ends[1]; ++j) {
+    if (tokens[j].is_word()) bounds.emplace(tokens[j].text);
+  }
+}
+
 }  // namespace
 
 void use_body(const CppTokens& tokens, TokenRange body, KernelFunction& kernel) {
+  for (std::size_t i = body.first; i + 1 < body.end; ++i) {
+    if (tokens[i].is("for") && tokens[i + 1].is("("))
+      add_loop_bounds(tokens, i, kernel.loop_bounds);
+  }
   const int block = dimensions_of(tokens, body, "blockDim");
   kernel.uses_block_size = kernel.uses_block_size || block > 0;
   kernel.block_dimensions =

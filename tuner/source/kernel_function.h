@@ -29,6 +29,10 @@ struct KernelParameter {
   /// True if its elements take part in an index of another array: their initial values decide what
   /// is read and written. Not where a mask or the remainder of an unsigned number bounds the index.
   bool indexes = false;
+  /// Arrays of which a single element of it is an index, and those that a loop up to its next element
+  /// goes through, as in rows of a sparse matrix. Empty text: it takes part in other indices.
+  std::set<std::string> index_of = {};
+  std::set<std::string> bounds_of = {};
   /// True if its elements decide how often a loop runs or how far a value is shifted, or go where
   /// that cannot be seen.
   bool counts = false;
@@ -88,6 +92,8 @@ struct KernelFunction {
   std::vector<std::string> asserts = {};    ///< Conditions of static_assert(), filled in by init.
   std::vector<std::string> divisions = {};  ///< Conditions under which steps and unroll factors
                                             ///< divide what loops count to; likewise.
+  /// Names that bound its loops `for (...; k < n; ++k)`, of which each thread has all turns.
+  std::set<std::string> loop_bounds = {};
   /// Constants that the block's extents seem to be, by how the kernel numbers elements; likewise.
   std::array<std::string, 3> thread_extents = {};
   std::array<std::string, 3> tiles = {};  ///< Constants by which blockIdx is multiplied; likewise.

@@ -1,0 +1,325 @@
+#include "tuner/init/host_function.h"
+
+#include "tuner/config/json_reader.h"
+#include "tuner/init/host_reader.h"
+#include "tuner/init/space_draft.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+namespace smemtune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+/// A source, the function of the host that says what its kernel `k` is to compute, and the space.
+class Witnessed {
+ public:
+  explicit Witnessed(const std::string& source) {
+    KernelFile file = read_kernel_file(FlatSource(source));
+    add_host(read_host(FlatSource(source)), file);
+    DraftRequest request = {
+        .name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}};
+    found = host_function_for(source, as_launched(file, request), file, launch_of(file, request));
+    if (!found) return;
+    request.witness = found;
+    const FlatSource both(found->source);
+    KernelFile with = read_kernel_file(both);
+    add_host(read_host(both), with);
+    const SpaceDraft draft = draft_space(both, with, request);
+    is_taken = draft.has_witness;
+    json = parse_json(draft.text, "mine.json");
+  }
+
+  std::optional<HostFunction> found;
+  bool is_taken = false;
+  Json json;
+};
+
+/// Returns a program whose function `gold` has this body.
+std::string with_gold(const std::string& body) {
+  return "#include <vector>\n"
+         "void gold(const float* in, float* out, int n) {\n  " +
+         body +
+         "\n  for (int i = 0; i < n; ++i) out[i] = in[i];\n}\n"
+         "__global__ void k(const float* in, float* out, int n) { out[n] = in[0]; }\n";
+}
+
+TEST(HostFunction, HasAHeapForItself) {
+  const auto source = [](const std::string& body) {
+    const Witnessed one(with_gold(body));
+    return one.found ? one.found->source : "";
+  };
+  EXPECT_THAT(source("float* row = (float*)malloc(n * 4); row[0] = 1; std::free(row);"),
+              HasSubstr("float* row = (float*)smemtune_malloc(n * 4); row[0] = 1; "
+                        "smemtune_free(row);"));
+  EXPECT_THAT(source("double* row = new double[std::max(n, 2)]; delete[] row;"),
+              HasSubstr("double* row = (double*)smemtune_calloc(max(n, 2), sizeof(double)); "
+                        "smemtune_free(row);"));
+  EXPECT_THAT(source("std::vector<int> row(n + 1, 0); for (int i : {1}) row[i] = row.size();"),
+              HasSubstr("const long row_size = n + 1; int* row = (int*)smemtune_calloc(row_size, "
+                        "sizeof(int)); for (int i : {1}) row[i] = row_size;"));
+  const std::string with = source("int* row = new int[n]();");
+  EXPECT_THAT(with, HasSubstr("smemtune_calloc(n, sizeof(int));"));
+  EXPECT_THAT(with, HasSubstr("{\n  smemtune_heap_end = 0;\n"));
+  EXPECT_THAT(source("int row = n;"), Not(HasSubstr("smemtune_")));
+  EXPECT_EQ(source("std::vector<int> row(n, 1);"), "") << "they are not zero";
+  EXPECT_EQ(source("std::vector<int> row(n); row.push_back(1);"), "");
+  EXPECT_EQ(source("std::vector<std::vector<int>> rows(n);"), "");
+  EXPECT_EQ(source("int* one = new int(n);"), "");
+}
+
+TEST(HostFunction, MayTakeStructuresWithPointers) {
+  const auto witnessed = [](const std::string& use) {
+    return Witnessed(R"(
+typedef struct { int size; float *data, *more; } Image;
+void gold(Image in, const float by, Image* out) { )" +
+                     use + R"( }
+__global__ void k(const float* a, float* c, float by, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) c[i] = a[i] * by;
+}
+int main() {
+  Image h, result, d, d_result, expected;
+  int n = 4096;
+  cudaMalloc(&d.data, n * 4);
+  cudaMalloc(&d_result.data, n * 4);
+  cudaMemcpy(d.data, h.data, n * 4, cudaMemcpyHostToDevice);
+  h.size = n;
+  k<<<n / 256, 256>>>(d.data, d_result.data, 2.0f, h.size);
+  cudaMemcpy(result.data, d_result.data, n * 4, cudaMemcpyDeviceToHost);
+  gold(h, 2.0f, &expected);
+}
+)");
+  };
+  const Witnessed one =
+      witnessed("for (int i = 0; i < in.size; ++i) out->data[i] = in.data[i] * by;");
+  ASSERT_TRUE(one.is_taken);
+  EXPECT_THAT(one.found->source,
+              HasSubstr("gold_by_one_thread(const float* a, float* c, float by, int n) {\n"
+                        "  Image its_in;\n  its_in.size = n;\n  its_in.data = (float*)a;\n"
+                        "  Image its_out;\n  its_out.data = (float*)c;\n"
+                        "  gold(its_in, by, &its_out);\n}"));
+  EXPECT_FALSE(witnessed("Image all = in; for (;;) out->data[0] = all.data[0] * by;").found);
+}
+
+TEST(HostFunction, TakesAStructureWithoutPointersAsTheKernelDoes) {
+  const Witnessed one(R"(
+struct Sizes { int rows, columns; };
+void gold(const float* in, float* out, Sizes p) { for (int i = 0; i < p.rows; ++i) out[i] = in[i]; }
+__global__ void k(const float* in, float* out, Sizes p) {
+  if (threadIdx.x < p.rows) out[threadIdx.x] = in[threadIdx.x];
+}
+)");
+  ASSERT_TRUE(one.found);
+  EXPECT_THAT(one.found->arguments, ElementsAre("in", "out", "p"));
+}
+
+/// Returns a program whose kernel takes one size, which is made of two that `gold` takes.
+std::string flattened(const std::string& passed) {
+  return R"(
+void gold(float* out, const float* in, int rows, int columns) {
+  for (int i = 0; i < rows * columns; ++i) out[i] = 2 * in[i];
+}
+__global__ void k(float* out, const float* in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = 2 * in[i];
+}
+void run(float* out, const float* in, int rows, int columns) {
+  int n = rows * columns;
+  k<<<(n + 255) / 256, 256>>>(out, in, n);
+}
+int main() {
+  int rows = 4, columns = 1024;
+  float *d_in, *d_out, *in, *out;
+  cudaMalloc(&d_in, rows * columns * 4);
+  cudaMalloc(&d_out, rows * columns * 4);
+  cudaMemcpy(d_in, in, rows * columns * 4, cudaMemcpyHostToDevice);
+  gold(out, in, )" +
+         passed + R"();
+  run(d_out, d_in, rows, columns);
+}
+)";
+}
+
+TEST(HostFunction, MakesTheFactorsThatItTakesSizes) {
+  const Witnessed one(flattened("rows, columns"));
+  ASSERT_TRUE(one.is_taken);
+  EXPECT_EQ(one.json["problems"].dump(), R"([{"ROWS":4,"COLUMNS":1024}])");
+  EXPECT_EQ(one.json["arguments"][0]["shape"].dump(), R"(["ROWS * COLUMNS"])");
+  EXPECT_EQ(one.json["arguments"][2]["value"], "ROWS * COLUMNS");
+  EXPECT_EQ(one.json["arguments"][3]["value"], "ROWS");
+  EXPECT_EQ(one.json["arguments"][4]["value"], "COLUMNS");
+}
+
+TEST(HostFunction, IsHeldAgainstWhatTheKernelSeemsToCompute) {
+  const Witnessed one(flattened("rows, columns"));
+  EXPECT_THAT(one.json["verify"]["definition"].get<std::string>(), HasSubstr("out[i] = "));
+  EXPECT_FALSE(one.json["verify"].contains("definition_is_a_guess"));
+}
+
+TEST(HostFunction, AnswersForAnotherProblemThanTheOneThatIsTuned) {
+  std::string source = flattened("rows, columns");
+  source.replace(source.find("1024"), 4, "5");
+  const Witnessed one(source);
+  ASSERT_TRUE(one.is_taken);
+  EXPECT_NE(one.json["verify"]["also"], one.json["problems"]);
+  EXPECT_NE(one.json["verify"]["also"], one.json["cpu_problems"]);
+}
+
+TEST(HostFunction, IsNoneWhereItsScalarsDoNotFollowASmallProblem) {
+  const Witnessed one(flattened("rows + 0, columns * 1"));
+  ASSERT_TRUE(one.found);
+  EXPECT_FALSE(one.is_taken);
+}
+
+TEST(HostFunction, KnowsItsLine) { EXPECT_EQ(Witnessed(with_gold("")).found->line, 2); }
+
+TEST(SmallProblem, HasWholeBlocksWhereTheLargeOneHas) {
+  const auto on_cpu = [](const std::string& size, const std::string& blocks) {
+    const std::string source = R"(
+__global__ void k(const float* in, float* out) {
+  int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i * gridDim.x * blockDim.x + j] = in[j];
+}
+int main() {
+  int rows = )" + size + R"(, columns = 4096;
+  float *in, *out;
+  cudaMalloc(&in, columns * 4);
+  cudaMalloc(&out, rows * columns * 4);
+  k<<<dim3(columns / 32, )" + blocks +
+                               R"(), dim3(1, 512)>>>(in, out);
+}
+)";
+    KernelFile file = read_kernel_file(FlatSource(source));
+    add_host(read_host(FlatSource(source)), file);
+    const SpaceDraft draft = draft_space(
+        FlatSource(source), file,
+        {.name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}});
+    return parse_json(draft.text, "mine.json")["cpu_problems"][0]["ROWS"].get<int>();
+  };
+  EXPECT_EQ(on_cpu("4096", "rows / 512"), 512);
+  EXPECT_LT(on_cpu("4100", "(rows + 511) / 512"), 512);
+}
+
+TEST(SmallProblem, IsNoMoreThanACpuEmulates) {
+  const std::string source = R"(
+template <typename T> __global__ void k(const T* in, T* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  T sum = 0;
+  for (int j = 0; j < 16 / sizeof(T); ++j) sum += j;
+  for (int j = 0; j < n; ++j) sum += in[j];
+  if (i < n) out[i] = sum;
+}
+int main() {
+  int n = 40000;
+  float *in, *out;
+  cudaMalloc(&in, n * 4);
+  cudaMalloc(&out, n * 4);
+  k<float><<<(n + 127) / 128, 128>>>(in, out, n);
+}
+)";
+  KernelFile file = read_kernel_file(FlatSource(source));
+  add_host(read_host(FlatSource(source)), file);
+  const SpaceDraft draft = draft_space(
+      FlatSource(source), file,
+      {.name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}});
+  const int size = parse_json(draft.text, "mine.json")["cpu_problems"][0]["N"];
+  EXPECT_GT(size, 500);
+  EXPECT_LT(size, 2500);
+}
+
+TEST(HostFunction, IsNoneWhereItIsNotPassedAnInput) {
+  const std::string source = R"(
+__global__ void k(float* out, const float* in, const float* sums, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i] + sums[blockIdx.x];
+}
+void scan_cpu(float* out, const float* in, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; ++i) { out[i] = sum; sum += in[i]; }
+}
+)";
+  EXPECT_FALSE(Witnessed(source).found);
+}
+
+TEST(HostFunction, IsNoneWhereItPacksItsResults) {
+  const auto found = [](const std::string& index) {
+    return Witnessed(
+               "void inner_cpu(const float* in, float* out, int n) {\n  int t = 0;\n"
+               "  for (int i = 1; i < n - 1; ++i) { out[" +
+               index +
+               "] = in[i - 1] + in[i + 1]; t += 2; }\n}\n"
+               "__global__ void k(const float* in, float* out, int n) {\n"
+               "  int i = threadIdx.x;\n"
+               "  if (i > 0 && i < n - 1) out[i] = in[i - 1] + in[i + 1];\n}\n")
+        .found.has_value();
+  };
+  EXPECT_TRUE(found("i"));
+  EXPECT_FALSE(found("t++"));
+}
+
+/// Returns the initial contents of an argument of kernel `k`.
+Json contents(const std::string& source, std::size_t argument) {
+  KernelFile file = read_kernel_file(FlatSource(source));
+  add_host(read_host(FlatSource(source)), file);
+  const SpaceDraft draft = draft_space(
+      FlatSource(source), file,
+      {.name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}});
+  return parse_json(draft.text, "mine.json")["arguments"][argument]["init"];
+}
+
+TEST(DraftedContents, OfASparseMatrixAreInRange) {
+  const std::string source = R"(
+struct Matrix { int rows, entries; };
+__global__ void k(const float* values, const int* columns, const int* begins, const float* x,
+                  float* y, int rows) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+  const int end = begins[row + 1];
+  for (int j = begins[row]; j < end; ++j) sum += values[j] * x[columns[j]];
+  y[row] = sum;
+}
+void run(Matrix* m, int width) {
+  float *values, *x, *y;
+  int *columns, *begins;
+  cudaMalloc(&values, m->entries * sizeof(float));
+  cudaMalloc(&columns, m->entries * sizeof(int));
+  cudaMalloc(&begins, (m->rows + 1) * sizeof(int));
+  cudaMalloc(&x, width * sizeof(float));
+  cudaMalloc(&y, m->rows * sizeof(float));
+  k<<<(m->rows + 127) / 128, 128>>>(values, columns, begins, x, y, m->rows);
+}
+)";
+  EXPECT_EQ(contents(source, 1), "uniform(0, WIDTH - 1)");
+  EXPECT_EQ(contents(source, 2), "begins[i] = i * ENTRIES // max(1, (ROWS + 1) - 1)");
+}
+
+TEST(DraftedContents, AreZerosWhereTheHostClears) {
+  const std::string source = R"(
+__global__ void k(const unsigned char* in, unsigned int* bins, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) bins[in[i]] += 1;
+}
+int main() {
+  int n = 4096;
+  unsigned char* d_in;
+  unsigned int* d_bins;
+  cudaMalloc(&d_in, n);
+  cudaMalloc(&d_bins, 256 * sizeof(unsigned int));
+  cudaMemset(d_bins, 0, 256 * sizeof(unsigned int));
+  k<<<n / 128, 128>>>(d_in, d_bins, n);
+}
+)";
+  EXPECT_EQ(contents(source, 0), "uniform(0, 256 - 1)");
+  EXPECT_EQ(contents(source, 1), "zero");
+}
+
+}  // namespace
+}  // namespace smemtune
