@@ -106,13 +106,13 @@ constexpr double doublings(double ratio) {
 
 // A configuration that is the best at one size may be slow at another. What its time will be by that
 // of the best there is predicted as the mean of what it was at the sizes that were measured, in which
-// a size counts the less the more doublings away it is. Besides, each configuration counts as slow to
-// some extent, so that one that was measured at few of these sizes is not preferred for that. The
+// a size counts the less the more doublings away it is. Where a configuration was not measured it
+// counts as slow, with less weight: somebody looked for the best there and did not find it. The
 // default values are predicted like the others. bench/RESULTS.md has what this loses at sizes held
 // back.
 
-/// The time of a configuration by that of the best, as long as nothing is known of it, and how much
-/// that counts, as a share of the weight of all measured sizes.
+/// The assumed time of a configuration by that of the best, at a measured size where only others were
+/// measured, and how much that counts by what a measured time counts.
 constexpr double kUnknownToBest = 2;
 constexpr double kUnknownWeight = 0.25;
 /// The largest ratio that is told apart, also that of what does not run.
@@ -150,7 +150,7 @@ class Prediction {
   }
 
   constexpr double to_best() const {
-    const double unknown = kUnknownWeight * of_all_;
+    const double unknown = of_all_ > known_ ? kUnknownWeight * (of_all_ - known_) : 0;
     return (weighted_ + unknown * kUnknownToBest) / (known_ + unknown);
   }
 
