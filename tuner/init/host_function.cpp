@@ -175,10 +175,6 @@ std::optional<Matches> matched(const HostSignature& candidate,
   return is_consistent(candidate, kernel, matches) ? std::optional(Matches{matches}) : std::nullopt;
 }
 
-bool is_written(const KernelParameter& parameter) {
-  return parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
-}
-
 /// Finds out by the host's calls which of a launch's arguments a function's parameters stand for.
 class CallMatcher {
  public:
@@ -239,7 +235,8 @@ class CallMatcher {
     std::size_t found = kNone;
     std::size_t count = 0;
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
-      if (!is_written(kernel_[i]) || own.is_const || !takes(candidate_, own, kernel_[i])) continue;
+      if (!kernel_[i].may_be_written() || own.is_const || !takes(candidate_, own, kernel_[i]))
+        continue;
       if (is_compared(name, i, call.caller)) return i;
       if (bare_name(own.name) == bare_name(kernel_[i].name)) named = i;
       found = i;
@@ -302,7 +299,7 @@ class CallMatcher {
 bool gets_results(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
   bool any = false;
   for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
-    if (!is_written(kernel.parameters[j])) continue;
+    if (!kernel.parameters[j].may_be_written()) continue;
     if (std::ranges::find(matches, j) == matches.end()) return false;
     any = true;
   }
@@ -349,7 +346,7 @@ bool returns_result(const CppTokens& tokens, const SourceItem& item, const Kerne
   for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
     if (kernel.parameters[j].pointers == 0) continue;
     const bool is_passed = std::ranges::find(matches.numbers, j) != matches.numbers.end();
-    if (is_passed == is_written(kernel.parameters[j])) return false;
+    if (is_passed == kernel.parameters[j].may_be_written()) return false;
     reads = reads || is_passed;
     if (is_passed) continue;
     if (matches.returned != kNone || !is_single(launch, j)) return false;
@@ -377,7 +374,7 @@ std::set<std::string> results_of(const HostSignature& function,
                                  const KernelFunction& kernel) {
   std::set<std::string> results;
   for (std::size_t i = 0; i < matches.size(); ++i) {
-    if (matches[i] >= kernel.parameters.size() || !is_written(kernel.parameters[matches[i]]))
+    if (matches[i] >= kernel.parameters.size() || !kernel.parameters[matches[i]].may_be_written())
       continue;
     const std::string& name = function.parameters[i].name;
     const auto piece = function.pieces.find(name);

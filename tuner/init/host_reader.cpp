@@ -88,6 +88,27 @@ class HostReader {
     for (Function& function : functions_) function.values = host_values(source_, function.body);
   }
 
+  HostPart part() {
+    HostPart host = {.launches = launches(),
+                     .functions = functions(),
+                     .layouts = type_layouts(source_),
+                     .enumerations = {},
+                     .enumerators = {},
+                     .fills = fills(),
+                     .zeroed = zeroed_,
+                     .copied_to_constants = copied_to_constants(),
+                     .answers = {},
+                     .values = values(),
+                     .calls = calls(),
+                     .copies = copies_};
+    for (const auto& [token, answer] : answers_) host.answers.push_back(answer);
+    add_enumerations(source_, host);
+    return host;
+  }
+
+ private:
+  // Results.
+
   std::vector<LaunchSite> launches() {
     std::vector<LaunchSite> sites;
     forget_various_sizes();
@@ -98,8 +119,6 @@ class HostReader {
     }
     return sites;
   }
-
-  const ParsedSource& source() const { return source_; }
 
   std::map<std::string, std::string> fills() const {
     std::map<std::string, std::string> fills = filled_;
@@ -120,10 +139,6 @@ class HostReader {
     }
     return copied;
   }
-
-  const std::set<std::string>& zeroed() const { return zeroed_; }
-  const std::map<std::size_t, Answer>& answers() const { return answers_; }
-  const std::set<std::pair<std::string, std::string>>& copies() const { return copies_; }
 
   std::vector<HostCall> calls() const {
     std::vector<HostCall> calls;
@@ -174,7 +189,6 @@ class HostReader {
     return found;
   }
 
- private:
   // Declarations.
 
   void read_declaration(CXCursor declaration, bool is_class) {
@@ -1169,9 +1183,7 @@ class HostReader {
                   [&](const auto& condition) { return turns_.contains(condition.second); });
     site.follows = previous_ != kNoToken;
     previous_ = token;
-    std::vector<std::string> used = site.arguments;
-    used.insert(used.end(), site.grid.begin(), site.grid.end());
-    used.insert(used.end(), site.block.begin(), site.block.end());
+    const std::vector<std::string> used = site.texts();
     for (const CountingLoop& loop : loops_) {
       if (turns_.contains(loop.counter)) continue;  // It is done in one turn only.
       const bool is_used = std::ranges::any_of(
@@ -1273,10 +1285,6 @@ class HostReader {
   std::map<std::size_t, Answer> answers_;  ///< Keyed by the index of the token.
 };
 
-}  // namespace
-
-namespace {
-
 /// Removes launches on no way from main() where the same kernel has another that is: the program
 /// never does them, and nothing says what they would be passed.
 void keep_those_of_main(std::vector<LaunchSite>& launches) {
@@ -1297,22 +1305,8 @@ void keep_those_of_main(std::vector<LaunchSite>& launches) {
 }  // namespace
 
 HostPart read_host(const FlatSource& source) {
-  HostReader reader(source);
-  HostPart host = {.launches = reader.launches(),
-                   .functions = reader.functions(),
-                   .layouts = type_layouts(reader.source()),
-                   .enumerations = {},
-                   .enumerators = {},
-                   .fills = reader.fills(),
-                   .zeroed = reader.zeroed(),
-                   .copied_to_constants = reader.copied_to_constants(),
-                   .answers = {},
-                   .values = reader.values(),
-                   .calls = reader.calls(),
-                   .copies = reader.copies()};
+  HostPart host = HostReader(source).part();
   keep_those_of_main(host.launches);
-  for (const auto& [token, answer] : reader.answers()) host.answers.push_back(answer);
-  add_enumerations(reader.source(), host);
   return host;
 }
 

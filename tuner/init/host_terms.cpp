@@ -19,25 +19,19 @@ namespace {
 
 /// Returns names that people give to functions that a space has under another name.
 const std::vector<std::pair<std::string, std::string>>& known_functions() {
-  static const std::vector<std::pair<std::string, std::string>> names = {{"CEIL_DIV", "ceil_div"},
-                                                                         {"cdiv", "ceil_div"},
-                                                                         {"DIVUP", "ceil_div"},
-                                                                         {"divUp", "ceil_div"},
-                                                                         {"div_up", "ceil_div"},
-                                                                         {"iDivUp", "ceil_div"},
-                                                                         {"DivUp", "ceil_div"},
-                                                                         {"ceilDiv", "ceil_div"},
-                                                                         {"CeilDiv", "ceil_div"},
-                                                                         {"ceildiv", "ceil_div"},
-                                                                         {"div_ceil", "ceil_div"},
-                                                                         {"divCeil", "ceil_div"},
-                                                                         {"DIV_UP", "ceil_div"},
-                                                                         {"divup", "ceil_div"},
-                                                                         {"std::min", "min"},
-                                                                         {"std::max", "max"},
-                                                                         {"std::ceil", "ceil"},
-                                                                         {"MIN", "min"},
-                                                                         {"MAX", "max"}};
+  static const auto names = [] {
+    std::vector<std::pair<std::string, std::string>> all = {{"std::min", "min"},
+                                                            {"MIN", "min"},
+                                                            {"std::max", "max"},
+                                                            {"MAX", "max"},
+                                                            {"std::ceil", "ceil"}};
+    for (const char* const name :
+         {"CEIL_DIV", "cdiv", "DIVUP", "divUp", "div_up", "iDivUp", "DivUp", "ceilDiv", "CeilDiv",
+          "ceildiv", "div_ceil", "divCeil", "DIV_UP", "divup"}) {
+      all.emplace_back(name, "ceil_div");
+    }
+    return all;
+  }();
   return names;
 }
 

@@ -70,14 +70,13 @@ class HostTerms {
   /// Returns the text that is passed for an argument in a frame; empty when not known.
   std::string passed(std::size_t number, std::size_t frame) const;
 
-  const std::map<std::string, std::string>& variables(std::size_t frame) const {
-    return site_.frames[frame].variables;
+  /// Returns the same, or its value if it is a variable.
+  std::string passed_value(std::size_t number, std::size_t frame) const {
+    return site_.frames[frame].value_of(passed(number, frame));
   }
 
-  /// Returns the value of a text of that frame if it is a variable with one, else the text.
-  std::string value_of(const std::string& text, std::size_t frame) const {
-    const auto variable = variables(frame).find(text);
-    return variable == variables(frame).end() ? text : variable->second;
+  const std::map<std::string, std::string>& variables(std::size_t frame) const {
+    return site_.frames[frame].variables;
   }
 
   /// Returns the values that the host takes for a variable, one after the other; empty if it does

@@ -47,11 +47,8 @@ bool is_in(const LaunchSite& site, const CountingLoop& loop) {
 
 bool is_used(const CountingLoop& loop, const LaunchSite& site) {
   if (loop.counter.empty() || swaps_arguments(loop, site)) return true;
-  std::vector<std::string> texts = site.arguments;
-  texts.insert(texts.end(), site.grid.begin(), site.grid.end());
-  texts.insert(texts.end(), site.block.begin(), site.block.end());
   return std::ranges::any_of(
-      texts, [&](const std::string& text) { return uses(text, loop.counter, site); });
+      site.texts(), [&](const std::string& text) { return uses(text, loop.counter, site); });
 }
 
 namespace {
@@ -317,8 +314,7 @@ class SequenceReader {
   /// Returns true if a launch reads nothing that it writes.
   bool writes_only(const LaunchSite& site) const {
     return std::ranges::all_of(launched_kernel(file_, site)->parameters, [](const auto& parameter) {
-      return parameter.pointers == 0 || parameter.is_const || parameter.access == Access::read ||
-             parameter.access == Access::written;
+      return !parameter.may_be_written() || parameter.access == Access::written;
     });
   }
 
@@ -565,10 +561,7 @@ bool passes_the_same(const KernelFile& file, const LaunchSite& one, const Launch
   const std::vector<KernelParameter>& parameters = launched_kernel(file, one)->parameters;
   if (one.arguments.size() != other.arguments.size()) return false;
   for (std::size_t i = 0; i < std::min(parameters.size(), one.arguments.size()); ++i) {
-    const KernelParameter& parameter = parameters[i];
-    const bool is_output =
-        parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
-    if (!is_output && one.arguments[i] != other.arguments[i]) return false;
+    if (!parameters[i].may_be_written() && one.arguments[i] != other.arguments[i]) return false;
   }
   return true;
 }

@@ -69,26 +69,18 @@ Meaning meaning_in(const KernelFile& file, const std::string& name) {
 /// Returns true if the host passes the same to two kernels, except for what they write.
 bool is_passed_the_same(const KernelFile& file, const KernelFunction& one,
                         const KernelFunction& other) {
-  const auto launch_of = [&](const KernelFunction& kernel) {
-    return std::ranges::find(file.launches, last_name(kernel.name), &LaunchSite::kernel);
-  };
-  const auto first = launch_of(one);
-  const auto second = launch_of(other);
-  return first != file.launches.end() && second != file.launches.end() &&
-         passes_the_same(file, *first, *second);
+  const LaunchSite* const first = first_launch(file, one.name);
+  const LaunchSite* const second = first_launch(file, other.name);
+  return first != nullptr && second != nullptr && passes_the_same(file, *first, *second);
 }
 
 /// Returns true if a kernel takes what another takes: parameters of the same types, and the same
 /// names or the same arguments.
 bool takes_the_same(const KernelFile& file, const KernelFunction& one,
                     const KernelFunction& other) {
-  const auto writes = [](const KernelParameter& parameter) {
-    return !parameter.is_const && parameter.access != Access::read &&
-           parameter.access != Access::unknown;
-  };
-  const auto has_same_type = [&](const KernelParameter& a, const KernelParameter& b) {
-    const bool is_read_only = (writes(a) && b.is_const) || (writes(b) && a.is_const);
-    return a.type == b.type && a.pointers == b.pointers && !(a.pointers > 0 && is_read_only);
+  const auto has_same_type = [](const KernelParameter& a, const KernelParameter& b) {
+    const bool is_read_only = (a.is_written() && b.is_const) || (b.is_written() && a.is_const);
+    return a.type == b.type && a.pointers == b.pointers && !is_read_only;
   };
   const auto has_same_name = [](const KernelParameter& a, const KernelParameter& b) {
     return a.name == b.name;
@@ -145,6 +137,10 @@ Json verification(const DraftRequest& request) {
   return verify;
 }
 
+void add_text(Json& verify, const std::string& text) {
+  verify["description"] = verify["description"].get<std::string>() + text;
+}
+
 /// Returns JSON on one line; text of a source that is not UTF-8 is replaced, also in names.
 std::string in_utf8(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -158,24 +154,21 @@ void add_answers(const FlatSource& source, const KernelFile& file, const Json& a
     return role == "output" || role == "inout";
   });
   if (output == arguments.end()) return;
-  std::string text = verify["description"];
   for (const Answer& answer : file.answers) {
     const std::string named = answer.is_file ? answer.name : answer.name + ".npy";
-    text += " In " + source.place(answer.line) + " the host " +
-            (answer.is_file ? "reads " : "lists ") + answer.name +
-            ": if these are the expected results, write \"expected\": { " +
-            in_utf8((*output)["name"]) + ": " + in_utf8(named) + " } here" +
-            (answer.is_file ? "" : ", with the numbers in that file") +
-            ", and the inputs that belong to it as \"init\": \"file(...)\".";
+    add_text(verify, " In " + source.place(answer.line) + " the host " +
+                         (answer.is_file ? "reads " : "lists ") + answer.name +
+                         ": if these are the expected results, write \"expected\": { " +
+                         in_utf8((*output)["name"]) + ": " + in_utf8(named) + " } here" +
+                         (answer.is_file ? "" : ", with the numbers in that file") +
+                         ", and the inputs that belong to it as \"init\": \"file(...)\".");
   }
-  verify["description"] = text;
 }
 
 /// Adds the definition of what the host expects, or else of what the kernel seems to compute: a guess
 /// unless there is a function of the host, which every run then holds against it.
 void add_definition(const FlatSource& source, const KernelFile& file, const SpaceNames& names,
                     Json& arguments, Json& verify) {
-  std::string text = verify["description"];
   const auto own = definition_of(names.first(), names, arguments);
   const auto expected = expected_by_host(file, names, arguments);
   // Where the kernel computes something else, it has run several times before the host compares.
@@ -188,27 +181,24 @@ void add_definition(const FlatSource& source, const KernelFile& file, const Spac
       const auto held = expected->contents.find(argument["name"]);
       if (held != expected->contents.end()) argument["init"] = held->second;
     }
-    text += " The definition is what the host compares the results with, " +
-            source.place(expected->line) + ".";
+    add_text(verify, " The definition is what the host compares the results with, " +
+                         source.place(expected->line) + ".");
   } else if (own) {
     verify["definition"] = *own;
     const bool is_guess = !verify.contains("also_reference");
     if (is_guess) verify["definition_is_a_guess"] = true;
-    text += std::string(" The definition is what the kernel itself seems to compute: correct it ") +
-            "where something else is meant" +
-            (is_guess ? ", then remove definition_is_a_guess."
-                      : "; what the function computes is held against it.");
+    add_text(verify, std::string(" The definition is what the kernel itself seems to compute: ") +
+                         "correct it where something else is meant" +
+                         (is_guess ? ", then remove definition_is_a_guess."
+                                   : "; what the function computes is held against it."));
   }
-  verify["description"] = text;
 }
 
 /// Says what a comparison with a kernel alone may miss.
 void add_advice(Json& verify) {
-  std::string text = verify["description"];
-  text += std::string(" Worth adding: ") +
-          (verify.contains("definition") ? "" : "a definition, and ") +
-          "in \"also\" a size that no tile divides.";
-  verify["description"] = text;
+  add_text(verify, std::string(" Worth adding: ") +
+                       (verify.contains("definition") ? "" : "a definition, and ") +
+                       "in \"also\" a size that no tile divides.");
 }
 
 /// Returns true if a text of the host has a variable that it makes a size of which a kernel takes:
@@ -218,7 +208,7 @@ bool is_in_a_size(const std::string& text, std::size_t frame, const HostTerms& t
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const bool is_size = arguments[i].contains("value") &&
                          names.problem().contains(plain_text(arguments[i]["value"]));
-    const std::string passed = terms.value_of(terms.passed(i, frame), frame);
+    const std::string passed = terms.passed_value(i, frame);
     const auto is_its = [&](std::string_view name) { return has_name(passed, name); };
     if (is_size && std::ranges::any_of(identifiers(text), is_its)) return true;
   }
@@ -367,8 +357,7 @@ std::string laid_out(const Json& value, std::size_t indent, std::size_t column) 
 bool is_open(const Json& drafted) { return in_utf8(drafted).find("TODO") != std::string::npos; }
 
 bool is_launched(const KernelFile& file, const std::string& kernel) {
-  return std::ranges::find(file.launches, last_name(kernel), &LaunchSite::kernel) !=
-         file.launches.end();
+  return first_launch(file, kernel) != nullptr;
 }
 
 /// Returns the kernels of a request, where the host launches the first, without those of which the
@@ -492,8 +481,8 @@ LaunchSite launch_of(const KernelFile& file, const DraftRequest& request) {
   if (const auto sequence = request.together ? sequence_of(file, first) : std::nullopt) {
     return sequence->launch;
   }
-  const auto site = std::ranges::find(file.launches, last_name(first), &LaunchSite::kernel);
-  return site == file.launches.end() ? LaunchSite() : *site;
+  const LaunchSite* const site = first_launch(file, first);
+  return site == nullptr ? LaunchSite() : *site;
 }
 
 std::vector<std::string> left_out_around(const FlatSource& source, const KernelFile& file,

@@ -141,14 +141,14 @@ void SpaceNames::choose_sizes_of_witness() {
   const LaunchSite* const site = launch_of(first_.name);
   if (!request_.witness || site == nullptr) return;
   for (const HostFunction::Scalar& scalar : request_.witness->scalars) {
-    const HostTerms terms = terms_of(*site);
+    const HostTerms terms = terms_of(*site);  // It knows the sizes that were added before.
     const bool is_variable = cpp_tokens(scalar.passed).size() == 1 && !number_of(scalar.passed);
     bool is_in_a_size = false;
     for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
       if (!is_size(first_.parameters[i], first_.parameters[i].type)) continue;
-      const std::string passed = terms.passed(i, scalar.frame);
-      const std::string value = terms.value_of(passed, scalar.frame);
-      is_in_a_size = is_in_a_size || (passed != scalar.passed && has_name(value, scalar.passed));
+      const bool is_itself = terms.passed(i, scalar.frame) == scalar.passed;
+      const std::string value = terms.passed_value(i, scalar.frame);
+      is_in_a_size = is_in_a_size || (!is_itself && has_name(value, scalar.passed));
     }
     if (!is_variable || !is_in_a_size) continue;
     const auto ours = terms.in_our_names(scalar.passed, scalar.frame);
@@ -567,10 +567,7 @@ std::string SpaceNames::passed_text(const std::string& argument) const {
 /// Returns the same, or what it stands for if it is a variable.
 std::string SpaceNames::calculated_text(const std::string& argument) const {
   const std::string text = passed_text(argument);
-  if (text.empty()) return text;
-  const auto& variables = launch_of(first_.name)->frames.front().variables;
-  const auto made_of = variables.find(text);
-  return made_of == variables.end() ? text : made_of->second;
+  return text.empty() ? text : launch_of(first_.name)->frames.front().value_of(text);
 }
 
 /// Returns true if the host calculates the value that it passes for an argument from several
@@ -732,6 +729,11 @@ const KernelFunction* launched_kernel(const KernelFile& file, const LaunchSite& 
     return last_name(kernel.name) == site.kernel;
   });
   return found == file.kernels.end() ? nullptr : &*found;
+}
+
+const LaunchSite* first_launch(const KernelFile& file, const std::string& kernel) {
+  const auto site = std::ranges::find(file.launches, last_name(kernel), &LaunchSite::kernel);
+  return site == file.launches.end() ? nullptr : &*site;
 }
 
 const KernelFunction& kernel_named(const KernelFile& file, const std::string& name) {

@@ -168,6 +168,9 @@ std::optional<std::int64_t> constant_value(const std::string& text);
 /// Returns the kernel that a launch names; nullptr if the file has none of that name.
 const KernelFunction* launched_kernel(const KernelFile& file, const LaunchSite& site);
 
+/// Returns the first launch of a kernel; nullptr if the source has none.
+const LaunchSite* first_launch(const KernelFile& file, const std::string& kernel);
+
 const KernelFunction& kernel_named(const KernelFile& file, const std::string& name);
 
 std::string last_name(const std::string& name);

@@ -39,6 +39,9 @@ struct KernelParameter {
   /// The type that tex1Dfetch reads from a texture object; empty when not known.
   std::string texel;
 
+  /// Returns true for a pointer through which nothing forbids to write.
+  bool may_be_written() const { return pointers > 0 && !is_const && access != Access::read; }
+  bool is_written() const { return may_be_written() && access != Access::unknown; }
   bool is_texture() const { return type == "cudaTextureObject_t" && pointers == 0; }
 };
 

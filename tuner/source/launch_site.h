@@ -25,6 +25,12 @@ struct HostFrame {
   /// Parameters of the previous frame, as this one passes them.
   std::map<std::string, std::string> parameters;
   std::map<std::string, std::string> allocated;  ///< Bytes, by the name of a device pointer.
+
+  /// Returns the value of a variable; another text unchanged.
+  const std::string& value_of(const std::string& text) const {
+    const auto variable = variables.find(text);
+    return variable == variables.end() ? text : variable->second;
+  }
 };
 
 /// A loop `for (counter = first; counter < bound; counter += step)`, as written, or one like
@@ -71,6 +77,14 @@ struct LaunchSite {
   std::vector<std::pair<std::size_t, std::string>> conditions;
   /// True if it follows the previous launch, with nothing else done for it in between.
   bool follows = false;
+
+  /// Returns the texts of its arguments, its grid and its block.
+  std::vector<std::string> texts() const {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), grid.begin(), grid.end());
+    all.insert(all.end(), block.begin(), block.end());
+    return all;
+  }
 };
 
 }  // namespace smemtune
