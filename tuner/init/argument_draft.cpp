@@ -284,7 +284,7 @@ class ArgumentDrafter {
     return first_.needs_positive_numbers ? "uniform(0.1, 1)" : "uniform(-1, 1)";
   }
 
-  /// Returns true if the host sets an array to zero, and copies nothing there.
+  /// Returns true if the host sets an array of that name to zero and copies nothing there.
   bool is_zeroed_by_host(const KernelParameter& parameter) const {
     for (std::size_t frame = 0; frame < frames(); ++frame) {
       const std::string passed = terms_->passed(number_of(parameter), frame);
@@ -296,7 +296,7 @@ class ArgumentDrafter {
     return false;
   }
 
-  /// Returns the number of elements that every one of these arrays has; empty if one is not known.
+  /// Returns how many elements the smallest of these arrays has; empty if one of them is not known.
   std::string least_elements(const std::set<std::string>& arrays) const {
     std::set<std::string> counts;
     for (const std::string& name : arrays) {
@@ -313,8 +313,8 @@ class ArgumentDrafter {
     return least;
   }
 
-  /// Returns contents that choose elements of the arrays that they index: any, or as many for each
-  /// row of a sparse matrix. Empty if these are not known.
+  /// Returns contents that are indices in range: any, or for the rows of a sparse matrix those that
+  /// give each row as many elements. Empty if the arrays that they index are not known.
   std::string in_range_of_indexed(const KernelParameter& parameter,
                                   const Elements& elements) const {
     const std::string most = least_elements(parameter.index_of);

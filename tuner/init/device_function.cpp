@@ -12,7 +12,8 @@
 namespace smemtune {
 namespace {
 
-/// The heap of a kernel of one thread. What is freed is used again where it was allocated last.
+/// The heap of a kernel of one thread: 16 MiB, in which every allocation is aligned to 16 bytes and
+/// zeroed, and stops the kernel if it does not fit. Only the last allocation can be freed.
 constexpr const char* kHeap = R"cu(
 // A heap for one thread.
 __device__ ulonglong2 smemtune_heap[1 << 20];
@@ -77,8 +78,8 @@ std::optional<VectorType> vector_reference(const CppTokens& tokens, std::size_t 
   return is_one ? type : std::nullopt;
 }
 
-/// Returns true if a function does nothing with a vector behind its declaration but reading and
-/// storing its elements, or asking for its size.
+/// Returns true if a function only reads and stores a vector's elements and asks for its size.
+/// `declared`: the token of the vector's declaration.
 bool uses_elements(const CppTokens& tokens, const SourceItem& item, std::string_view vector,
                    std::size_t declared) {
   for (std::size_t i = item.body; i + 2 < item.end; ++i) {
@@ -90,7 +91,7 @@ bool uses_elements(const CppTokens& tokens, const SourceItem& item, std::string_
 
 std::string size_of_vector(std::string_view vector) { return std::string(vector) + "_size"; }
 
-/// Makes the sizes of a vector the variable for them.
+/// Replaces a vector's `v.size()` by the variable that holds it.
 void replace_sizes(const CppTokens& tokens, const SourceItem& item, std::string_view vector,
                    Edits& edits) {
   for (std::size_t i = item.body; i + 4 < item.end; ++i) {
@@ -105,8 +106,8 @@ class HeapUse {
   HeapUse(const CppTokens& tokens, const SourceItem& item, Edits& edits)
       : tokens_(tokens), item_(item), edits_(edits) {}
 
-  /// Returns the last token of a use that begins at token i, which then has its text for the device;
-  /// kNoToken if there is none that could.
+  /// Edits the use of the heap that begins at token i for the device, and returns its last token;
+  /// kNoToken if the device cannot have it.
   std::size_t read(std::size_t i) {
     static constexpr std::array<std::string_view, 3> kCalls = {"malloc", "calloc", "free"};
     const std::size_t name = tokens_[i].is("std") ? i + 2 : i;
@@ -193,12 +194,13 @@ class NeededFunctions {
   NeededFunctions(const CppTokens& tokens, const SourceItems& read)
       : tokens_(tokens), hosts_(host_functions(read)) {}
 
-  /// Adds a function behind those that it calls. Returns false if that cannot be.
+  /// Adds a function behind those that it calls. Returns false if the device cannot have one of
+  /// them.
   // NOLINTNEXTLINE(misc-no-recursion): each function once.
   bool add(const SourceItem& item, bool is_called) {
     Edits edits;
     HeapUse heap(tokens_, item, edits);
-    const bool is_static = tokens_[item.first].is("static");  // Of the function, not of a variable.
+    const bool is_static = tokens_[item.first].is("static");  // A static variable is refused.
     for (std::size_t i = item.first + (is_static ? 1 : 0); i < item.end; ++i) {
       if (i < item.body && !is_called) {
         if (const auto vector = vector_reference(tokens_, i)) i = vector->end;
@@ -250,8 +252,8 @@ class NeededFunctions {
   std::vector<NeededFunction> found_;
 };
 
-/// Returns the members of a structure that a source defines; empty if there is none of that name, or
-/// it has others than scalars and pointers.
+/// Returns the members of a structure of the source; empty if there is none of that name, or if it
+/// has other members than scalars and pointers.
 std::vector<KernelParameter> members_of(const CppTokens& tokens, const SourceItems& read,
                                         const std::string& type) {
   std::vector<KernelParameter> members;
@@ -304,7 +306,7 @@ class SignatureReader {
       if (!add_members(*parameter) && !add_vector(part, *parameter)) return {};
     }
     signature_.parameters.insert(signature_.parameters.end(), sizes_.begin(), sizes_.end());
-    // Others could not be deduced from what is passed.
+    // A call could not deduce a type that no parameter has.
     const bool is_deduced = std::ranges::all_of(signature_.types, [&](const std::string& type) {
       return std::ranges::find(signature_.parameters, type, &KernelParameter::type) !=
              signature_.parameters.end();
@@ -313,7 +315,8 @@ class SignatureReader {
   }
 
  private:
-  /// Adds a parameter, a vector as a pointer. Returns false if the function has to have a vector.
+  /// Adds a parameter, a vector as a pointer. Returns false if the function does with a vector what
+  /// no pointer can.
   bool add_vector(TokenRange part, KernelParameter parameter) {
     const std::size_t first = part.first + (tokens_[part.first].is("const") ? 1 : 0);
     const auto vector = vector_reference(tokens_, first);
@@ -334,11 +337,11 @@ class SignatureReader {
     return true;
   }
 
-  /// Adds the members that the body uses of a structure with pointers. Returns false if the parameter
-  /// is none, or the body uses more than members.
+  /// Adds the members that the body uses of a structure with pointers. Returns false if the
+  /// parameter is no such structure, or if the body uses it as a whole.
   bool add_members(const KernelParameter& parameter) {
     const std::vector<KernelParameter> members = members_of(tokens_, read_, parameter.type);
-    // One without pointers may be what the kernel takes as well.
+    // The kernel may take a structure without pointers itself.
     if (std::ranges::none_of(members, [](const auto& member) { return member.pointers > 0; })) {
       return false;
     }

@@ -66,8 +66,8 @@ bool computes(const CppTokens& tokens, const SourceItem& item,
   return has_loop && std::ranges::includes(stored, results);
 }
 
-/// Returns true if a body stores one result behind the other, `out[n++] = x`: a kernel that stores
-/// some of many elements leaves them in their places.
+/// Returns true if a body stores one result behind the other, `out[n++] = x`, where a kernel would
+/// leave each element in its own place.
 bool packs(const CppTokens& tokens, const SourceItem& item, const std::set<std::string>& results) {
   for (std::size_t i = item.body; i + 4 < item.end; ++i) {
     const bool is_result = results.contains(std::string(tokens[i].text)) && tokens[i + 1].is("[");
@@ -229,8 +229,8 @@ class CallMatcher {
           takes(candidate_, own, kernel_[i]))
         return i;
     }
-    // It is to have the results: those that are compared with it, that are called the same, or the
-    // only ones of that type.
+    // Otherwise it is for results: those that the host compares it with, the only ones of its type,
+    // or those of its name.
     std::size_t named = kNone;
     std::size_t found = kNone;
     std::size_t count = 0;
@@ -248,7 +248,8 @@ class CallMatcher {
   enum class Copied { to_device, from_device };
 
   /// Returns true if an array of the calling function is a kernel's argument or is copied so, there
-  /// or in a function on the way to the launch that is passed the array, or the structure that has it.
+  /// or in a function on the way to the launch that is passed the array, or the structure that has
+  /// it.
   bool holds(std::set<std::string> names, std::size_t argument, Copied copied) const {
     for (std::size_t frame = frame_;; --frame) {
       const std::string passed = terms_.passed(argument, frame);
@@ -306,8 +307,7 @@ bool gets_results(const std::vector<std::size_t>& matches, const KernelFunction&
   return any;
 }
 
-/// Returns true if the function is passed every array that the kernel only reads: without one it
-/// could not compute the same.
+/// Returns true if the function is passed every array that the kernel only reads.
 bool gets_inputs(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
   for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
     const KernelParameter& parameter = kernel.parameters[j];
@@ -336,8 +336,8 @@ std::string_view returned_type(const CppTokens& tokens, const SourceItem& item) 
   return has_one ? tokens[item.name - 1].text : std::string_view();
 }
 
-/// Finds the kernel's only result, of one element, for a function that is passed all that the kernel
-/// reads and returns the result. Returns false if it is no such function.
+/// Matches what a function returns with the kernel's only result, of one element. Returns false
+/// unless the function is passed all arrays that the kernel reads, and no others.
 bool returns_result(const CppTokens& tokens, const SourceItem& item, const KernelFunction& kernel,
                     const LaunchSite& launch, Matches& matches) {
   const std::string_view type = returned_type(tokens, item);
@@ -367,8 +367,8 @@ bool gets_all(const std::vector<std::size_t>& matches, const KernelFunction& ker
   return pointers > 1;
 }
 
-/// Returns the names by which a function stores to what the kernel writes: those of its parameters or
-/// of their members.
+/// Returns the names by which a function stores to what the kernel writes: those of its parameters
+/// or of their members.
 std::set<std::string> results_of(const HostSignature& function,
                                  const std::vector<std::size_t>& matches,
                                  const KernelFunction& kernel) {
@@ -471,7 +471,7 @@ std::optional<HostFunction> found_in(const std::string& source, const SourceItem
   const HostSignature signature = host_signature(sought.tokens, sought.read, item);
   if (signature.parameters.empty()) return std::nullopt;
   if (how != How::called && !signature.pieces.empty())
-    return std::nullopt;  // Only a call says them.
+    return std::nullopt;  // Only a call shows what is passed for them.
   auto matches =
       how == How::called
           ? CallMatcher(signature, sought.kernel, sought.host, sought.launch).matches(name)
@@ -514,7 +514,7 @@ std::optional<HostFunction> host_function_for(const std::string& source,
     for (const SourceItem& item : read.items) {
       auto found = found_in(source, item, how, sought);
       if (!found) continue;
-      // A brace before it may not close.
+      // A brace that is not closed may hide the kernel that was added.
       return has_kernel(found->source, found->kernel_name) ? std::move(found) : std::nullopt;
     }
   }

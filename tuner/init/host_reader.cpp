@@ -34,9 +34,9 @@ struct Function {
   std::vector<bool> may_change;  ///< True for each parameter that is a reference to a variable.
   std::vector<std::string> template_parameters;
   Syntax body = {};
-  std::map<std::string, std::string> types;  ///< Of its variables: what they are or point to.
+  std::map<std::string, std::string> types;  ///< What its variables are or point to.
   bool is_member = false;
-  std::map<std::size_t, std::string> given;      ///< What it assigns through a pointer parameter.
+  std::map<std::size_t, std::string> given;  ///< Values that it assigns through pointer parameters.
   std::map<std::size_t, std::string> allocated;  ///< Bytes that it allocates for a parameter.
   std::string returned;                          ///< Bytes that it allocates and returns.
   HostValues values = {};
@@ -220,7 +220,7 @@ class HostReader {
     bool has_body = false;
     for (const CXCursor child : ParsedSource::children(cursor)) {
       const CXCursorKind kind = ParsedSource::kind(child);
-      if (kind == CXCursor_CUDAGlobalAttr) return;  // What a kernel launches is no host's launch.
+      if (kind == CXCursor_CUDAGlobalAttr) return;  // A kernel's launches are not the host's.
       if (kind == CXCursor_ParmDecl) {
         const CXType type = clang().getCursorType(child);
         function.parameters.push_back(ParsedSource::name(child));
@@ -268,8 +268,8 @@ class HostReader {
     }
   }
 
-  /// Returns the number that a single statement gives a variable outside of functions; nullopt if it
-  /// has an initial value, or if something else changes it.
+  /// Returns the number that a single statement gives a variable outside of functions; nullopt if
+  /// it has an initial value, or if something else changes it.
   std::optional<std::string> only_number(const std::string& name) const {
     const bool has_initial = std::ranges::any_of(global_declarations_, [&](const Syntax& variable) {
       return variable.text == name && !variable.parts.empty();
@@ -597,8 +597,8 @@ class HostReader {
     note_host_array(name, bytes);
   }
 
-  /// Notes an array of this function's, which another function may have one of the same name besides;
-  /// what a member function allocates may be its class's.
+  /// Notes an array of this function alone: others may have arrays of the same name. The array of a
+  /// member function may be its class's, and counts for all functions.
   void note_host_array(const std::string& name, const std::string& bytes) {
     const bool is_own = function_ != nullptr && !function_->is_member;
     of_host_[is_own ? function_ : nullptr].emplace(name, bytes);
@@ -1285,8 +1285,8 @@ class HostReader {
   std::map<std::size_t, Answer> answers_;  ///< Keyed by the index of the token.
 };
 
-/// Removes launches on no way from main() where the same kernel has another that is: the program
-/// never does them, and nothing says what they would be passed.
+/// Removes launches that main() does not lead to where it leads to another of the same kernel: the
+/// program never runs them, and nothing says what they would be passed.
 void keep_those_of_main(std::vector<LaunchSite>& launches) {
   const auto is_of_main = [](const LaunchSite& site) {
     return site.frames.back().function == "main";

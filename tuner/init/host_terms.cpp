@@ -81,8 +81,8 @@ std::string without_namespaces(const std::string& text) {
   return result;
 }
 
-/// Returns the last token of `matrix->rows`, a size in a structure, that begins at token i; i if it
-/// is something else, such as `block.x`.
+/// Returns the last token of the member of a structure that begins at token i, `matrix->rows`; i if
+/// something else does, such as `block.x`.
 std::size_t last_of_member(const CppTokens& tokens, std::size_t i) {
   std::size_t last = i;
   while (tokens[last].is_word() && last + 2 < tokens.size() && tokens[last + 2].is_word() &&
@@ -248,8 +248,8 @@ std::optional<std::string> HostTerms::followed(std::string text, std::size_t fra
   return std::nullopt;
 }
 
-/// Returns true if a text has a variable of the frame that is not what the caller passes: another of
-/// the same name in the caller is another variable.
+/// Returns true if a text has a variable of the frame that is not what the caller passes: another
+/// of the same name in the caller is another variable.
 bool HostTerms::has_own_variable(const std::string& text, std::size_t frame) const {
   const HostFrame& here = site_.frames[frame];
   const auto& passed = site_.frames[frame + 1].parameters;

@@ -133,7 +133,8 @@ class Drafter {
     });
   }
 
-  /// Returns true if a condition holds for the default on every problem of the draft.
+  /// Returns true if a condition holds for the default on the problems that the draft's are made
+  /// from.
   bool holds_by_default(const std::string& condition) const {
     const std::array<Json, 3> problems = {
         of_.names.problem(), of_.names.cpu_problem(),

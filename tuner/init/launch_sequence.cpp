@@ -150,7 +150,8 @@ class SequenceReader {
   }
 
  private:
-  /// Returns true if a loop's turns begin with what a copy takes from an argument of a kernel in it.
+  /// Returns true if a loop's turns begin with what a copy takes from an argument of a kernel in
+  /// it.
   bool feeds_back(const LaunchSite& copy, const CountingLoop& loop) const {
     return std::ranges::any_of(file_.launches, [&](const LaunchSite& site) {
       const std::vector<std::string>& passed = site.arguments;
@@ -166,8 +167,8 @@ class SequenceReader {
            });
   }
 
-  /// Adds a launch, unless it repeats one before it, as for a measurement. A copy does if the launch
-  /// before it does.
+  /// Adds a launch, unless it repeats one before it, as for a measurement. A copy does if the
+  /// launch before it does.
   void add(LaunchSite site) {
     if (launched_kernel(file_, site) == nullptr) return;
     const std::optional<CountingLoop> loop = loop_around(site);
@@ -212,8 +213,8 @@ class SequenceReader {
     return loop;
   }
 
-  /// Two loops of which the inner one has all launches, as one loop with as many turns for each turn
-  /// of the outer one as the inner one has at most.
+  /// Two loops of which the inner one has all launches, as one loop with as many turns for each
+  /// turn of the outer one as the inner one has at most.
   struct Nest {
     CountingLoop outer;
     std::string most;   ///< Turns of the inner loop.
@@ -396,7 +397,8 @@ class SequenceReader {
     }
   }
 
-  /// Returns the parameter that the first kernel has for such an argument: a copy takes any pointer.
+  /// Returns the parameter that the first kernel has for such an argument: a copy takes any
+  /// pointer.
   const KernelParameter& as_of_kernel(const std::string& text, const KernelParameter& own) const {
     for (const LaunchSite& site : sequence_.sites) {
       if (is_copy(site.kernel)) continue;
@@ -501,7 +503,8 @@ class SequenceReader {
     name_indexed_arrays();
   }
 
-  /// Makes the arrays that elements of others are indices of those of the whole.
+  /// Sets KernelParameter::index_of and bounds_of of the whole kernel, whose parameters have names
+  /// of their own.
   void name_indexed_arrays() {
     for (KernelParameter& parameter : sequence_.whole.parameters) {
       parameter.index_of.clear();

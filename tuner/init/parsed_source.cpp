@@ -16,8 +16,8 @@ constexpr const char* kStub = "/smemtune/host_stub.h";
 constexpr const char* kMain = "/smemtune/source.cu";
 constexpr std::int64_t kAnySize = 16;  ///< Stands for a number that only the command line has.
 
-/// Declarations that a host part needs from CUDA's headers. Functions that are missing here stop nothing: clang
-/// keeps the arguments of a call that it cannot resolve.
+/// Declarations that a host part needs from CUDA's headers. Functions that are missing here stop
+/// nothing: clang keeps the arguments of a call that it cannot resolve.
 constexpr const char* kHostStub = R"cuda(
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))

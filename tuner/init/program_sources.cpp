@@ -101,7 +101,7 @@ std::vector<FileNames> files_around(const fs::path& source) {
   return files;
 }
 
-/// Returns true if one file alone defines those functions that a program calls and the file defines.
+/// Returns true if no other file defines any of the functions of a file that a program calls.
 bool is_only(const FileNames& file, const std::set<std::string>& called,
              const std::vector<FileNames>& files) {
   std::set<std::string> wanted;

@@ -165,8 +165,8 @@ void add_answers(const FlatSource& source, const KernelFile& file, const Json& a
   }
 }
 
-/// Adds the definition of what the host expects, or else of what the kernel seems to compute: a guess
-/// unless there is a function of the host, which every run then holds against it.
+/// Adds the definition of what the host expects, or else of what the kernel seems to compute. The
+/// latter is a guess unless every run holds a function of the host against it.
 void add_definition(const FlatSource& source, const KernelFile& file, const SpaceNames& names,
                     Json& arguments, Json& verify) {
   const auto own = definition_of(names.first(), names, arguments);
@@ -201,7 +201,7 @@ void add_advice(Json& verify) {
                        "in \"also\" a size that no tile divides.");
 }
 
-/// Returns true if a text of the host has a variable that it makes a size of which a kernel takes:
+/// Returns true if a text of the host has a variable that a size of the kernel is made of:
 /// `rows + 1` where the size is `rows * columns`.
 bool is_in_a_size(const std::string& text, std::size_t frame, const HostTerms& terms,
                   const SpaceNames& names, const Json& arguments) {
@@ -353,16 +353,16 @@ std::string laid_out(const Json& value, std::size_t indent, std::size_t column) 
   return text + std::string(indent, ' ') + (value.is_object() ? "}" : "]");
 }
 
-/// Returns true if something of it is left to say.
+/// Returns true if a draft has a TODO.
 bool is_open(const Json& drafted) { return in_utf8(drafted).find("TODO") != std::string::npos; }
 
 bool is_launched(const KernelFile& file, const std::string& kernel) {
   return first_launch(file, kernel) != nullptr;
 }
 
-/// Returns the kernels of a request, where the host launches the first, without those of which the
-/// block is not known, and those that it never launches and of which something would be left to say,
-/// but with a plain one unless a function of the host says what is right.
+/// Returns the kernels of a request without those that DraftRequest::may_leave_out leaves out; all
+/// where the host does not launch the first. A plain one that is never launched is kept only where
+/// no function of the host says what is right.
 std::vector<std::string> kernels_to_draft(const FlatSource& source, const KernelFile& file,
                                           const DraftRequest& request) {
   std::vector<std::string> kernels = request.kernels;
@@ -491,7 +491,7 @@ std::vector<std::string> left_out_around(const FlatSource& source, const KernelF
     return std::ranges::any_of(
         kernels, [&](const std::string& name) { return last_name(name) == site.kernel; });
   };
-  std::map<std::size_t, std::string> lines;  // By the loop.
+  std::map<std::size_t, std::string> lines;  // Keyed by the loop.
   for (const LaunchSite& site : file.launches) {
     if (!is_drafted(site) || site.loops.empty()) continue;
     const CountingLoop& loop = site.loops.back();
@@ -563,7 +563,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   root["cpu_problems"] = Json::array({cpu_problem(names, kernels)});
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);
-  // Where it is no other problem, nothing would be compared with the function.
+  // On the problems that are tuned anyway, the function would take too long.
   const Json small = small_problem(names, kernels);
   const bool is_other = small != names.problem() && small != root["cpu_problems"][0];
   draft.has_witness = request.witness && is_other &&

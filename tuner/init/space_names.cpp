@@ -23,7 +23,7 @@ std::int64_t largest_number(const Json& values) {
 }
 namespace {
 
-constexpr std::int64_t kGuessedFactor = 64;  ///< A guess of a size that is a factor of another.
+constexpr std::int64_t kGuessedFactor = 64;  ///< A guess for a size that another is a multiple of.
 
 std::int64_t guessed_size(const MissingName& missing) {
   static constexpr std::array<std::string_view, 4> kFew = {"radius", "filter", "kernel", "iter"};
@@ -135,8 +135,8 @@ bool SpaceNames::names_its_block(const LaunchSite& site) const {
                         site.template_arguments.end();
 }
 
-/// Makes sizes of the variables that only the host's function takes and that the host makes a size
-/// of which the kernel takes: `B` and `T` of `B * T`. All others follow from these.
+/// Makes variables sizes that only the host's function takes and that a size of the kernel is made
+/// of: `B` and `T` where the kernel takes `B * T`.
 void SpaceNames::choose_sizes_of_witness() {
   const LaunchSite* const site = launch_of(first_.name);
   if (!request_.witness || site == nullptr) return;
@@ -153,7 +153,7 @@ void SpaceNames::choose_sizes_of_witness() {
     if (!is_variable || !is_in_a_size) continue;
     const auto ours = terms.in_our_names(scalar.passed, scalar.frame);
     const auto number = ours ? constant_value(*ours) : std::nullopt;
-    if (ours && !number) continue;  // It follows from another.
+    if (ours && !number) continue;  // Other sizes already say it.
     const std::string chosen = free_name(upper(scalar.passed));
     host_sizes_.push_back({.function = site->frames[scalar.frame].function,
                            .variable = scalar.passed,
@@ -233,7 +233,7 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
     const std::string chosen =
         is_new ? free_name(upper(name.substr(0, name.find("__")))) : std::string(alike->chosen);
     host_sizes_.push_back({.function = here.function, .variable = name, .chosen = chosen});
-    const bool follows_block = !parts.empty();  // It does not shrink with the problem.
+    const bool follows_block = !parts.empty();  // Such a size does not shrink with the problem.
     if (is_new) add_problem(chosen, number, follows_block ? number : smaller(number, 256), false);
   }
 }

@@ -279,7 +279,7 @@ class FileReader {
         found->second, [](const std::string& text) { return whole_number(text).has_value(); });
   }
 
-  /// Returns true for a macro that gets another meaning behind an #undef.
+  /// Returns true for a macro that is defined again behind an #undef.
   bool is_defined_again(const std::string& name) const {
     const auto undefined = std::ranges::find(items_, "#undef " + name, &SourceItem::what);
     return std::any_of(undefined, items_.end(), [&](const SourceItem& item) {

@@ -37,7 +37,7 @@ struct MissingName {
 
 /// An enumeration: `enum class Mode { plain, fast };`.
 struct Enumeration {
-  std::string name;                ///< With its namespaces.
+  std::string name;                ///< Includes its namespaces.
   std::vector<std::string> words;  ///< `Mode::plain`, as a kernel's entry has them.
 };
 
@@ -50,7 +50,7 @@ struct TypeLayout {
   bool is_record = false;
 };
 
-using TypeLayouts = std::map<std::string, TypeLayout>;  // By the type's name.
+using TypeLayouts = std::map<std::string, TypeLayout>;  // Keyed by the type's name.
 
 /// Lines that the kernels do not need.
 struct LeftOut {
@@ -93,8 +93,8 @@ struct HostPart {
   std::vector<Enumeration> enumerations;  ///< Those with a name.
   /// The numbers that the names in enumerations stand for.
   std::map<std::string, std::string> enumerators;
-  /// Values that the host's loops store to the elements of an array, or to those of the array that it
-  /// copies there, by the array's name.
+  /// Values that the host's loops store to the elements of an array, or to those of the array that
+  /// it copies there, by the array's name.
   std::map<std::string, std::string> fills;
   std::set<std::string> zeroed = {};  ///< Pointers to memory that the host sets to zero.
   /// For constants, the names of what the host copies to it by cudaMemcpyToSymbol(), and of the

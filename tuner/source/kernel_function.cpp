@@ -236,8 +236,8 @@ bool has_variable(const CppTokens& tokens, TokenRange range) {
   return false;
 }
 
-/// Adds the names in the condition of the loop at token i, unless its step is that of all threads
-/// together: `i += stride`.
+/// Adds the names in the condition of the loop at token i, unless its step has a variable, as where
+/// all threads share the loop: `i += stride`.
 void add_loop_bounds(const CppTokens& tokens, std::size_t i, std::set<std::string>& bounds) {
   const std::size_t close = closing(tokens, i + 1);
   std::array<std::size_t, 2> ends = {kNoToken, kNoToken};

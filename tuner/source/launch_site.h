@@ -43,9 +43,9 @@ struct CountingLoop {
   std::string first;
   std::string compares;  ///< `<`, `<=`, `>`, `>=` or `!=`.
   std::string bound;
-  char operation = '+';  ///< What is done with the step after each turn: one of + - * /.
+  char operation = '+';  ///< How the step changes the counter: one of + - * /.
   std::string step;
-  std::string header;                  ///< As written: `while (n > 1)`.
+  std::string header;                  ///< Its text as written: `while (n > 1)`.
   std::set<std::string> changes = {};  ///< Variables that it gives other values.
   /// Pairs that its body swaps, `old` and `next` of `swap(old, next)`.
   std::vector<std::pair<std::string, std::string>> swaps = {};
@@ -66,7 +66,8 @@ struct LaunchSite {
   std::string shared_bytes;
   bool cooperative = false;  ///< True if launched by cudaLaunchCooperativeKernel().
   std::vector<std::string> arguments;
-  /// Types that the arguments have or point to, as `float`; empty for what is no variable or unknown.
+  /// Types that the arguments have or point to, as `float`; empty for what is no variable or
+  /// unknown.
   std::vector<std::string> types;
   std::vector<HostFrame> frames;      ///< The launch's own function first; never empty.
   std::vector<std::string> asserted;  ///< Conditions of assert() before it, in its function.
