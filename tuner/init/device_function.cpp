@@ -136,9 +136,16 @@ class HeapUse {
     const std::size_t close = tokens_[open].is("[") ? closing(tokens_, open) : item_.end;
     if (close + 2 >= item_.end || open == i + 1) return kNoToken;
     const std::string type = joined(tokens_, {i + 1, open});
+    if (!is_scalar(type)) return kNoToken;  // It may have a constructor.
     const bool is_zeroed = tokens_[close + 1].is("(") && tokens_[close + 2].is(")");
     edited(close, is_zeroed ? close + 2 : close, ", sizeof(" + type + "))");
     return edited(i, open, "(" + type + "*)smemtune_calloc(");
+  }
+
+  bool is_scalar(const std::string& type) const {
+    return !elements_of(type).type.empty() ||
+           std::ranges::any_of(template_parameters(tokens_, item_),
+                               [&](const TemplateParameter& one) { return one.name == type; });
   }
 
   std::size_t vector(std::size_t i) {
@@ -157,9 +164,10 @@ class HeapUse {
         given.size() == 1 ||
         (given.size() == 2 && given[1].end == given[1].first + 1 &&
          std::ranges::find(kZeros, tokens_[given[1].first].text) != kZeros.end());
-    if (!is_zeroed || elements_of(type->element).type.empty()) return kNoToken;
     const std::string vector(tokens_[name].text);
     const std::string size = size_of_vector(vector);
+    const bool is_taken = has_name(joined(tokens_, {item_.first, item_.end}), size);
+    if (!is_zeroed || is_taken || !is_scalar(type->element)) return kNoToken;
     const std::string memory =
         "(" + type->element + "*)smemtune_calloc(" + size + ", sizeof(" + type->element + "))";
     replace_sizes(tokens_, item_, vector, edits_);
@@ -223,10 +231,10 @@ class NeededFunctions {
  private:
   /// Returns true for what only the host has, or what means something else on the device.
   bool is_hosts(std::size_t i) const {
-    static constexpr std::array<std::string_view, 18> kHosts = {
-        "std",    "malloc",   "calloc",    "free",     "new",    "delete",
-        "printf", "fprintf",  "fopen",     "cout",     "exit",   "rand",
-        "vector", "blockIdx", "threadIdx", "blockDim", "static", "gridDim"};
+    static constexpr std::array<std::string_view, 19> kHosts = {
+        "realloc",  "std",       "malloc",   "calloc", "free",   "new",  "delete",
+        "printf",   "fprintf",   "fopen",    "cout",   "exit",   "rand", "vector",
+        "blockIdx", "threadIdx", "blockDim", "static", "gridDim"};
     return std::ranges::find(kHosts, tokens_[i].text) != kHosts.end() ||
            tokens_[i].text.starts_with("cuda") || tokens_[i].text.starts_with("omp_");
   }
@@ -292,7 +300,7 @@ std::vector<KernelParameter> members_of(const CppTokens& tokens, const SourceIte
 class SignatureReader {
  public:
   SignatureReader(const CppTokens& tokens, const SourceItems& read, const SourceItem& item)
-      : tokens_(tokens), read_(read), item_(item), body_(joined(tokens, {item.body, item.end})) {}
+      : tokens_(tokens), read_(read), item_(item), text_(joined(tokens, {item.list, item.end})) {}
 
   HostSignature read() {
     for (const TemplateParameter& parameter : template_parameters(tokens_, item_)) {
@@ -322,11 +330,11 @@ class SignatureReader {
     const auto vector = vector_reference(tokens_, first);
     if (vector) {
       const std::string size = size_of_vector(parameter.name);
-      const bool is_taken = has_name(body_, size);
+      const bool is_taken = has_name(text_, size);
       if (is_taken || !uses_elements(tokens_, item_, parameter.name, kNoToken)) return false;
       parameter.type = vector->element;
       parameter.pointers = 1;
-      if (substituted(body_, {{parameter.name + ".size()", size}}) != body_) {
+      if (substituted(text_, {{parameter.name + ".size()", size}}) != text_) {
         signature_.pieces[size] = {.parameter = parameter.name, .behind = ".size()"};
         sizes_.emplace_back();
         sizes_.back().name = size;
@@ -358,7 +366,7 @@ class SignatureReader {
       const std::string behind = "." + member.name;
       member.name = parameter.name + "_" + member.name;
       member.is_const = member.pointers > 0 && parameter.is_const;
-      if (has_name(body_, member.name)) return false;
+      if (has_name(text_, member.name)) return false;
       signature_.pieces[member.name] = {
           .parameter = parameter.name, .behind = behind, .is_member = true};
       signature_.parameters.push_back(std::move(member));
@@ -371,7 +379,7 @@ class SignatureReader {
   const CppTokens& tokens_;
   const SourceItems& read_;
   const SourceItem& item_;
-  std::string body_;
+  std::string text_;  ///< The parameters and the body.
   HostSignature signature_;
   std::vector<KernelParameter> sizes_;
 };

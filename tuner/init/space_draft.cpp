@@ -563,7 +563,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   root["cpu_problems"] = Json::array({cpu_problem(names, kernels)});
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);
-  // On the problems that are tuned anyway, the function would take too long.
+  // The function answers only for a problem that is neither tuned nor the CPU device's.
   const Json small = small_problem(names, kernels);
   const bool is_other = small != names.problem() && small != root["cpu_problems"][0];
   draft.has_witness = request.witness && is_other &&
