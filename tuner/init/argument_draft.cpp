@@ -439,9 +439,8 @@ class ArgumentDrafter {
   }
 
   /// Returns `v.size()` and `sizeof(array)`, which are no names, with their values.
-  static std::vector<std::pair<std::string, std::string>> measured_in(
-      const std::map<std::string, std::string>& variables) {
-    std::vector<std::pair<std::string, std::string>> measured;
+  static Terms measured_in(const std::map<std::string, std::string>& variables) {
+    Terms measured;
     for (const auto& [name, value] : variables) {
       if (name.ends_with(')')) measured.emplace_back(name, "(" + value + ")");
     }

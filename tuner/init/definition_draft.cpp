@@ -15,7 +15,6 @@
 namespace smemtune {
 namespace {
 
-using Terms = std::vector<std::pair<std::string, std::string>>;
 using Product = std::vector<std::string>;  // A product's factors.
 
 constexpr std::size_t kMostProducts = 8;

@@ -296,25 +296,25 @@ class CallMatcher {
   std::size_t frame_ = 0;
 };
 
-/// Returns true if the function is passed everything that the kernel writes.
-bool gets_results(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
-  bool any = false;
+/// Returns true if the function is passed all of these parameters of the kernel, and that they are
+/// no fewer than `fewest`.
+bool gets(const std::vector<std::size_t>& matches, const KernelFunction& kernel,
+          bool (*is_wanted)(const KernelParameter&), std::size_t fewest) {
+  std::size_t passed = 0;
   for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
-    if (!kernel.parameters[j].may_be_written()) continue;
+    if (!is_wanted(kernel.parameters[j])) continue;
     if (std::ranges::find(matches, j) == matches.end()) return false;
-    any = true;
+    ++passed;
   }
-  return any;
+  return passed >= fewest;
 }
 
-/// Returns true if the function is passed every array that the kernel only reads.
-bool gets_inputs(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
-  for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
-    const KernelParameter& parameter = kernel.parameters[j];
-    const bool is_read = parameter.pointers > 0 && parameter.access == Access::read;
-    if (is_read && std::ranges::find(matches, j) == matches.end()) return false;
-  }
-  return true;
+bool is_pointer(const KernelParameter& parameter) { return parameter.pointers > 0; }
+
+bool is_result(const KernelParameter& parameter) { return parameter.may_be_written(); }
+
+bool is_input(const KernelParameter& parameter) {
+  return parameter.pointers > 0 && parameter.access == Access::read;
 }
 
 /// Returns true if a launch is passed memory for one element.
@@ -353,18 +353,6 @@ bool returns_result(const CppTokens& tokens, const SourceItem& item, const Kerne
     matches.returned = j;
   }
   return reads && matches.returned != kNone;
-}
-
-/// Returns true if the function is passed everything that the kernel reads or writes, which are
-/// several things.
-bool gets_all(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
-  std::size_t pointers = 0;
-  for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
-    if (kernel.parameters[j].pointers == 0) continue;
-    if (std::ranges::find(matches, j) == matches.end()) return false;
-    ++pointers;
-  }
-  return pointers > 1;
 }
 
 /// Returns the names by which a function stores to what the kernel writes: those of its parameters
@@ -445,8 +433,8 @@ bool is_certain(How how, const Sought& sought, const SourceItem& item,
                 const HostSignature& signature, Matches& matches) {
   const auto& [tokens, read, kernel, host, launch] = sought;
   const bool is_computing = how == How::computing;
-  if (!gets_inputs(matches.numbers, kernel)) return false;
-  if (!gets_results(matches.numbers, kernel) &&
+  if (!gets(matches.numbers, kernel, is_input, 0)) return false;
+  if (!gets(matches.numbers, kernel, is_result, 1) &&
       (is_computing || !returns_result(tokens, item, kernel, launch, matches))) {
     return false;
   }
@@ -457,7 +445,8 @@ bool is_certain(How how, const Sought& sought, const SourceItem& item,
   if (!is_computing && is_for_comparison(name)) {
     return stores || matches.returned != kNone || returned_type(tokens, item) == "void";
   }
-  return stores && !is_for_data(name) && (how == How::called || gets_all(matches.numbers, kernel));
+  return stores && !is_for_data(name) &&
+         (how == How::called || gets(matches.numbers, kernel, is_pointer, 2));
 }
 
 /// Returns an item if it is a function that computes what the kernel does, for that reason.

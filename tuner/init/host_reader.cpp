@@ -501,9 +501,8 @@ class HostReader {
     const std::string name(tokens_[colon - 1].text);
     std::string list(tokens_[colon + 1].text);
     if (tokens_[colon + 1].is("{")) {
-      const std::size_t close = closing(tokens_, colon + 1);
       list = name + "__list";
-      state.set_list(list, texts(tokens_, split(tokens_, {colon + 2, close})));
+      state.set_list(list, parts_in(colon + 1));
     }
     if (!state.list(list).empty()) state.assign(name, list + "[" + name + "__turn]");
   }
@@ -515,6 +514,11 @@ class HostReader {
     statement(body, state);
     loops_.pop_back();
     frozen_ = frozen_before;
+  }
+
+  /// Returns the texts between commas in the bracket that token `open` opens.
+  std::vector<std::string> parts_in(std::size_t open) const {
+    return texts(tokens_, split(tokens_, {open + 1, closing(tokens_, open)}));
   }
 
   // Declarations and expressions.
@@ -583,7 +587,7 @@ class HostReader {
     if (is_list || (next < end && tokens_[next].is("{"))) {
       const std::size_t open = is_list ? next + 1 : next;
       note_answer(i, name, false);
-      state.set_list(name, texts(tokens_, split(tokens_, {open + 1, closing(tokens_, open)})));
+      state.set_list(name, parts_in(open));
     }
     if (bytes.empty()) return;
     static constexpr std::array<std::string_view, 4> kNoType = {"const", "static", "__device__",
@@ -630,11 +634,7 @@ class HostReader {
     use_returned_allocation(name, value, state);
     if (value.empty()) return state.make_counter(name);
     const std::string text = without_option(value);
-    if (tokens_[value.first].is("{")) {
-      const std::size_t close = closing(tokens_, value.first);
-      state.set_list(name, texts(tokens_, split(tokens_, {value.first + 1, close})));
-      return;
-    }
+    if (tokens_[value.first].is("{")) return state.set_list(name, parts_in(value.first));
     // A variable that begins with 0 mostly gets its value from what is not seen.
     if (text == "0" && !is_constant) return state.make_counter(name);
     state.assign(name, text);
@@ -758,7 +758,7 @@ class HostReader {
     const std::size_t open = opening(tokens_, range.end - 1);
     if (open == kNoToken || open <= range.first) return std::nullopt;
     std::optional<CallText> call = name_before(open, range.first);
-    if (call) call->arguments = texts(tokens_, split(tokens_, {open + 1, range.end - 1}));
+    if (call) call->arguments = parts_in(open);
     return call;
   }
 
@@ -861,7 +861,7 @@ class HostReader {
   /// Returns a text of a function in terms of what a caller passes.
   static std::string in_caller(const std::string& text,
                                const std::map<std::string, std::string>& passed) {
-    std::vector<std::pair<std::string, std::string>> terms;
+    Terms terms;
     for (const auto& [name, value] : passed) {
       terms.emplace_back("sizeof(" + name + ")", "sizeof(" + value + ")");
       terms.emplace_back(name, in_parentheses(value));
@@ -877,7 +877,7 @@ class HostReader {
     const auto array = call.passed.find(store.array);
     if (array == call.passed.end()) return std::nullopt;
     store.array = pointer_in(array->second);
-    std::vector<std::pair<std::string, std::string>> own;
+    Terms own;
     for (const auto& [name, text] : callee.values.constants) {
       own.emplace_back(name, in_parentheses(text));
     }
@@ -1024,9 +1024,8 @@ class HostReader {
       const bool is_call =
           tokens_[j + 1].is("(") && (tokens_[j].is("malloc") || tokens_[j].is("calloc"));
       const std::size_t close = is_call ? closing(tokens_, j + 1) : kNoToken;
-      const std::vector<std::string> parts = is_call && close < value.end
-                                                 ? texts(tokens_, split(tokens_, {j + 2, close}))
-                                                 : std::vector<std::string>();
+      const std::vector<std::string> parts =
+          close < value.end ? parts_in(j + 1) : std::vector<std::string>();
       if (tokens_[j].is("malloc") && parts.size() == 1) {
         note_host_array(name, parts[0]);
       } else if (tokens_[j].is("calloc") && parts.size() == 2) {
@@ -1107,16 +1106,14 @@ class HostReader {
     set_shape(site, joined(tokens_, parts[0]), joined(tokens_, parts[1]), state);
     if (parts.size() > 2) site.shared_bytes = joined(tokens_, parts[2]);
     const std::size_t list = close + 3;
-    if (list < range.end && tokens_[list].is("(")) {
-      const std::size_t end = closing(tokens_, list);
-      if (end < tokens_.size()) site.arguments = texts(tokens_, split(tokens_, {list + 1, end}));
-    }
+    const bool is_list = list < range.end && tokens_[list].is("(");
+    if (is_list && closing(tokens_, list) < tokens_.size()) site.arguments = parts_in(list);
     return site;
   }
 
   void set_shape(LaunchSite& site, std::string grid, std::string block,
                  const HostState& state) const {
-    const std::vector<std::pair<std::string, std::string>> turns(turns_.begin(), turns_.end());
+    const Terms turns(turns_.begin(), turns_.end());
     for (std::string* const text : {&grid, &block}) *text = substituted(*text, turns);
     const CppTokens words = cpp_tokens(block);
     if (words.size() == 1 && words[0].is_word()) site.block_name = block;

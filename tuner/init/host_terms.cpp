@@ -11,6 +11,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <string_view>
 
@@ -18,13 +19,13 @@ namespace smemtune {
 namespace {
 
 /// Returns names that people give to functions that a space has under another name.
-const std::vector<std::pair<std::string, std::string>>& known_functions() {
+const Terms& known_functions() {
   static const auto names = [] {
-    std::vector<std::pair<std::string, std::string>> all = {{"std::min", "min"},
-                                                            {"MIN", "min"},
-                                                            {"std::max", "max"},
-                                                            {"MAX", "max"},
-                                                            {"std::ceil", "ceil"}};
+    Terms all = {{"std::min", "min"},
+                 {"MIN", "min"},
+                 {"std::max", "max"},
+                 {"MAX", "max"},
+                 {"std::ceil", "ceil"}};
     for (const char* const name :
          {"CEIL_DIV", "cdiv", "DIVUP", "divUp", "div_up", "iDivUp", "DivUp", "ceilDiv", "CeilDiv",
           "ceildiv", "div_ceil", "divCeil", "DIV_UP", "divup"}) {
@@ -174,16 +175,13 @@ bool HostTerms::overrides(const std::string& name) const {
 std::optional<std::string> HostTerms::in_our_names(const std::string& text,
                                                    std::size_t frame) const {
   Unresolved rest;
-  return followed(
-      text, frame, [&](const std::string& ours) { return compiled(ours); }, rest);
+  return followed(text, frame, std::bind_front(&HostTerms::compiled, this), rest);
 }
 
 std::vector<std::pair<std::size_t, std::string>> HostTerms::unknown_names(
     const std::string& text) const {
   Unresolved rest;
-  if (followed(
-          text, 0, [&](const std::string& ours) { return compiled(ours); }, rest))
-    return {};
+  if (followed(text, 0, std::bind_front(&HostTerms::compiled, this), rest)) return {};
   std::vector<std::pair<std::size_t, std::string>> names;
   const CppTokens tokens = cpp_tokens(rest.text);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -306,8 +304,7 @@ std::string HostTerms::in_variables(const std::string& text, std::size_t frame) 
   return substituted(text, terms);
 }
 
-std::string substituted(const std::string& text,
-                        const std::vector<std::pair<std::string, std::string>>& terms) {
+std::string substituted(const std::string& text, const Terms& terms) {
   const std::vector<CppToken> tokens = cpp_tokens(text);
   std::vector<CppTokens> wanted_tokens;
   for (const auto& [term, ours] : terms) wanted_tokens.push_back(cpp_tokens(term));
@@ -440,15 +437,14 @@ std::string without_suffixes(const std::string& text) {
 }
 
 std::string with_functions_of_definitions(const std::string& text) {
-  static const std::vector<std::pair<std::string, std::string>> names = {
-      {"sqrtf", "sqrt"},   {"expf", "exp"},
-      {"__expf", "exp"},   {"logf", "log"},
-      {"__logf", "log"},   {"fabsf", "abs"},
-      {"fabs", "abs"},     {"fmaxf", "max"},
-      {"fmax", "max"},     {"fminf", "min"},
-      {"fmin", "min"},     {"floorf", "floor"},
-      {"std::abs", "abs"}, {"std::sqrt", "sqrt"},
-      {"std::exp", "exp"}, {"M_PI", "3.14159265358979323846"}};
+  static const Terms names = {{"sqrtf", "sqrt"},   {"expf", "exp"},
+                              {"__expf", "exp"},   {"logf", "log"},
+                              {"__logf", "log"},   {"fabsf", "abs"},
+                              {"fabs", "abs"},     {"fmaxf", "max"},
+                              {"fmax", "max"},     {"fminf", "min"},
+                              {"fmin", "min"},     {"floorf", "floor"},
+                              {"std::abs", "abs"}, {"std::sqrt", "sqrt"},
+                              {"std::exp", "exp"}, {"M_PI", "3.14159265358979323846"}};
   return substituted(text, names);
 }
 

@@ -16,10 +16,12 @@
 
 namespace smemtune {
 
-/// Returns `text` with whole terms (one token or several, such as `a.x`) replaced; unchanged if the
-/// result would be too long for an expression.
-std::string substituted(const std::string& text,
-                        const std::vector<std::pair<std::string, std::string>>& terms);
+/// Texts of one token or several, such as `a.x`, and those that stand for them.
+using Terms = std::vector<std::pair<std::string, std::string>>;
+
+/// Returns `text` with its terms replaced; unchanged if the result would be too long for an
+/// expression.
+std::string substituted(const std::string& text, const Terms& terms);
 
 /// Translates texts of the host into the names of a space: a text that is passed for an argument
 /// becomes the argument's name, and variables and macros become what they stand for, up to the
@@ -88,7 +90,6 @@ class HostTerms {
   bool overrides(const std::string& name) const;
 
  private:
-  using Terms = std::vector<std::pair<std::string, std::string>>;
   struct Unresolved {
     std::string text;
     std::size_t frame = 0;

@@ -446,15 +446,10 @@ class ElementFlow {
   const Names& indices() const { return indices_; }
   const Names& counts() const { return counts_; }
   /// Returns KernelParameter::index_of and bounds_of for a pointer.
-  Names index_of(const std::string& pointer) const { return names_of(index_of_, pointer); }
-  Names bounds_of(const std::string& pointer) const { return names_of(bounds_of_, pointer); }
+  const Names& index_of(const std::string& pointer) { return index_of_[pointer]; }
+  const Names& bounds_of(const std::string& pointer) { return bounds_of_[pointer]; }
 
  private:
-  static Names names_of(const std::map<std::string, Names>& sets, const std::string& name) {
-    const auto found = sets.find(name);
-    return found == sets.end() ? Names() : found->second;
-  }
-
   /// Returns the pointer that a value is a single element of; empty if it is anything else.
   std::string single_element(const Syntax& syntax) const {
     const bool is_element = syntax.kind == Kind::element && is_pointer(syntax.parts[0]);
@@ -590,7 +585,7 @@ class ElementFlow {
 
 /// Returns the conditions of static_assert() in a body, with constants replaced by their values.
 std::vector<std::string> asserts_in(const ParsedSource& source, const Syntax& body) {
-  std::vector<std::pair<std::string, std::string>> constants;
+  Terms constants;
   for_each(body, [&](const Syntax& syntax) {
     if (syntax.kind != Kind::variable || syntax.parts.empty()) return;
     if (clang().isConstQualifiedType(clang().getCursorType(syntax.cursor)) == 0) return;
@@ -762,7 +757,7 @@ void add_kernel_uses(KernelFile& file) {
     const DeviceFunction* const function = functions.find(kernel);
     if (function == nullptr) continue;
     const PointerReader pointers(functions, *function);
-    const ElementFlow flow(functions, *function);
+    ElementFlow flow(functions, *function);
     for (KernelParameter& parameter : kernel.parameters) {
       if (parameter.pointers == 0) continue;
       const auto access = pointers.access().find(parameter.name);

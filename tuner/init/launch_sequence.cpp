@@ -349,9 +349,9 @@ class SequenceReader {
     constexpr int kMostSteps = 8;
     std::map<std::string, std::string>& variables = site.frames.front().variables;
     variables.erase(counter);
-    std::vector<std::pair<std::string, std::string>> terms = {{counter, value}};
+    Terms terms = {{counter, value}};
     for (int step = 0; step < kMostSteps && !terms.empty(); ++step) {
-      std::vector<std::pair<std::string, std::string>> next;
+      Terms next;
       const auto change = [&](std::string& text) {
         const std::string before = text;
         text = substituted(text, terms);
@@ -482,12 +482,8 @@ class SequenceReader {
         sequence_.launch.template_arguments.push_back(
             number < site.template_arguments.size() ? site.template_arguments[number] : "");
       }
-      whole.reached.insert(kernel.reached.begin(), kernel.reached.end());
-      whole.loop_bounds.insert(kernel.loop_bounds.begin(), kernel.loop_bounds.end());
+      whole.add_uses_of(kernel);
       whole.shared.insert(whole.shared.end(), kernel.shared.begin(), kernel.shared.end());
-      whole.needs_positive_numbers = whole.needs_positive_numbers || kernel.needs_positive_numbers;
-      whole.grid_dimensions = std::max(whole.grid_dimensions, kernel.grid_dimensions);
-      whole.block_dimensions = std::max(whole.block_dimensions, kernel.block_dimensions);
       for (std::size_t i = 0; i < whole.extents.size(); ++i) {
         if (whole.extents[i].empty()) whole.extents[i] = kernel.extents[i];
       }

@@ -95,7 +95,7 @@ bool takes_the_same(const KernelFile& file, const KernelFunction& one,
 std::optional<std::string> definition_of(const KernelFunction& other, const KernelFunction& first,
                                          const SpaceNames& names, const Json& arguments) {
   if (!other.store) return std::nullopt;
-  std::vector<std::pair<std::string, std::string>> terms;
+  Terms terms;
   for (std::size_t i = 0; i < first.parameters.size(); ++i) {
     terms.emplace_back(other.parameters[i].name, first.parameters[i].name);
   }

@@ -131,20 +131,14 @@ class FileReader {
       kernel.reached = std::move(reached.names);
       const auto [place, is_new] = known.try_emplace(kernel.name, file_.kernels.size());
       if (!is_new && are_versions(items_[places[place->second]], item)) {
-        add_version(file_.kernels[place->second], std::move(kernel));
+        KernelFunction& first = file_.kernels[place->second];
+        first.other_lines.push_back(kernel.line);
+        first.add_uses_of(kernel);
         continue;
       }
       file_.kernels.push_back(std::move(kernel));
       places.push_back(i);
     }
-  }
-
-  static void add_version(KernelFunction& kernel, KernelFunction version) {
-    kernel.other_lines.push_back(version.line);
-    kernel.reached.merge(version.reached);
-    kernel.block_dimensions = std::max(kernel.block_dimensions, version.block_dimensions);
-    kernel.grid_dimensions = std::max(kernel.grid_dimensions, version.grid_dimensions);
-    kernel.uses_block_size = kernel.uses_block_size || version.uses_block_size;
   }
 
   /// Returns true if the second is compiled when the first, in another branch of an #if, is not.

@@ -257,6 +257,15 @@ void add_loop_bounds(const CppTokens& tokens, std::size_t i, std::set<std::strin
 
 }  // namespace
 
+void KernelFunction::add_uses_of(const KernelFunction& other) {
+  reached.insert(other.reached.begin(), other.reached.end());
+  loop_bounds.insert(other.loop_bounds.begin(), other.loop_bounds.end());
+  block_dimensions = std::max(block_dimensions, other.block_dimensions);
+  grid_dimensions = std::max(grid_dimensions, other.grid_dimensions);
+  uses_block_size = uses_block_size || other.uses_block_size;
+  needs_positive_numbers = needs_positive_numbers || other.needs_positive_numbers;
+}
+
 void use_body(const CppTokens& tokens, TokenRange body, KernelFunction& kernel) {
   for (std::size_t i = body.first; i + 1 < body.end; ++i) {
     if (tokens[i].is("for") && tokens[i + 1].is("("))

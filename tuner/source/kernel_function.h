@@ -102,6 +102,9 @@ struct KernelFunction {
   std::array<std::string, 3> tiles = {};  ///< Constants by which blockIdx is multiplied; likewise.
   std::optional<SingleStore> store = {};  ///< Likewise, if the body has no other.
   std::vector<std::size_t> other_lines = {};  ///< Lines of its other versions, in branches of #if.
+
+  /// Adds what another kernel reaches and uses.
+  void add_uses_of(const KernelFunction& other);
 };
 
 /// Returns the parameter that a declaration declares; nullopt if it declares none.
