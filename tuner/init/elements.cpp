@@ -133,7 +133,7 @@ void add_enumerations(const ParsedSource& source, HostPart& host) {
     const std::string type = ParsedSource::type(declaration);  // The type has its namespaces.
     const bool is_scoped = clang().EnumDecl_isScoped(declaration) != 0;
     const std::string space = is_scoped ? type + "::" : type.substr(0, type.size() - name.size());
-    Enumeration found = {.name = type, .words = {}};
+    Enumeration found = {.name = type};
     for (const CXCursor one : ParsedSource::children(declaration)) {
       if (ParsedSource::kind(one) != CXCursor_EnumConstantDecl) continue;
       const std::string word = ParsedSource::name(one);

@@ -377,12 +377,8 @@ HostFunction wrapped(const std::string& source, const CppTokens& tokens,
                      const std::vector<NeededFunction>& needed, const HostSignature& signature,
                      const KernelFunction& kernel, const Matches& matches) {
   const SourceItem& item = *needed.back().item;
-  HostFunction found = {.name = item.declares.front(),
-                        .line = tokens[item.name].line,
-                        .kernel_name = {},
-                        .arguments = {},
-                        .source = {},
-                        .scalars = matches.scalars};
+  HostFunction found = {
+      .name = item.declares.front(), .line = tokens[item.name].line, .scalars = matches.scalars};
   found.kernel_name = found.name + "_by_one_thread";
   std::vector<KernelParameter> parameters = kernel.parameters;
   for (HostFunction::Scalar& scalar : found.scalars) {

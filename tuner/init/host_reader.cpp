@@ -92,12 +92,9 @@ class HostReader {
     HostPart host = {.launches = launches(),
                      .functions = functions(),
                      .layouts = type_layouts(source_),
-                     .enumerations = {},
-                     .enumerators = {},
                      .fills = fills(),
                      .zeroed = zeroed_,
                      .copied_to_constants = copied_to_constants(),
-                     .answers = {},
                      .values = values(),
                      .calls = calls(),
                      .copies = copies_};

@@ -217,8 +217,8 @@ class SequenceReader {
   /// turn of the outer one as the inner one has at most.
   struct Nest {
     CountingLoop outer;
-    std::string most;   ///< Turns of the inner loop.
-    std::string holds;  ///< True in a turn that the inner loop has; empty if it has them all.
+    std::string most;        ///< Turns of the inner loop.
+    std::string holds = {};  ///< True in a turn that the inner loop has; empty if it has them all.
   };
 
   /// Returns false if the two loops cannot be said as one.
@@ -235,7 +235,7 @@ class SequenceReader {
     const auto in_turn = [&](const std::string& turn) {
       return in_parentheses(substituted(inner_turns, {{outer.counter, value_of(outer, turn)}}));
     };
-    Nest nest = {.outer = outer, .most = in_parentheses(inner_turns), .holds = {}};
+    Nest nest = {.outer = outer, .most = in_parentheses(inner_turns)};
     if (uses(inner_turns, outer.counter, site)) {
       // It may use the counter only through other variables.
       if (substituted(inner_turns, {{outer.counter, "0"}}) == inner_turns) return false;

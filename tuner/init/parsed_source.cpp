@@ -189,11 +189,7 @@ std::string without_toolkit(std::string text) {
   for (const CppToken& token : cpp_tokens(whole)) {
     const bool is_global =
         token.is("::") && !before.is(">") && (!before.is_word() || before.is("return"));
-    if (is_global || includes_toolkit(token)) {
-      std::replace_if(
-          text.begin() + static_cast<long>(token.begin),
-          text.begin() + static_cast<long>(token.end()), [](char c) { return c != '\n'; }, ' ');
-    }
+    if (is_global || includes_toolkit(token)) blank(text, token.begin, token.end());
     before = token;
   }
   return text;

@@ -420,7 +420,7 @@ std::vector<std::string> kernels_like(const KernelFile& file, const std::string&
 std::vector<std::string> computing_the_same(const KernelFile& file,
                                             std::vector<std::string> kernels) {
   if (kernels.size() < 2) return kernels;
-  const DraftRequest request = {.name = {}, .written_from = {}, .source = {}, .kernels = kernels};
+  const DraftRequest request = {.kernels = kernels};
   const SpaceNames names(file, request);
   const Json arguments = draft_arguments(FlatSource(), file, names).arguments;
   const auto own = [&](const std::string& kernel) {
@@ -461,8 +461,7 @@ KernelFunction as_launched(const KernelFile& file, const DraftRequest& request) 
   const auto sequence =
       request.together ? sequence_of(file, request.kernels.front()) : std::nullopt;
   KernelFunction kernel = sequence ? sequence->whole : kernel_named(file, request.kernels.front());
-  const SpaceNames names(
-      file, {.name = {}, .written_from = {}, .source = {}, .kernels = {request.kernels.front()}});
+  const SpaceNames names(file, {.kernels = {request.kernels.front()}});
   const KernelFunction& first = names.first();
   for (std::size_t i = 0; i < first.template_parameters.size(); ++i) {
     const std::string type = names.template_type(first, i);

@@ -11,9 +11,9 @@ namespace smemtune {
 
 /// A request to draft a space.
 struct DraftRequest {
-  std::string name;                  ///< Name of the space.
-  std::string written_from;          ///< The file that was read, for people.
-  std::string source;                ///< Value of the kernels' "source".
+  std::string name = {};             ///< Name of the space.
+  std::string written_from = {};     ///< The file that was read, for people.
+  std::string source = {};           ///< Value of the kernels' "source".
   std::vector<std::string> kernels;  ///< Names of the file's kernels, all of one signature.
   /// Instead: the space has one kernel, of all that the host launches together with the first one.
   bool together = false;

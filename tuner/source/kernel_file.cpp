@@ -55,10 +55,8 @@ class FileReader {
 
  private:
   std::string device_lines() const {
-    std::string text(source_.text.size(), ' ');
-    for (std::size_t i = 0; i < source_.text.size(); ++i) {
-      if (source_.text[i] == '\n') text[i] = '\n';
-    }
+    std::string text = source_.text;
+    blank(text, 0, text.size());
     for (std::size_t i = 0; i < items_.size(); ++i) {
       const SourceItem& item = items_[i];
       if (!kept_[i] || item.kind == SourceItem::Kind::include || item.end <= item.first) continue;
