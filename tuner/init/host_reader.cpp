@@ -34,7 +34,7 @@ struct Function {
   std::vector<bool> may_change;  ///< True for each parameter that is a reference to a variable.
   std::vector<std::string> template_parameters;
   Syntax body = {};
-  std::map<std::string, std::string> types;  ///< What its variables are or point to.
+  std::map<std::string, std::string> types;  ///< Types that its variables have or point to.
   bool is_member = false;
   std::map<std::size_t, std::string> given;  ///< Values that it assigns through pointer parameters.
   std::map<std::size_t, std::string> allocated;  ///< Bytes that it allocates for a parameter.

@@ -96,6 +96,52 @@ std::size_t last_of_member(const CppTokens& tokens, std::size_t i) {
   return is_called || is_axis ? i : last;
 }
 
+/// Returns the token behind the cast that begins at token i, or i. `float(a)` leaves `(a)`.
+std::size_t behind_cast(const CppTokens& tokens, std::size_t i) {
+  static constexpr std::array<std::string_view, 7> kTypes = {"float", "double",   "int", "size_t",
+                                                             "long",  "unsigned", "uint"};
+  const bool is_called = i + 1 < tokens.size() && tokens[i + 1].is("(") &&
+                         std::ranges::find(kTypes, tokens[i].text) != kTypes.end();
+  if (is_called) return i + 1;
+  const bool has_name = tokens[i].is("static_cast") && i + 1 < tokens.size();
+  std::size_t j = has_name ? i + 1 : i;
+  const std::string_view close = has_name ? ">" : ")";
+  if (!tokens[j].is(has_name ? "<" : "(")) return i;
+  const std::size_t first = ++j;
+  while (j < tokens.size() && (is_type_word(tokens[j]) || tokens[j].is("::"))) ++j;
+  const bool ends = j > first && j + 1 < tokens.size() && tokens[j].is(close);
+  if (!ends) return i;
+  const CppToken& next = tokens[j + 1];
+  const bool has_value = next.is_word() || next.is("(") || next.kind == CppToken::Kind::number;
+  return has_value ? j + 1 : i;
+}
+
+/// Returns the / between two tokens if the range is a quotient and nothing else; else kNoToken.
+std::size_t quotient(const CppTokens& tokens, TokenRange range) {
+  std::size_t slash = kNoToken;
+  for (std::size_t i = range.first; i < range.end; ++i) {
+    if (tokens[i].is("(")) {
+      i = closing(tokens, i);
+    } else if (tokens[i].is("/")) {
+      if (slash != kNoToken) return kNoToken;
+      slash = i;
+    } else if (tokens[i].is("+") || tokens[i].is("-") || tokens[i].is(",")) {
+      return kNoToken;
+    }
+  }
+  return slash;
+}
+
+/// Returns an operand of a quotient that is rounded up, with its number as an integer: `128` for
+/// `128.0f`.
+std::string whole_operand(const CppTokens& tokens, TokenRange range) {
+  const std::string text = without_suffixes(without_casts(joined(tokens, range)));
+  const std::size_t point = text.find('.');
+  const bool is_whole = point != std::string::npos && number_of(text.substr(0, point)) &&
+                        text.find_first_not_of('0', point + 1) == std::string::npos;
+  return is_whole ? text.substr(0, point) : text;
+}
+
 }  // namespace
 
 void HostTerms::add_argument(std::size_t number, const std::string& name) {
@@ -109,10 +155,6 @@ void HostTerms::add_argument(std::size_t number, const std::string& name) {
     if (made_of == site_.frames[frame].variables.end() || number_of(made_of->second)) continue;
     if (cpp_tokens(made_of->second).size() > 1) terms_[frame].emplace_back(made_of->second, name);
   }
-}
-
-void HostTerms::add(const std::string& text, const std::string& ours) {
-  if (!terms_.empty()) terms_.front().emplace_back(text, ours);
 }
 
 void HostTerms::add_everywhere(const std::string& text, const std::string& ours) {
@@ -330,56 +372,6 @@ std::string substituted(const std::string& text, const Terms& terms) {
   }
   return result;
 }
-
-namespace {
-
-/// Returns the token behind the cast that begins at token i, or i. `float(a)` leaves `(a)`.
-std::size_t behind_cast(const CppTokens& tokens, std::size_t i) {
-  static constexpr std::array<std::string_view, 7> kTypes = {"float", "double",   "int", "size_t",
-                                                             "long",  "unsigned", "uint"};
-  const bool is_called = i + 1 < tokens.size() && tokens[i + 1].is("(") &&
-                         std::ranges::find(kTypes, tokens[i].text) != kTypes.end();
-  if (is_called) return i + 1;
-  const bool has_name = tokens[i].is("static_cast") && i + 1 < tokens.size();
-  std::size_t j = has_name ? i + 1 : i;
-  const std::string_view close = has_name ? ">" : ")";
-  if (!tokens[j].is(has_name ? "<" : "(")) return i;
-  const std::size_t first = ++j;
-  while (j < tokens.size() && (is_type_word(tokens[j]) || tokens[j].is("::"))) ++j;
-  const bool ends = j > first && j + 1 < tokens.size() && tokens[j].is(close);
-  if (!ends) return i;
-  const CppToken& next = tokens[j + 1];
-  const bool has_value = next.is_word() || next.is("(") || next.kind == CppToken::Kind::number;
-  return has_value ? j + 1 : i;
-}
-
-/// Returns the / between two tokens if the range is a quotient and nothing else; else kNoToken.
-std::size_t quotient(const CppTokens& tokens, TokenRange range) {
-  std::size_t slash = kNoToken;
-  for (std::size_t i = range.first; i < range.end; ++i) {
-    if (tokens[i].is("(")) {
-      i = closing(tokens, i);
-    } else if (tokens[i].is("/")) {
-      if (slash != kNoToken) return kNoToken;
-      slash = i;
-    } else if (tokens[i].is("+") || tokens[i].is("-") || tokens[i].is(",")) {
-      return kNoToken;
-    }
-  }
-  return slash;
-}
-
-/// Returns an operand of a quotient that is rounded up, with its number as an integer: `128` for
-/// `128.0f`.
-std::string whole_operand(const CppTokens& tokens, TokenRange range) {
-  const std::string text = without_suffixes(without_casts(joined(tokens, range)));
-  const std::size_t point = text.find('.');
-  const bool is_whole = point != std::string::npos && number_of(text.substr(0, point)) &&
-                        text.find_first_not_of('0', point + 1) == std::string::npos;
-  return is_whole ? text.substr(0, point) : text;
-}
-
-}  // namespace
 
 std::string without_casts(const std::string& text) {
   const CppTokens tokens = cpp_tokens(text);

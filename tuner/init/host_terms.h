@@ -40,12 +40,9 @@ class HostTerms {
   /// Adds argument `number` of the launch, which the space calls `name`.
   void add_argument(std::size_t number, const std::string& name);
 
-  /// Adds a text of the function that launches, such as `block.x`.
-  void add(const std::string& text, const std::string& ours);
-
-  /// Adds a variable of a frame.
-  void add_to_frame(std::size_t frame, const std::string& text, const std::string& ours) {
-    terms_[frame].emplace_back(text, ours);
+  /// Adds a text of a frame, such as `block.x`; the first frame is the function that launches.
+  void add(const std::string& text, const std::string& ours, std::size_t frame = 0) {
+    if (frame < terms_.size()) terms_[frame].emplace_back(text, ours);
   }
 
   /// Adds a text that means the same everywhere, such as a macro's name.

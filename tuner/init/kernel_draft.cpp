@@ -255,17 +255,6 @@ class Drafter {
   DraftedParameters chosen_;
 };
 
-}  // namespace
-
-KernelDraft draft_kernel(const FlatSource& source, const KernelFile& file,
-                         const DraftRequest& request, const SpaceNames& names,
-                         const std::string& kernel) {
-  return Drafter(source, file, request, names, kernel_named(file, kernel), names.launch_of(kernel))
-      .draft();
-}
-
-namespace {
-
 /// Returns ", old and next swapped each time".
 std::string swaps_text(const SequenceLoop& loop) {
   std::string text;
@@ -277,6 +266,13 @@ std::string swaps_text(const SequenceLoop& loop) {
 }
 
 }  // namespace
+
+KernelDraft draft_kernel(const FlatSource& source, const KernelFile& file,
+                         const DraftRequest& request, const SpaceNames& names,
+                         const std::string& kernel) {
+  return Drafter(source, file, request, names, kernel_named(file, kernel), names.launch_of(kernel))
+      .draft();
+}
 
 KernelDraft draft_sequence(const FlatSource& source, const KernelFile& file,
                            const DraftRequest& request, const SpaceNames& names,

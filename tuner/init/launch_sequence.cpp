@@ -43,16 +43,6 @@ bool is_in(const LaunchSite& site, const CountingLoop& loop) {
   return std::ranges::find(site.loops, loop.place, &CountingLoop::place) != site.loops.end();
 }
 
-}  // namespace
-
-bool is_used(const CountingLoop& loop, const LaunchSite& site) {
-  if (loop.counter.empty() || swaps_arguments(loop, site)) return true;
-  return std::ranges::any_of(
-      site.texts(), [&](const std::string& text) { return uses(text, loop.counter, site); });
-}
-
-namespace {
-
 bool falls(const CountingLoop& loop) { return loop.operation == '-' || loop.operation == '/'; }
 
 /// Returns the number of turns of a loop that doubles or halves its counter; empty if it cannot be
@@ -551,6 +541,12 @@ class SequenceReader {
 };
 
 }  // namespace
+
+bool is_used(const CountingLoop& loop, const LaunchSite& site) {
+  if (loop.counter.empty() || swaps_arguments(loop, site)) return true;
+  return std::ranges::any_of(
+      site.texts(), [&](const std::string& text) { return uses(text, loop.counter, site); });
+}
 
 std::optional<LaunchSequence> sequence_of(const KernelFile& file, const std::string& kernel) {
   return SequenceReader(file, kernel).read();

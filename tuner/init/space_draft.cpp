@@ -284,6 +284,28 @@ void add_witness(const DraftRequest& request, const KernelFunction& called, cons
   kernels.push_back(std::move(kernel));
 }
 
+/// Adds to a space what its results are compared with. Returns true if that is a function of the
+/// host.
+bool complete_verification(const FlatSource& source, const KernelFile& file,
+                           const DraftRequest& request, const SpaceNames& names, Json& root) {
+  Json& arguments = root["arguments"];
+  Json& verify = root["verify"];
+  Json& kernels = root["kernels"];
+  // The function answers only for a problem that is neither tuned nor the CPU device's.
+  const Json small = small_problem(names, kernels);
+  const bool is_other = small != names.problem() && small != root["cpu_problems"][0];
+  const bool has_witness =
+      request.witness && is_other && add_scalars(*request.witness, names, arguments, kernels);
+  if (has_witness) {
+    const KernelFunction& called = kernel_named(file, request.witness->kernel_name);
+    add_witness(request, called, names, small, verify, kernels);
+  }
+  add_definition(source, file, names, arguments, verify);
+  add_answers(source, file, arguments, verify);
+  if (!has_witness) add_advice(verify);
+  return has_witness;
+}
+
 /// Returns true for `WARP_SIZE` and masks of lanes or bits, which no one chooses.
 bool is_of_the_hardware(const NamedNumber& number) {
   constexpr std::int64_t kLargest = 0x7fffffff;
@@ -321,8 +343,9 @@ void add_problem_rows(const SpaceNames& names, SpaceDraft& draft) {
   }
 }
 
-/// Returns JSON in lines of at most 100 characters if possible. `indent`: indentation of the lines
-/// after the first; `column`: where the first one begins.
+/// Returns JSON in lines of at most 100 characters if possible; the outermost object always has a
+/// line for each member. `indent`: indentation of the lines after the first; `column`: where the
+/// first one begins, 0 for text within a line.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the JSON.
 std::string laid_out(const Json& value, std::size_t indent, std::size_t column) {
   constexpr std::size_t kColumns = 100;
@@ -562,27 +585,9 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   root["cpu_problems"] = Json::array({cpu_problem(names, kernels)});
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);
-  // The function answers only for a problem that is neither tuned nor the CPU device's.
-  const Json small = small_problem(names, kernels);
-  const bool is_other = small != names.problem() && small != root["cpu_problems"][0];
-  draft.has_witness = request.witness && is_other &&
-                      add_scalars(*request.witness, names, root["arguments"], kernels);
-  if (draft.has_witness) {
-    add_witness(request, kernel_named(file, request.witness->kernel_name), names, small,
-                root["verify"], kernels);
-  }
-  add_definition(source, file, names, root["arguments"], root["verify"]);
-  add_answers(source, file, root["arguments"], root["verify"]);
-  if (!draft.has_witness) add_advice(root["verify"]);
   root["kernels"] = std::move(kernels);
-
-  draft.text = "{\n";
-  std::size_t left = root.size();
-  for (const auto& [key, member] : root.items()) {
-    const std::string label = "  " + in_utf8(key) + ": ";
-    draft.text += label + laid_out(member, 2, label.size()) + (--left > 0 ? ",\n" : "\n");
-  }
-  draft.text += "}\n";
+  draft.has_witness = complete_verification(source, file, request, names, root);
+  draft.text = laid_out(root, 0, 1) + "\n";
   return draft;
 }
 

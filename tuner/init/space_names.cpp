@@ -408,8 +408,7 @@ HostTerms SpaceNames::terms_of(const LaunchSite& site, const Json& parameters) c
   }
   for (const HostSize& size : host_sizes_) {
     for (std::size_t i = 0; i < site.frames.size(); ++i) {
-      if (site.frames[i].function == size.function)
-        terms.add_to_frame(i, size.variable, size.chosen);
+      if (site.frames[i].function == size.function) terms.add(size.variable, size.chosen, i);
     }
   }
   return terms;
