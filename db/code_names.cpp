@@ -122,23 +122,32 @@ std::string BindingsStruct::value(const Bindings& bindings) const {
   return "{" + text + "}";
 }
 
-std::string BindingsStruct::ratio_function() const {
-  const bool unused = members_.all().empty();
-  std::string text = "constexpr double size_ratio(const " + name_ + "&" + (unused ? "" : " one") +
-                     ", const " + name_ + "&" + (unused ? "" : " other") +
-                     ") {\n  double ratio = 1;\n";
+std::string BindingsStruct::ratio_functions() const {
+  std::string words;
+  std::string sizes;
   for (const auto& [name, member] : members_.all()) {
+    const std::string both = "(one." + member + ", other." + member + ")";
     if (words_.contains(name)) {
-      text += "  if (one." + member + " != other." + member +
-              ") {\n    ratio = ::smemtune::times_ratio(" +
-              "ratio, ::smemtune::type_ratio(::smemtune::size_of(one." + member +
-              "), ::smemtune::size_of(other." + member + ")));\n  }\n";
+      words += "  if (one." + member + " != other." + member +
+               ") {\n    ratio = ::smemtune::times_ratio(ratio, ::smemtune::type_ratio(" +
+               "::smemtune::size_of(one." + member + "), ::smemtune::size_of(other." + member +
+               ")));\n  }\n";
     } else {
-      text += "  ratio = ::smemtune::times_ratio(ratio, ::smemtune::size_ratio(one." + member +
-              ", other." + member + "));\n";
+      sizes += "  ratio = ::smemtune::times_ratio(ratio, ::smemtune::size_ratio" + both + ");\n";
     }
   }
-  return text + "  return ratio;\n}\n";
+  const std::string parameters =
+      "[[maybe_unused]] const " + name_ + "& one, [[maybe_unused]] const " + name_ + "& other) {\n";
+  return "constexpr double word_ratio(" + parameters + "  double ratio = 1;\n" + words +
+         "  return ratio;\n}\n\nconstexpr double times_sizes(double ratio, " + parameters + sizes +
+         "  return ratio;\n}\n\nconstexpr double size_ratio(const " + name_ + "& one, const " +
+         name_ + "& other) {\n  return times_sizes(word_ratio(one, other), one, other);\n}\n";
+}
+
+Bindings BindingsStruct::words_of(const Bindings& bindings) const {
+  Bindings words = bindings;
+  std::erase_if(words, [this](const auto& one) { return !words_.contains(one.first); });
+  return words;
 }
 
 std::string string_literal(const std::string& text) {

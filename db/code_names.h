@@ -41,9 +41,12 @@ class BindingsStruct {
   std::string definition() const;
   /// Returns text like `{4096, "float"}`, with 0 or an empty string for what the bindings lack.
   std::string value(const Bindings& bindings) const;
-  /// Returns the definition of size_ratio() for two of these structs, which calls functions of
-  /// selection.h and constraint_functions().
-  std::string ratio_function() const;
+  /// Returns the definitions of size_ratio() for two of these structs, and of its two parts:
+  /// word_ratio(), and times_sizes(), which multiplies a ratio by those of the numbers. They call
+  /// functions of selection.h and constraint_functions().
+  std::string ratio_functions() const;
+  /// Returns those of the bindings whose members are words.
+  Bindings words_of(const Bindings& bindings) const;
 
   /// Returns the member that stands for a stored name.
   const std::string& member(const std::string& name) const { return members_.of(name); }

@@ -77,11 +77,31 @@ constexpr const char* kEntryStruct = R"(struct Entry {
   bool stale;              // The kernel has been edited since it was measured.
   // definition, expected file, another kernel, only itself (nothing says it is right), unknown.
   ::std::string_view compared_with;
+  int words;  // The number of its problem's words in `words`.
 };
 
 )";
 
 constexpr const char* kSelectFunctions = R"(
+// The ratio of the words of each entry to those of a problem, which are compared once.
+class SizeRatios {
+ public:
+  explicit constexpr SizeRatios(const Problem& problem) : problem_(problem) {
+    for (::std::size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+      of_words_[i] = word_ratio(words[i], problem);
+    }
+  }
+
+  constexpr double of(const Entry& entry) const {
+    const double ratio = of_words_[entry.words];
+    return ratio > 0 ? times_sizes(ratio, entry.problem, problem_) : 0;
+  }
+
+ private:
+  const Problem& problem_;
+  double of_words_[sizeof words / sizeof *words] = {};
+};
+
 constexpr ::smemtune::Fitness fitness(const Entry& entry, const Problem& problem) {
   if (!runs(entry.kernel, entry.parameters, problem, entry.limits)) return ::smemtune::Fitness::wrong;
   return is_promising(entry.kernel, entry.parameters, problem, entry.limits)
@@ -106,9 +126,8 @@ constexpr ::smemtune::Choice<Entry> or_defaults(const ::smemtune::Choice<Entry>&
 // All kernels.
 constexpr ::smemtune::Choice<Entry> select(const ::smemtune::Target& target,
                                            const Problem& problem) {
-  const auto ratio_of = [&problem](const Entry& entry) {
-    return size_ratio(entry.problem, problem);
-  };
+  const SizeRatios ratios(problem);
+  const auto ratio_of = [&ratios](const Entry& entry) { return ratios.of(entry); };
   const auto fitness_of = [&problem](const Entry& entry) { return fitness(entry, problem); };
   return or_defaults(::smemtune::select_measured(
                          entries, sizeof entries / sizeof *entries, target, ratio_of,
@@ -119,8 +138,9 @@ constexpr ::smemtune::Choice<Entry> select(const ::smemtune::Target& target,
 // One kernel.
 constexpr ::smemtune::Choice<Entry> select(Kernel kernel, const ::smemtune::Target& target,
                                            const Problem& problem) {
-  const auto ratio_of = [kernel, &problem](const Entry& entry) {
-    return entry.kernel == kernel ? size_ratio(entry.problem, problem) : 0;
+  const SizeRatios ratios(problem);
+  const auto ratio_of = [kernel, &ratios](const Entry& entry) {
+    return entry.kernel == kernel ? ratios.of(entry) : 0;
   };
   const auto fitness_of = [&problem](const Entry& entry) { return fitness(entry, problem); };
   return or_defaults(::smemtune::select_measured(
@@ -172,7 +192,7 @@ class SpaceWriter {
     }
     text += names + " };\n\nconstexpr ::std::string_view to_text(Kernel kernel) {\n" +
             "  switch (kernel) {\n" + cases + "  }\n  return \"\";\n}\n\n";
-    text += problem_.definition() + "\n" + problem_.ratio_function() + "\n";
+    text += problem_.definition() + "\n" + problem_.ratio_functions() + "\n";
     text += "// 0, or empty, for what a kernel does not have.\n" + parameters_.definition() + "\n";
     text += constraints_->definitions();
     return text + kEntryStruct + tables() + kSelectFunctions + "\n}  // namespace " + name_ + "\n";
@@ -192,8 +212,12 @@ class SpaceWriter {
   }
 
   std::string tables() const {
+    std::vector<Bindings> words;
     std::string text = "inline constexpr Entry entries[] = {\n";
-    for (const SelectionRow& row : rows_of(entries_)) text += measured(row);
+    for (const SelectionRow& row : rows_of(entries_)) text += measured(row, words);
+    text +=
+        "};\n\n// What words the entries' problems have.\ninline constexpr Problem words[] = {\n";
+    for (const Bindings& one : words) text += "    " + problem_.value(one) + ",\n";
     text += "};\n\n";
     const std::string count = std::to_string(defaults_.size());
     if (defaults_.empty()) {
@@ -205,20 +229,25 @@ class SpaceWriter {
         text += "    {\"\", 0, " + problem_.value({}) +
                 ", Kernel::" + kernels_.of(defaults->kernel) + ", " +
                 parameters_.value(defaults->configuration) +
-                ", -1, false, 0, 1, 1, {}, 0, false, \"\"},\n";
+                ", -1, false, 0, 1, 1, {}, 0, false, \"\", 0},\n";
       }
       text += "};\n";
     }
     return text + "inline constexpr ::std::size_t defaults_count = " + count + ";\n";
   }
 
-  std::string measured(const SelectionRow& row) const {
+  /// Returns the line of a row. `words`: those of the rows so far, to which its own are added.
+  std::string measured(const SelectionRow& row, std::vector<Bindings>& words) const {
     const bool is_best = row.of < entries_.best.size();
     const StoredResult& stored =
         is_best ? *entries_.best[row.of] : *entries_.candidates[row.of - entries_.best.size()];
     const Device& device = stored.device;
     const bool gpu = device.kind == DeviceKind::gpu;
     const int capability = gpu ? device.compute_capability() : 0;
+    const Bindings its = problem_.words_of(stored.result.problem);
+    const auto known = std::ranges::find(words, its);
+    const auto number = std::to_string(known - words.begin());
+    if (known == words.end()) words.push_back(its);
     return "    {" + string_literal(device.name) + ", " + std::to_string(capability) + ", " +
            problem_.value(stored.result.problem) +
            ", Kernel::" + kernels_.of(stored.result.kernel) + ", " +
@@ -227,7 +256,7 @@ class SpaceWriter {
            ratio_text(row.to_best) + ", " + ratio_text(row.to_kernel_best) + ", " +
            constraints_->limits(device_names(device)) + ", " +
            std::to_string(stored.result.shared_bytes()) + (stored.stale ? ", true" : ", false") +
-           ", " + string_literal(to_text(stored.result.coverage())) + "},\n";
+           ", " + string_literal(to_text(stored.result.coverage())) + ", " + number + "},\n";
   }
 
   std::string name_;

@@ -103,6 +103,30 @@ class ExportHeader : public TestFolder {
   }
 };
 
+// clang++ evaluates at most 1,048,576 steps.
+TEST_F(ExportHeader, SelectsAtCompileTimeAmongThousandsOfResults) {
+  std::vector<StoredResult> bests;
+  std::vector<StoredResult> candidates;
+  for (int i = 0; i < 150; ++i) {
+    for (const char* type : {"float", "__half", "__nv_bfloat16"}) {
+      for (int tile = 0; tile < 5; ++tile) {
+        (tile == 0 ? bests : candidates)
+            .push_back(stored("NVIDIA H200", 9, size(1000 + 7 * i, type), "tiled",
+                              {{"TILE", number(4 << tile)}}, 1 + tile));
+      }
+    }
+  }
+  compile_and_run(export_header(bests, defaults(), "", candidates), R"cpp(
+#include "best.h"
+
+    constexpr auto chosen =
+        smemtune_best::gemm::select({"NVIDIA H200", 90}, {1001, "unsigned short"});
+    static_assert(chosen.match == smemtune::Match::nearest_problem && chosen->parameters.TILE == 4);
+
+    int main() { return 0; }
+  )cpp");
+}
+
 TEST_F(ExportHeader, SelectsAtCompileTimeAndSaysHowFarItStretched) {
   compile_and_run(export_header(results(), defaults()), R"cpp(
 #include "best.h"

@@ -160,19 +160,20 @@ std::string code_of(const std::string& text, const BindingsStruct& problem,
   }
 }
 
-/// Returns a function that returns the size of a type in bytes, 0 for other words.
+/// Returns a function that returns the size of a type in bytes, 0 for other words. It compares with
+/// names of the same length only, as compilers limit how much they evaluate.
 std::string size_function() {
-  std::map<std::size_t, std::string> names;
+  std::map<std::size_t, std::string> cases;
   for (const auto& [name, bytes] : type_sizes()) {
-    std::string& list = names[bytes];
-    list += (list.empty() ? "" : ", ") + string_literal(name);
+    cases[name.size()] +=
+        "      if (type == " + string_literal(name) + ") return " + std::to_string(bytes) + ";\n";
   }
-  std::string text = "constexpr long long size_of(::std::string_view type) {\n";
-  for (const auto& [bytes, list] : names) {
-    text += "  for (const ::std::string_view one : {" + list +
-            "}) {\n    if (type == one) return " + std::to_string(bytes) + ";\n  }\n";
+  std::string text =
+      "constexpr long long size_of(::std::string_view type) {\n  switch (type.size()) {\n";
+  for (const auto& [length, tests] : cases) {
+    text += "    case " + std::to_string(length) + ":\n" + tests + "      return 0;\n";
   }
-  return text + "  return 0;\n}\n";
+  return text + "    default:\n      return 0;\n  }\n}\n";
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ set(export "${SMEMTUNE}" export --source shared)
 # An export needs a database to be there.
 run("${SMEMTUNE}" --space "${EXAMPLES}/scale.json" --device cpu --max-evaluations 1 --quiet)
 
-run(${export} --space gemm_tc --kernel wgmma --device H200 --problem K=4096,N=4096,T=__nv_bfloat16,TRANSPOSED=1
+run(${export} --space gemm_tc --kernel wgmma --device H200 --problem K=4096,N=4096,OUT=__nv_bfloat16,T=__nv_bfloat16,TRANSPOSED=1
     --format vllm -o "${FOLDER}/vllm.json")
 if(PYTHON)
   run("${PYTHON}" "${programs}/vllm.py" "${FOLDER}/vllm.json" 100)

@@ -2,7 +2,7 @@
 """Chooses a configuration as vLLM does for its fused kernels: the one of the nearest batch size.
 
     smemtune export --source own,shared --space gemm_tc --kernel wgmma --device H200 \\
-      --problem K=4096,N=4096,T=__nv_bfloat16,TRANSPOSED=1 --format vllm \\
+      --problem K=4096,N=4096,OUT=__nv_bfloat16,T=__nv_bfloat16,TRANSPOSED=1 --format vllm \\
       -o "K=4096,N=4096,device_name=NVIDIA_H200.json"
     python3 vllm.py "K=4096,N=4096,device_name=NVIDIA_H200.json" 100
 """

@@ -68,6 +68,30 @@ TEST(ShippedResults, AreOfTheKernelsAsTheyAreNow) {
   EXPECT_EQ(stale, std::set<std::string>());
 }
 
+// A run that finds such facts of its whole space confirms them instead of searching.
+TEST(ShippedResults, SayOfASearchOnlyWhatHoldsOfTheWholeSpace) {
+  std::map<std::string, LoadedSpace> spaces;
+  std::map<std::string, std::uint64_t> counted;
+  for (const db::StoredResult& stored : shipped_results()) {
+    const auto& searched = stored.result.finals.searched;
+    if (!searched) continue;
+    const Problem& problem = stored.result.problem;
+    const auto [found, is_new] = spaces.try_emplace(stored.space);
+    const Space& space = found->second.space;
+    if (is_new) {
+      found->second = load_space(kSource / "configs" / (stored.space + ".json"), kSource);
+    }
+    const std::string name = stored.space + ", " + key(problem) + " on " + stored.device.name;
+    const auto [valid, is_first] = counted.try_emplace(name, 0);
+    for (const KernelTemplate& kernel : space.kernels) {
+      if (!is_first) break;
+      valid->second += KernelBinding(space, kernel, problem, stored.device).search_space().size();
+    }
+    EXPECT_EQ(searched->valid, valid->second) << name;
+  }
+  EXPECT_GT(counted.size(), 100U);
+}
+
 // A selection takes them for what is right at sizes that were not measured.
 TEST(ShippedDefaults, HaveTheConditionsOfTheSpacesAsTheyAreNow) {
   std::map<std::string, LoadedSpace> spaces;

@@ -56,11 +56,11 @@ struct Choice {
   constexpr const Entry& operator*() const { return *entry; }
 };
 
-/// Returns how many of the factors 2, 4, 8 and 16 divide a size.
+/// Returns the largest power of two, at most 16, that divides a size.
 constexpr int alignment(long long size) {
-  int count = 0;
-  for (long long factor = 2; factor <= 16 && size % factor == 0; factor *= 2) ++count;
-  return count;
+  const auto bits = static_cast<unsigned long long>(size);
+  const unsigned long long lowest = bits & (~bits + 1);
+  return lowest == 0 || lowest > 16 ? 16 : static_cast<int>(lowest);
 }
 
 /// Returns the larger of two sizes divided by the smaller, times 1.1 for each of the factors 2, 4, 8
@@ -71,8 +71,10 @@ constexpr double size_ratio(long long one, long long other) {
   const double low = static_cast<double>(one < other ? one : other);
   const double high = static_cast<double>(one < other ? other : one);
   double ratio = low > 0 ? high / low : 1 + high - low;
-  const int more = alignment(one) - alignment(other);
-  for (int i = more < 0 ? -more : more; i > 0; --i) ratio *= kAlignment;
+  int less = alignment(one);
+  int more = alignment(other);
+  for (; less < more; less *= 2) ratio *= kAlignment;
+  for (; more < less; more *= 2) ratio *= kAlignment;
   return ratio;
 }
 
@@ -106,13 +108,13 @@ constexpr double doublings(double ratio) {
 
 // A configuration that is the best at one size may be slow at another. What its time will be by that
 // of the best there is predicted as the mean of what it was at the sizes that were measured, in which
-// a size counts the less the more doublings away it is. Besides, each configuration counts as slow to
-// some extent, so that one that was measured at few of these sizes is not preferred for that. The
+// a size counts the less the more doublings away it is. Where a configuration was not measured it
+// counts as slow, with less weight: somebody looked for the best there and did not find it. The
 // default values are predicted like the others. bench/RESULTS.md has what this loses at sizes held
 // back.
 
-/// The time of a configuration by that of the best, as long as nothing is known of it, and how much
-/// that counts, as a share of the weight of all measured sizes.
+/// The assumed time of a configuration by that of the best, at a measured size where only others were
+/// measured, and how much that counts by what a measured time counts.
 constexpr double kUnknownToBest = 2;
 constexpr double kUnknownWeight = 0.25;
 /// The largest ratio that is told apart, also that of what does not run.
@@ -150,7 +152,7 @@ class Prediction {
   }
 
   constexpr double to_best() const {
-    const double unknown = kUnknownWeight * of_all_;
+    const double unknown = of_all_ > known_ ? kUnknownWeight * (of_all_ - known_) : 0;
     return (weighted_ + unknown * kUnknownToBest) / (known_ + unknown);
   }
 
@@ -184,7 +186,7 @@ constexpr Choice<Entry> select_predicted(const Entry* entries, std::size_t count
                                          const FitnessOf& fitness_of, const Counts& counts) {
   double of_all = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const bool is_fastest = counts(entries[i]) && !(to_best_of(entries[i]) > 1);
+    const bool is_fastest = !(to_best_of(entries[i]) > 1) && counts(entries[i]);
     if (is_fastest) of_all += weight_of(ratio_of(entries[i]));
   }
   Choice<Entry> choice;
@@ -195,8 +197,8 @@ constexpr Choice<Entry> select_predicted(const Entry* entries, std::size_t count
     Choice<Entry> nearest;
     for (; i < count && entries[i].configuration == configuration; ++i) {
       const Entry& entry = entries[i];
-      const double ratio = counts(entry) ? ratio_of(entry) : 0;
-      if (!(weight_of(ratio) > 0)) continue;
+      const double ratio = ratio_of(entry);
+      if (!(weight_of(ratio) > 0) || !counts(entry)) continue;
       prediction.add(ratio, to_best_of(entry));
       const bool is_nearer = !nearest || ratio < nearest.size_ratio ||
                              (!(nearest.size_ratio < ratio) && entry.time_ms < nearest->time_ms);

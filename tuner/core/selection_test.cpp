@@ -52,7 +52,8 @@ TEST(Selection, TakesTheBestOfTheNearestSizeWhereNothingElseIsKnown) {
 }
 
 TEST(Selection, TakesTheBestOfASizeThatTheSameFactorsDivide) {
-  static_assert(alignment(0) == 4 && alignment(1) == 0 && alignment(12) == 2 && alignment(64) == 4);
+  static_assert(alignment(0) == 16 && alignment(1) == 1 && alignment(12) == 4);
+  static_assert(alignment(64) == 16 && alignment(-6) == 2);
   static_assert(size_ratio(1024, 2048) == 2 && size_ratio(1001, 1001) == 1);
   static_assert(size_ratio(1000, 1001) > 1.3 && size_ratio(1001, 1003) < 1.01);
   constexpr Entry kEntries[] = {{"H200", 90, 1000, 0, true, 1, 1},

@@ -23,7 +23,7 @@ constexpr std::size_t kBeside = 5;              // The best whose neighbors are 
 constexpr double kDoubt = 1.5;
 
 // The noise is mostly what the features do not explain, so that a measurement repeats it: a share of
-// its variance is worth a look beside the best. Of no use while little is known of where that is.
+// its variance is worth a look beside the best, once something is known of where that is.
 constexpr double kNoiseShare = 0.5;
 constexpr std::size_t kNoiseAfter = 60;
 
