@@ -18,7 +18,9 @@ namespace {
 class ArgumentDrafter {
  public:
   ArgumentDrafter(const FlatSource& source, const KernelFile& file, const SpaceNames& names)
-      : source_(source), file_(file), names_(names), first_(names.first()) {}
+      : source_(source), file_(file), names_(names), first_(names.first()) {
+    if (site() != nullptr) terms_.emplace(names.terms_of(*site()));
+  }
 
   ArgumentDraft draft() const {
     ArgumentDraft draft;
@@ -41,6 +43,9 @@ class ArgumentDrafter {
  private:
   /// Returns the host's launch of the kernel, or nullptr.
   const LaunchSite* site() const { return names_.launch_of(first_.name); }
+
+  /// Returns the number of functions on the way to the launch.
+  std::size_t frames() const { return site() == nullptr ? 0 : site()->frames.size(); }
 
   std::size_t number_of(const KernelParameter& parameter) const {
     return static_cast<std::size_t>(&parameter - first_.parameters.data());
@@ -223,9 +228,8 @@ class ArgumentDrafter {
   /// Returns a note that the host passes a pointer with an offset, in the launch or to the function
   /// that launches; empty if it does not.
   std::string offset_of(const KernelParameter& parameter) const {
-    const HostTerms terms = names_.terms_of(*site());
-    for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
-      const std::string text = terms.value_of(terms.passed(number_of(parameter), frame), frame);
+    for (std::size_t frame = 0; frame < frames(); ++frame) {
+      const std::string text = terms_->passed_value(number_of(parameter), frame);
       const CppTokens tokens = cpp_tokens(text);
       const bool is_offset = tokens.size() > 2 && tokens[0].is_word() && tokens[1].is("+");
       if (is_offset) return source_.place(site()->frames[frame].line) + " passes " + text;
@@ -280,12 +284,10 @@ class ArgumentDrafter {
     return first_.needs_positive_numbers ? "uniform(0.1, 1)" : "uniform(-1, 1)";
   }
 
-  /// Returns true if the host sets an array to zero, and copies nothing there.
+  /// Returns true if the host sets an array of that name to zero and copies nothing there.
   bool is_zeroed_by_host(const KernelParameter& parameter) const {
-    if (site() == nullptr) return false;
-    const HostTerms terms = names_.terms_of(*site());
-    for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
-      const std::string passed = terms.passed(number_of(parameter), frame);
+    for (std::size_t frame = 0; frame < frames(); ++frame) {
+      const std::string passed = terms_->passed(number_of(parameter), frame);
       const bool is_filled =
           std::ranges::any_of(file_.copies, [&](const auto& copy) { return copy.first == passed; });
       if (is_filled) return false;
@@ -294,7 +296,7 @@ class ArgumentDrafter {
     return false;
   }
 
-  /// Returns the number of elements that every one of these arrays has; empty if one is not known.
+  /// Returns how many elements the smallest of these arrays has; empty if one of them is not known.
   std::string least_elements(const std::set<std::string>& arrays) const {
     std::set<std::string> counts;
     for (const std::string& name : arrays) {
@@ -311,8 +313,8 @@ class ArgumentDrafter {
     return least;
   }
 
-  /// Returns contents that choose elements of the arrays that they index: any, or as many for each
-  /// row of a sparse matrix. Empty if these are not known.
+  /// Returns contents that are indices in range: any, or for the rows of a sparse matrix those that
+  /// give each row as many elements. Empty if the arrays that they index are not known.
   std::string in_range_of_indexed(const KernelParameter& parameter,
                                   const Elements& elements) const {
     const std::string most = least_elements(parameter.index_of);
@@ -330,10 +332,8 @@ class ArgumentDrafter {
   /// Returns the contents that the host gives an array, `rand() % n` or `n`; empty if it does
   /// otherwise.
   std::string filled_by_host(const KernelParameter& parameter) const {
-    if (site() == nullptr) return "";
-    const HostTerms terms = names_.terms_of(*site());
-    for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
-      const std::string passed = terms.passed(number_of(parameter), frame);
+    for (std::size_t frame = 0; frame < frames(); ++frame) {
+      const std::string passed = terms_->passed(number_of(parameter), frame);
       for (const std::string_view name : identifiers(passed)) {
         const auto fill = file_.fills.find(std::string(name));
         if (fill == file_.fills.end()) continue;
@@ -341,7 +341,7 @@ class ArgumentDrafter {
         const CppTokens tokens = cpp_tokens(text);
         const bool is_remainder = tokens.size() > 4 && tokens[0].is("rand") && tokens[3].is("%");
         const auto ours =
-            terms.in_our_names(is_remainder ? joined(tokens, {4, tokens.size()}) : text, frame);
+            terms_->in_our_names(is_remainder ? joined(tokens, {4, tokens.size()}) : text, frame);
         if (!ours) continue;
         if (!is_remainder) return "constant(" + *ours + ")";
         if (const auto number = constant_value(*ours)) {
@@ -360,9 +360,7 @@ class ArgumentDrafter {
     if (parameter.counts) return false;
     if (scalar_bytes_of(elements.type) <= 2) return true;
     return std::ranges::any_of(first_.parameters, [&](const KernelParameter& other) {
-      const bool is_written = other.access == Access::written || other.access == Access::added ||
-                              other.access == Access::both;
-      if (other.pointers == 0 || other.is_const || !is_written) return false;
+      if (!other.is_written()) return false;
       const Elements written = resolved_elements(instantiated(other.type));
       return scalar_bytes_of(written.type) > 0 && !is_floating_name(written.type);
     });
@@ -377,18 +375,16 @@ class ArgumentDrafter {
 
   std::optional<Allocated> allocated_elements(const KernelParameter& parameter,
                                               const Elements& elements) const {
-    if (site() == nullptr) return std::nullopt;
-    const HostTerms terms = names_.terms_of(*site());
-    for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
+    for (std::size_t frame = 0; frame < frames(); ++frame) {
       const auto& allocated = site()->frames[frame].allocated;
       auto bytes = allocated.end();
-      const std::string text = terms.passed(number_of(parameter), frame);
+      const std::string text = terms_->passed(number_of(parameter), frame);
       for (const std::string_view name : identifiers(text)) {  // `data->a`, `a.data()`
         const auto found = allocated.find(std::string(name));
         if (found != allocated.end()) bytes = found;
       }
       if (bytes == allocated.end()) continue;
-      std::optional<Allocated> found = elements_in(bytes->second, elements, terms, frame);
+      std::optional<Allocated> found = elements_in(bytes->second, elements, frame);
       if (found) {
         found->place = source_.place(site()->frames[frame].line) + ", " + bytes->second + " bytes";
       }
@@ -399,11 +395,11 @@ class ArgumentDrafter {
 
   /// Returns the elements in a number of bytes: `B * T` in `B * T * sizeof(float)`.
   std::optional<Allocated> elements_in(const std::string& bytes, const Elements& elements,
-                                       const HostTerms& terms, std::size_t frame) const {
+                                       std::size_t frame) const {
     constexpr int kMaxDepth = 4;
     std::string text = bytes;
     for (int depth = 0; depth < kMaxDepth; ++depth) {
-      text = substituted(text, measured_in(terms.variables(frame)));
+      text = substituted(text, measured_in(terms_->variables(frame)));
       const CppTokens tokens = cpp_tokens(text);
       for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
         if (!tokens[i].is("sizeof") || !tokens[i + 1].is("(")) continue;
@@ -418,18 +414,18 @@ class ArgumentDrafter {
         } else {
           return std::nullopt;
         }
-        const auto ours = terms.in_our_names(rest, frame);
+        const auto ours = terms_->in_our_names(rest, frame);
         if (!ours) return std::nullopt;
         const Elements counted = resolved_elements(joined(tokens, {i + 2, close}));
         return Allocated{.text = *ours,
                          .counts_scalars = !counted.type.empty() && counted.count < elements.count};
       }
-      const auto& variables = terms.variables(frame);
+      const auto& variables = terms_->variables(frame);
       const auto value = variables.find(without_parentheses(text));
       if (value == variables.end()) break;
       text = value->second;
     }
-    const auto ours = terms.in_our_names(text, frame);
+    const auto ours = terms_->in_our_names(text, frame);
     if (!ours) return std::nullopt;
     const std::size_t size =
         scalar_bytes_of(elements.type) * static_cast<std::size_t>(elements.count);
@@ -443,9 +439,8 @@ class ArgumentDrafter {
   }
 
   /// Returns `v.size()` and `sizeof(array)`, which are no names, with their values.
-  static std::vector<std::pair<std::string, std::string>> measured_in(
-      const std::map<std::string, std::string>& variables) {
-    std::vector<std::pair<std::string, std::string>> measured;
+  static Terms measured_in(const std::map<std::string, std::string>& variables) {
+    Terms measured;
     for (const auto& [name, value] : variables) {
       if (name.ends_with(')')) measured.emplace_back(name, "(" + value + ")");
     }
@@ -577,13 +572,11 @@ class ArgumentDrafter {
 
   /// Returns the value that the host calculates for a scalar, as a formula of the problem's sizes.
   std::optional<std::string> passed_formula(const KernelParameter& parameter) const {
-    if (site() == nullptr) return std::nullopt;
-    const HostTerms terms = names_.terms_of(*site());
     const Bindings sizes = names_.numbers_of_problem();
-    for (std::size_t frame = 0; frame < site()->frames.size(); ++frame) {
-      const std::string text = terms.passed(number_of(parameter), frame);
+    for (std::size_t frame = 0; frame < frames(); ++frame) {
+      const std::string text = terms_->passed(number_of(parameter), frame);
       if (text.empty()) continue;
-      if (const auto value = terms.formula(text, sizes, frame)) return value;
+      if (const auto value = terms_->formula(text, sizes, frame)) return value;
     }
     return std::nullopt;
   }
@@ -608,6 +601,7 @@ class ArgumentDrafter {
   const KernelFile& file_;
   const SpaceNames& names_;
   const KernelFunction& first_;
+  std::optional<HostTerms> terms_;  ///< Has a value if there is a launch.
 };
 
 }  // namespace
@@ -623,8 +617,8 @@ Json as_value(const std::string& text) {
 }
 
 std::string in_full(const LaunchSite& site, const std::string& text) {
-  const auto variable = site.frames.front().variables.find(text);
-  return variable == site.frames.front().variables.end() ? text : text + " = " + variable->second;
+  const std::string& value = site.frames.front().value_of(text);
+  return value == text ? text : text + " = " + value;
 }
 
 }  // namespace smemtune

@@ -60,7 +60,8 @@ struct ClangLibrary {
 /// Throws InputError saying which package to install.
 ClangLibrary open_clang(const std::vector<std::string>& candidates);
 
-/// Returns the library of this machine, opened at the first call. Throws InputError as open_clang().
+/// Returns the library of this machine, opened at the first call. Throws InputError as
+/// open_clang().
 const ClangLibrary& clang();
 
 }  // namespace smemtune

@@ -15,7 +15,6 @@
 namespace smemtune {
 namespace {
 
-using Terms = std::vector<std::pair<std::string, std::string>>;
 using Product = std::vector<std::string>;  // A product's factors.
 
 constexpr std::size_t kMostProducts = 8;
@@ -371,7 +370,7 @@ class ExpectationDrafter {
   std::optional<ExpectedByHost> expected_by(const HostValue& value) const {
     const auto definition = definition_by(value);
     if (!definition) return std::nullopt;
-    ExpectedByHost expected = {.definition = *definition, .contents = {}, .line = value.line};
+    ExpectedByHost expected = {.definition = *definition, .line = value.line};
     try {
       if (reads_others(*definition, names_, arguments_)) return expected;
     } catch (const ExpressionError&) {
@@ -400,7 +399,7 @@ class ExpectationDrafter {
         own ? agree(*own, expected.definition, names_, arguments_, expected.contents)
             : std::nullopt;
     if (is_own == false) return std::nullopt;
-    if (is_own) return ExpectedByHost{.definition = *own, .contents = {}, .line = expected.line};
+    if (is_own) return ExpectedByHost{.definition = *own, .line = expected.line};
     return vary ? std::optional(std::move(expected)) : std::nullopt;
   }
 

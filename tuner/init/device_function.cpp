@@ -12,7 +12,8 @@
 namespace smemtune {
 namespace {
 
-/// The heap of a kernel of one thread. What is freed is used again where it was allocated last.
+/// The heap of a kernel of one thread: 16 MiB, in which every allocation is aligned to 16 bytes and
+/// zeroed, and stops the kernel if it does not fit. Only the last allocation can be freed.
 constexpr const char* kHeap = R"cu(
 // A heap for one thread.
 __device__ ulonglong2 smemtune_heap[1 << 20];
@@ -77,8 +78,8 @@ std::optional<VectorType> vector_reference(const CppTokens& tokens, std::size_t 
   return is_one ? type : std::nullopt;
 }
 
-/// Returns true if a function does nothing with a vector behind its declaration but reading and
-/// storing its elements, or asking for its size.
+/// Returns true if a function only reads and stores a vector's elements and asks for its size.
+/// `declared`: the token of the vector's declaration.
 bool uses_elements(const CppTokens& tokens, const SourceItem& item, std::string_view vector,
                    std::size_t declared) {
   for (std::size_t i = item.body; i + 2 < item.end; ++i) {
@@ -90,7 +91,7 @@ bool uses_elements(const CppTokens& tokens, const SourceItem& item, std::string_
 
 std::string size_of_vector(std::string_view vector) { return std::string(vector) + "_size"; }
 
-/// Makes the sizes of a vector the variable for them.
+/// Replaces a vector's `v.size()` by the variable that holds it.
 void replace_sizes(const CppTokens& tokens, const SourceItem& item, std::string_view vector,
                    Edits& edits) {
   for (std::size_t i = item.body; i + 4 < item.end; ++i) {
@@ -105,8 +106,8 @@ class HeapUse {
   HeapUse(const CppTokens& tokens, const SourceItem& item, Edits& edits)
       : tokens_(tokens), item_(item), edits_(edits) {}
 
-  /// Returns the last token of a use that begins at token i, which then has its text for the device;
-  /// kNoToken if there is none that could.
+  /// Edits the use of the heap that begins at token i for the device, and returns its last token;
+  /// kNoToken if the device cannot have it.
   std::size_t read(std::size_t i) {
     static constexpr std::array<std::string_view, 3> kCalls = {"malloc", "calloc", "free"};
     const std::size_t name = tokens_[i].is("std") ? i + 2 : i;
@@ -135,9 +136,16 @@ class HeapUse {
     const std::size_t close = tokens_[open].is("[") ? closing(tokens_, open) : item_.end;
     if (close + 2 >= item_.end || open == i + 1) return kNoToken;
     const std::string type = joined(tokens_, {i + 1, open});
+    if (!is_scalar(type)) return kNoToken;  // It may have a constructor.
     const bool is_zeroed = tokens_[close + 1].is("(") && tokens_[close + 2].is(")");
     edited(close, is_zeroed ? close + 2 : close, ", sizeof(" + type + "))");
     return edited(i, open, "(" + type + "*)smemtune_calloc(");
+  }
+
+  bool is_scalar(const std::string& type) const {
+    return !elements_of(type).type.empty() ||
+           std::ranges::any_of(template_parameters(tokens_, item_),
+                               [&](const TemplateParameter& one) { return one.name == type; });
   }
 
   std::size_t vector(std::size_t i) {
@@ -156,9 +164,10 @@ class HeapUse {
         given.size() == 1 ||
         (given.size() == 2 && given[1].end == given[1].first + 1 &&
          std::ranges::find(kZeros, tokens_[given[1].first].text) != kZeros.end());
-    if (!is_zeroed || elements_of(type->element).type.empty()) return kNoToken;
     const std::string vector(tokens_[name].text);
     const std::string size = size_of_vector(vector);
+    const bool is_taken = has_name(joined(tokens_, {item_.first, item_.end}), size);
+    if (!is_zeroed || is_taken || !is_scalar(type->element)) return kNoToken;
     const std::string memory =
         "(" + type->element + "*)smemtune_calloc(" + size + ", sizeof(" + type->element + "))";
     replace_sizes(tokens_, item_, vector, edits_);
@@ -193,12 +202,13 @@ class NeededFunctions {
   NeededFunctions(const CppTokens& tokens, const SourceItems& read)
       : tokens_(tokens), hosts_(host_functions(read)) {}
 
-  /// Adds a function behind those that it calls. Returns false if that cannot be.
+  /// Adds a function behind those that it calls. Returns false if the device cannot have one of
+  /// them.
   // NOLINTNEXTLINE(misc-no-recursion): each function once.
   bool add(const SourceItem& item, bool is_called) {
     Edits edits;
     HeapUse heap(tokens_, item, edits);
-    const bool is_static = tokens_[item.first].is("static");  // Of the function, not of a variable.
+    const bool is_static = tokens_[item.first].is("static");  // A static variable is refused.
     for (std::size_t i = item.first + (is_static ? 1 : 0); i < item.end; ++i) {
       if (i < item.body && !is_called) {
         if (const auto vector = vector_reference(tokens_, i)) i = vector->end;
@@ -221,10 +231,10 @@ class NeededFunctions {
  private:
   /// Returns true for what only the host has, or what means something else on the device.
   bool is_hosts(std::size_t i) const {
-    static constexpr std::array<std::string_view, 18> kHosts = {
-        "std",    "malloc",   "calloc",    "free",     "new",    "delete",
-        "printf", "fprintf",  "fopen",     "cout",     "exit",   "rand",
-        "vector", "blockIdx", "threadIdx", "blockDim", "static", "gridDim"};
+    static constexpr std::array<std::string_view, 19> kHosts = {
+        "realloc",  "std",       "malloc",   "calloc", "free",   "new",  "delete",
+        "printf",   "fprintf",   "fopen",    "cout",   "exit",   "rand", "vector",
+        "blockIdx", "threadIdx", "blockDim", "static", "gridDim"};
     return std::ranges::find(kHosts, tokens_[i].text) != kHosts.end() ||
            tokens_[i].text.starts_with("cuda") || tokens_[i].text.starts_with("omp_");
   }
@@ -250,8 +260,8 @@ class NeededFunctions {
   std::vector<NeededFunction> found_;
 };
 
-/// Returns the members of a structure that a source defines; empty if there is none of that name, or
-/// it has others than scalars and pointers.
+/// Returns the members of a structure of the source; empty if there is none of that name, or if it
+/// has other members than scalars and pointers.
 std::vector<KernelParameter> members_of(const CppTokens& tokens, const SourceItems& read,
                                         const std::string& type) {
   std::vector<KernelParameter> members;
@@ -290,7 +300,7 @@ std::vector<KernelParameter> members_of(const CppTokens& tokens, const SourceIte
 class SignatureReader {
  public:
   SignatureReader(const CppTokens& tokens, const SourceItems& read, const SourceItem& item)
-      : tokens_(tokens), read_(read), item_(item), body_(joined(tokens, {item.body, item.end})) {}
+      : tokens_(tokens), read_(read), item_(item), text_(joined(tokens, {item.list, item.end})) {}
 
   HostSignature read() {
     for (const TemplateParameter& parameter : template_parameters(tokens_, item_)) {
@@ -304,7 +314,7 @@ class SignatureReader {
       if (!add_members(*parameter) && !add_vector(part, *parameter)) return {};
     }
     signature_.parameters.insert(signature_.parameters.end(), sizes_.begin(), sizes_.end());
-    // Others could not be deduced from what is passed.
+    // A call could not deduce a type that no parameter has.
     const bool is_deduced = std::ranges::all_of(signature_.types, [&](const std::string& type) {
       return std::ranges::find(signature_.parameters, type, &KernelParameter::type) !=
              signature_.parameters.end();
@@ -313,17 +323,18 @@ class SignatureReader {
   }
 
  private:
-  /// Adds a parameter, a vector as a pointer. Returns false if the function has to have a vector.
+  /// Adds a parameter, a vector as a pointer. Returns false if the function does with a vector what
+  /// no pointer can.
   bool add_vector(TokenRange part, KernelParameter parameter) {
     const std::size_t first = part.first + (tokens_[part.first].is("const") ? 1 : 0);
     const auto vector = vector_reference(tokens_, first);
     if (vector) {
       const std::string size = size_of_vector(parameter.name);
-      const bool is_taken = has_name(body_, size);
+      const bool is_taken = has_name(text_, size);
       if (is_taken || !uses_elements(tokens_, item_, parameter.name, kNoToken)) return false;
       parameter.type = vector->element;
       parameter.pointers = 1;
-      if (substituted(body_, {{parameter.name + ".size()", size}}) != body_) {
+      if (substituted(text_, {{parameter.name + ".size()", size}}) != text_) {
         signature_.pieces[size] = {.parameter = parameter.name, .behind = ".size()"};
         sizes_.emplace_back();
         sizes_.back().name = size;
@@ -334,11 +345,11 @@ class SignatureReader {
     return true;
   }
 
-  /// Adds the members that the body uses of a structure with pointers. Returns false if the parameter
-  /// is none, or the body uses more than members.
+  /// Adds the members that the body uses of a structure with pointers. Returns false if the
+  /// parameter is no such structure, or if the body uses it as a whole.
   bool add_members(const KernelParameter& parameter) {
     const std::vector<KernelParameter> members = members_of(tokens_, read_, parameter.type);
-    // One without pointers may be what the kernel takes as well.
+    // The kernel may take a structure without pointers itself.
     if (std::ranges::none_of(members, [](const auto& member) { return member.pointers > 0; })) {
       return false;
     }
@@ -355,7 +366,7 @@ class SignatureReader {
       const std::string behind = "." + member.name;
       member.name = parameter.name + "_" + member.name;
       member.is_const = member.pointers > 0 && parameter.is_const;
-      if (has_name(body_, member.name)) return false;
+      if (has_name(text_, member.name)) return false;
       signature_.pieces[member.name] = {
           .parameter = parameter.name, .behind = behind, .is_member = true};
       signature_.parameters.push_back(std::move(member));
@@ -368,7 +379,7 @@ class SignatureReader {
   const CppTokens& tokens_;
   const SourceItems& read_;
   const SourceItem& item_;
-  std::string body_;
+  std::string text_;  ///< The parameters and the body.
   HostSignature signature_;
   std::vector<KernelParameter> sizes_;
 };

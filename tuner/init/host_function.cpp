@@ -66,8 +66,8 @@ bool computes(const CppTokens& tokens, const SourceItem& item,
   return has_loop && std::ranges::includes(stored, results);
 }
 
-/// Returns true if a body stores one result behind the other, `out[n++] = x`: a kernel that stores
-/// some of many elements leaves them in their places.
+/// Returns true if a body stores one result behind the other, `out[n++] = x`, where a kernel would
+/// leave each element in its own place.
 bool packs(const CppTokens& tokens, const SourceItem& item, const std::set<std::string>& results) {
   for (std::size_t i = item.body; i + 4 < item.end; ++i) {
     const bool is_result = results.contains(std::string(tokens[i].text)) && tokens[i + 1].is("[");
@@ -175,10 +175,6 @@ std::optional<Matches> matched(const HostSignature& candidate,
   return is_consistent(candidate, kernel, matches) ? std::optional(Matches{matches}) : std::nullopt;
 }
 
-bool is_written(const KernelParameter& parameter) {
-  return parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
-}
-
 /// Finds out by the host's calls which of a launch's arguments a function's parameters stand for.
 class CallMatcher {
  public:
@@ -233,13 +229,14 @@ class CallMatcher {
           takes(candidate_, own, kernel_[i]))
         return i;
     }
-    // It is to have the results: those that are compared with it, that are called the same, or the
-    // only ones of that type.
+    // Otherwise it is for results: those that the host compares it with, the only ones of its type,
+    // or those of its name.
     std::size_t named = kNone;
     std::size_t found = kNone;
     std::size_t count = 0;
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
-      if (!is_written(kernel_[i]) || own.is_const || !takes(candidate_, own, kernel_[i])) continue;
+      if (!kernel_[i].may_be_written() || own.is_const || !takes(candidate_, own, kernel_[i]))
+        continue;
       if (is_compared(name, i, call.caller)) return i;
       if (bare_name(own.name) == bare_name(kernel_[i].name)) named = i;
       found = i;
@@ -251,7 +248,8 @@ class CallMatcher {
   enum class Copied { to_device, from_device };
 
   /// Returns true if an array of the calling function is a kernel's argument or is copied so, there
-  /// or in a function on the way to the launch that is passed the array, or the structure that has it.
+  /// or in a function on the way to the launch that is passed the array, or the structure that has
+  /// it.
   bool holds(std::set<std::string> names, std::size_t argument, Copied copied) const {
     for (std::size_t frame = frame_;; --frame) {
       const std::string passed = terms_.passed(argument, frame);
@@ -298,26 +296,25 @@ class CallMatcher {
   std::size_t frame_ = 0;
 };
 
-/// Returns true if the function is passed everything that the kernel writes.
-bool gets_results(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
-  bool any = false;
+/// Returns true if the function is passed all of these parameters of the kernel, and that they are
+/// no fewer than `fewest`.
+bool gets(const std::vector<std::size_t>& matches, const KernelFunction& kernel,
+          bool (*is_wanted)(const KernelParameter&), std::size_t fewest) {
+  std::size_t passed = 0;
   for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
-    if (!is_written(kernel.parameters[j])) continue;
+    if (!is_wanted(kernel.parameters[j])) continue;
     if (std::ranges::find(matches, j) == matches.end()) return false;
-    any = true;
+    ++passed;
   }
-  return any;
+  return passed >= fewest;
 }
 
-/// Returns true if the function is passed every array that the kernel only reads: without one it
-/// could not compute the same.
-bool gets_inputs(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
-  for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
-    const KernelParameter& parameter = kernel.parameters[j];
-    const bool is_read = parameter.pointers > 0 && parameter.access == Access::read;
-    if (is_read && std::ranges::find(matches, j) == matches.end()) return false;
-  }
-  return true;
+bool is_pointer(const KernelParameter& parameter) { return parameter.pointers > 0; }
+
+bool is_result(const KernelParameter& parameter) { return parameter.may_be_written(); }
+
+bool is_input(const KernelParameter& parameter) {
+  return parameter.pointers > 0 && parameter.access == Access::read;
 }
 
 /// Returns true if a launch is passed memory for one element.
@@ -339,8 +336,8 @@ std::string_view returned_type(const CppTokens& tokens, const SourceItem& item) 
   return has_one ? tokens[item.name - 1].text : std::string_view();
 }
 
-/// Finds the kernel's only result, of one element, for a function that is passed all that the kernel
-/// reads and returns the result. Returns false if it is no such function.
+/// Matches what a function returns with the kernel's only result, of one element. Returns false
+/// unless the function is passed all arrays that the kernel reads, and no others.
 bool returns_result(const CppTokens& tokens, const SourceItem& item, const KernelFunction& kernel,
                     const LaunchSite& launch, Matches& matches) {
   const std::string_view type = returned_type(tokens, item);
@@ -349,7 +346,7 @@ bool returns_result(const CppTokens& tokens, const SourceItem& item, const Kerne
   for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
     if (kernel.parameters[j].pointers == 0) continue;
     const bool is_passed = std::ranges::find(matches.numbers, j) != matches.numbers.end();
-    if (is_passed == is_written(kernel.parameters[j])) return false;
+    if (is_passed == kernel.parameters[j].may_be_written()) return false;
     reads = reads || is_passed;
     if (is_passed) continue;
     if (matches.returned != kNone || !is_single(launch, j)) return false;
@@ -358,26 +355,14 @@ bool returns_result(const CppTokens& tokens, const SourceItem& item, const Kerne
   return reads && matches.returned != kNone;
 }
 
-/// Returns true if the function is passed everything that the kernel reads or writes, which are
-/// several things.
-bool gets_all(const std::vector<std::size_t>& matches, const KernelFunction& kernel) {
-  std::size_t pointers = 0;
-  for (std::size_t j = 0; j < kernel.parameters.size(); ++j) {
-    if (kernel.parameters[j].pointers == 0) continue;
-    if (std::ranges::find(matches, j) == matches.end()) return false;
-    ++pointers;
-  }
-  return pointers > 1;
-}
-
-/// Returns the names by which a function stores to what the kernel writes: those of its parameters or
-/// of their members.
+/// Returns the names by which a function stores to what the kernel writes: those of its parameters
+/// or of their members.
 std::set<std::string> results_of(const HostSignature& function,
                                  const std::vector<std::size_t>& matches,
                                  const KernelFunction& kernel) {
   std::set<std::string> results;
   for (std::size_t i = 0; i < matches.size(); ++i) {
-    if (matches[i] >= kernel.parameters.size() || !is_written(kernel.parameters[matches[i]]))
+    if (matches[i] >= kernel.parameters.size() || !kernel.parameters[matches[i]].may_be_written())
       continue;
     const std::string& name = function.parameters[i].name;
     const auto piece = function.pieces.find(name);
@@ -392,12 +377,8 @@ HostFunction wrapped(const std::string& source, const CppTokens& tokens,
                      const std::vector<NeededFunction>& needed, const HostSignature& signature,
                      const KernelFunction& kernel, const Matches& matches) {
   const SourceItem& item = *needed.back().item;
-  HostFunction found = {.name = item.declares.front(),
-                        .line = tokens[item.name].line,
-                        .kernel_name = {},
-                        .arguments = {},
-                        .source = {},
-                        .scalars = matches.scalars};
+  HostFunction found = {
+      .name = item.declares.front(), .line = tokens[item.name].line, .scalars = matches.scalars};
   found.kernel_name = found.name + "_by_one_thread";
   std::vector<KernelParameter> parameters = kernel.parameters;
   for (HostFunction::Scalar& scalar : found.scalars) {
@@ -448,8 +429,8 @@ bool is_certain(How how, const Sought& sought, const SourceItem& item,
                 const HostSignature& signature, Matches& matches) {
   const auto& [tokens, read, kernel, host, launch] = sought;
   const bool is_computing = how == How::computing;
-  if (!gets_inputs(matches.numbers, kernel)) return false;
-  if (!gets_results(matches.numbers, kernel) &&
+  if (!gets(matches.numbers, kernel, is_input, 0)) return false;
+  if (!gets(matches.numbers, kernel, is_result, 1) &&
       (is_computing || !returns_result(tokens, item, kernel, launch, matches))) {
     return false;
   }
@@ -460,7 +441,8 @@ bool is_certain(How how, const Sought& sought, const SourceItem& item,
   if (!is_computing && is_for_comparison(name)) {
     return stores || matches.returned != kNone || returned_type(tokens, item) == "void";
   }
-  return stores && !is_for_data(name) && (how == How::called || gets_all(matches.numbers, kernel));
+  return stores && !is_for_data(name) &&
+         (how == How::called || gets(matches.numbers, kernel, is_pointer, 2));
 }
 
 /// Returns an item if it is a function that computes what the kernel does, for that reason.
@@ -474,7 +456,7 @@ std::optional<HostFunction> found_in(const std::string& source, const SourceItem
   const HostSignature signature = host_signature(sought.tokens, sought.read, item);
   if (signature.parameters.empty()) return std::nullopt;
   if (how != How::called && !signature.pieces.empty())
-    return std::nullopt;  // Only a call says them.
+    return std::nullopt;  // Only a call shows what is passed for them.
   auto matches =
       how == How::called
           ? CallMatcher(signature, sought.kernel, sought.host, sought.launch).matches(name)
@@ -517,7 +499,7 @@ std::optional<HostFunction> host_function_for(const std::string& source,
     for (const SourceItem& item : read.items) {
       auto found = found_in(source, item, how, sought);
       if (!found) continue;
-      // A brace before it may not close.
+      // A brace that is not closed may hide the kernel that was added.
       return has_kernel(found->source, found->kernel_name) ? std::move(found) : std::nullopt;
     }
   }

@@ -19,12 +19,13 @@ struct HostFunction {
     std::size_t frame = 0;  ///< Number of the calling function's frame.
   };
 
-  std::string name;                    ///< `softmax_forward_cpu`.
-  std::size_t line = 0;                ///< Line of the function.
-  std::string kernel_name;             ///< Name of the kernel that calls it.
-  std::vector<std::string> arguments;  ///< The kernel's arguments that it takes, in their order.
+  std::string name;              ///< `softmax_forward_cpu`.
+  std::size_t line = 0;          ///< Line of the function.
+  std::string kernel_name = {};  ///< Name of the kernel that calls it.
+  std::vector<std::string> arguments =
+      {};  ///< The kernel's arguments that it takes, in their order.
   /// The source with the function for the device as well, and that kernel behind it.
-  std::string source;
+  std::string source = {};
   std::vector<Scalar> scalars = {};  ///< The kernel takes these behind the arguments.
 };
 

@@ -41,6 +41,16 @@ class Witnessed {
   Json json;
 };
 
+/// Returns the space of kernel `k` without a function of the host.
+Json drafted(const std::string& source) {
+  KernelFile file = read_kernel_file(FlatSource(source));
+  add_host(read_host(FlatSource(source)), file);
+  const SpaceDraft draft = draft_space(
+      FlatSource(source), file,
+      {.name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}});
+  return parse_json(draft.text, "mine.json");
+}
+
 /// Returns a program whose function `gold` has this body.
 std::string with_gold(const std::string& body) {
   return "#include <vector>\n"
@@ -72,6 +82,15 @@ TEST(HostFunction, HasAHeapForItself) {
   EXPECT_EQ(source("std::vector<int> row(n); row.push_back(1);"), "");
   EXPECT_EQ(source("std::vector<std::vector<int>> rows(n);"), "");
   EXPECT_EQ(source("int* one = new int(n);"), "");
+  EXPECT_EQ(source("Pair* pairs = new Pair[n];"), "") << "it may have a constructor";
+  EXPECT_EQ(source("int row_size = n; { std::vector<int> row(row_size); row[0] = 1; }"), "")
+      << "the name of the vector's size is another's";
+  const Witnessed of_template(
+      "template <class T> void gold(const T* in, T* out, int n) { T* row = new T[n]; "
+      "for (int i = 0; i < n; ++i) out[i] = in[i] + row[i]; }\n"
+      "__global__ void k(const float* in, float* out, int n) { out[n] = in[0]; }\n");
+  ASSERT_TRUE(of_template.found);
+  EXPECT_THAT(of_template.found->source, HasSubstr("(T*)smemtune_calloc(n, sizeof(T))"));
 }
 
 TEST(HostFunction, MayTakeStructuresWithPointers) {
@@ -196,12 +215,7 @@ int main() {
                                R"(), dim3(1, 512)>>>(in, out);
 }
 )";
-    KernelFile file = read_kernel_file(FlatSource(source));
-    add_host(read_host(FlatSource(source)), file);
-    const SpaceDraft draft = draft_space(
-        FlatSource(source), file,
-        {.name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}});
-    return parse_json(draft.text, "mine.json")["cpu_problems"][0]["ROWS"].get<int>();
+    return drafted(source)["cpu_problems"][0]["ROWS"].get<int>();
   };
   EXPECT_EQ(on_cpu("4096", "rows / 512"), 512);
   EXPECT_LT(on_cpu("4100", "(rows + 511) / 512"), 512);
@@ -224,28 +238,43 @@ int main() {
   k<float><<<(n + 127) / 128, 128>>>(in, out, n);
 }
 )";
-  KernelFile file = read_kernel_file(FlatSource(source));
-  add_host(read_host(FlatSource(source)), file);
-  const SpaceDraft draft = draft_space(
-      FlatSource(source), file,
-      {.name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}});
-  const int size = parse_json(draft.text, "mine.json")["cpu_problems"][0]["N"];
+  const int size = drafted(source)["cpu_problems"][0]["N"];
   EXPECT_GT(size, 500);
   EXPECT_LT(size, 2500);
 }
 
+TEST(SmallProblem, KeepsHowSizesDependOnEachOther) {
+  const Json problem = drafted(R"(
+__global__ void k(float* out, int rows, int columns, int count, int points, int width, int blocks) {
+  out[blockIdx.x * blockDim.x + threadIdx.x] = rows + columns + count + points + width + blocks;
+}
+int main() {
+  float* out;
+  cudaMalloc(&out, 8388608 * 4);
+  k<<<32768, 256>>>(out, 4096, 2048, 8388608, 4097, 2048, 32768);
+}
+)")["cpu_problems"][0];
+  const int rows = problem["ROWS"];
+  EXPECT_LT(rows, 4096);
+  EXPECT_EQ(problem["COUNT"], rows * problem["COLUMNS"].get<int>());
+  EXPECT_EQ(problem["POINTS"], rows + 1);
+  EXPECT_EQ(problem["WIDTH"], problem["COLUMNS"]);
+}
+
 TEST(HostFunction, IsNoneWhereItIsNotPassedAnInput) {
-  const std::string source = R"(
+  const std::string kernel = R"(
 __global__ void k(float* out, const float* in, const float* sums, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = in[i] + sums[blockIdx.x];
 }
-void scan_cpu(float* out, const float* in, int n) {
+void scan_cpu(float* out, const float* in)";
+  const std::string rest = R"(, int n) {
   float sum = 0;
   for (int i = 0; i < n; ++i) { out[i] = sum; sum += in[i]; }
 }
 )";
-  EXPECT_FALSE(Witnessed(source).found);
+  EXPECT_FALSE(Witnessed(kernel + rest).found);
+  EXPECT_TRUE(Witnessed(kernel + ", const float* sums" + rest).found);
 }
 
 TEST(HostFunction, IsNoneWhereItPacksItsResults) {
@@ -262,16 +291,6 @@ TEST(HostFunction, IsNoneWhereItPacksItsResults) {
   };
   EXPECT_TRUE(found("i"));
   EXPECT_FALSE(found("t++"));
-}
-
-/// Returns the initial contents of an argument of kernel `k`.
-Json contents(const std::string& source, std::size_t argument) {
-  KernelFile file = read_kernel_file(FlatSource(source));
-  add_host(read_host(FlatSource(source)), file);
-  const SpaceDraft draft = draft_space(
-      FlatSource(source), file,
-      {.name = "mine", .written_from = "mine.cu", .source = "mine.cu", .kernels = {"k"}});
-  return parse_json(draft.text, "mine.json")["arguments"][argument]["init"];
 }
 
 TEST(DraftedContents, OfASparseMatrixAreInRange) {
@@ -297,12 +316,13 @@ void run(Matrix* m, int width) {
   k<<<(m->rows + 127) / 128, 128>>>(values, columns, begins, x, y, m->rows);
 }
 )";
-  EXPECT_EQ(contents(source, 1), "uniform(0, WIDTH - 1)");
-  EXPECT_EQ(contents(source, 2), "begins[i] = i * ENTRIES // max(1, (ROWS + 1) - 1)");
+  const Json arguments = drafted(source)["arguments"];
+  EXPECT_EQ(arguments[1]["init"], "uniform(0, WIDTH - 1)");
+  EXPECT_EQ(arguments[2]["init"], "begins[i] = i * ENTRIES // max(1, (ROWS + 1) - 1)");
 }
 
 TEST(DraftedContents, AreZerosWhereTheHostClears) {
-  const std::string source = R"(
+  std::string source = R"(
 __global__ void k(const unsigned char* in, unsigned int* bins, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) bins[in[i]] += 1;
@@ -317,8 +337,11 @@ int main() {
   k<<<n / 128, 128>>>(d_in, d_bins, n);
 }
 )";
-  EXPECT_EQ(contents(source, 0), "uniform(0, 256 - 1)");
-  EXPECT_EQ(contents(source, 1), "zero");
+  EXPECT_EQ(drafted(source)["arguments"][0]["init"], "uniform(0, 256 - 1)");
+  EXPECT_EQ(drafted(source)["arguments"][1]["init"], "zero");
+  source.insert(source.find("  k<<<"),
+                "  cudaMemcpy(d_bins, bins, 1024, cudaMemcpyHostToDevice);\n");
+  EXPECT_NE(drafted(source)["arguments"][1]["init"], "zero") << "it is filled as well";
 }
 
 }  // namespace

@@ -34,9 +34,9 @@ struct Function {
   std::vector<bool> may_change;  ///< True for each parameter that is a reference to a variable.
   std::vector<std::string> template_parameters;
   Syntax body = {};
-  std::map<std::string, std::string> types;  ///< Of its variables: what they are or point to.
+  std::map<std::string, std::string> types;  ///< Types that its variables have or point to.
   bool is_member = false;
-  std::map<std::size_t, std::string> given;      ///< What it assigns through a pointer parameter.
+  std::map<std::size_t, std::string> given;  ///< Values that it assigns through pointer parameters.
   std::map<std::size_t, std::string> allocated;  ///< Bytes that it allocates for a parameter.
   std::string returned;                          ///< Bytes that it allocates and returns.
   HostValues values = {};
@@ -88,6 +88,24 @@ class HostReader {
     for (Function& function : functions_) function.values = host_values(source_, function.body);
   }
 
+  HostPart part() {
+    HostPart host = {.launches = launches(),
+                     .functions = functions(),
+                     .layouts = type_layouts(source_),
+                     .fills = fills(),
+                     .zeroed = zeroed_,
+                     .copied_to_constants = copied_to_constants(),
+                     .values = values(),
+                     .calls = calls(),
+                     .copies = copies_};
+    for (const auto& [token, answer] : answers_) host.answers.push_back(answer);
+    add_enumerations(source_, host);
+    return host;
+  }
+
+ private:
+  // Results.
+
   std::vector<LaunchSite> launches() {
     std::vector<LaunchSite> sites;
     forget_various_sizes();
@@ -98,8 +116,6 @@ class HostReader {
     }
     return sites;
   }
-
-  const ParsedSource& source() const { return source_; }
 
   std::map<std::string, std::string> fills() const {
     std::map<std::string, std::string> fills = filled_;
@@ -120,10 +136,6 @@ class HostReader {
     }
     return copied;
   }
-
-  const std::set<std::string>& zeroed() const { return zeroed_; }
-  const std::map<std::size_t, Answer>& answers() const { return answers_; }
-  const std::set<std::pair<std::string, std::string>>& copies() const { return copies_; }
 
   std::vector<HostCall> calls() const {
     std::vector<HostCall> calls;
@@ -174,7 +186,6 @@ class HostReader {
     return found;
   }
 
- private:
   // Declarations.
 
   void read_declaration(CXCursor declaration, bool is_class) {
@@ -206,7 +217,7 @@ class HostReader {
     bool has_body = false;
     for (const CXCursor child : ParsedSource::children(cursor)) {
       const CXCursorKind kind = ParsedSource::kind(child);
-      if (kind == CXCursor_CUDAGlobalAttr) return;  // What a kernel launches is no host's launch.
+      if (kind == CXCursor_CUDAGlobalAttr) return;  // A kernel's launches are not the host's.
       if (kind == CXCursor_ParmDecl) {
         const CXType type = clang().getCursorType(child);
         function.parameters.push_back(ParsedSource::name(child));
@@ -254,8 +265,8 @@ class HostReader {
     }
   }
 
-  /// Returns the number that a single statement gives a variable outside of functions; nullopt if it
-  /// has an initial value, or if something else changes it.
+  /// Returns the number that a single statement gives a variable outside of functions; nullopt if
+  /// it has an initial value, or if something else changes it.
   std::optional<std::string> only_number(const std::string& name) const {
     const bool has_initial = std::ranges::any_of(global_declarations_, [&](const Syntax& variable) {
       return variable.text == name && !variable.parts.empty();
@@ -487,9 +498,8 @@ class HostReader {
     const std::string name(tokens_[colon - 1].text);
     std::string list(tokens_[colon + 1].text);
     if (tokens_[colon + 1].is("{")) {
-      const std::size_t close = closing(tokens_, colon + 1);
       list = name + "__list";
-      state.set_list(list, texts(tokens_, split(tokens_, {colon + 2, close})));
+      state.set_list(list, parts_in(colon + 1));
     }
     if (!state.list(list).empty()) state.assign(name, list + "[" + name + "__turn]");
   }
@@ -501,6 +511,11 @@ class HostReader {
     statement(body, state);
     loops_.pop_back();
     frozen_ = frozen_before;
+  }
+
+  /// Returns the texts between commas in the bracket that token `open` opens.
+  std::vector<std::string> parts_in(std::size_t open) const {
+    return texts(tokens_, split(tokens_, {open + 1, closing(tokens_, open)}));
   }
 
   // Declarations and expressions.
@@ -569,7 +584,7 @@ class HostReader {
     if (is_list || (next < end && tokens_[next].is("{"))) {
       const std::size_t open = is_list ? next + 1 : next;
       note_answer(i, name, false);
-      state.set_list(name, texts(tokens_, split(tokens_, {open + 1, closing(tokens_, open)})));
+      state.set_list(name, parts_in(open));
     }
     if (bytes.empty()) return;
     static constexpr std::array<std::string_view, 4> kNoType = {"const", "static", "__device__",
@@ -583,8 +598,8 @@ class HostReader {
     note_host_array(name, bytes);
   }
 
-  /// Notes an array of this function's, which another function may have one of the same name besides;
-  /// what a member function allocates may be its class's.
+  /// Notes an array of this function alone: others may have arrays of the same name. The array of a
+  /// member function may be its class's, and counts for all functions.
   void note_host_array(const std::string& name, const std::string& bytes) {
     const bool is_own = function_ != nullptr && !function_->is_member;
     of_host_[is_own ? function_ : nullptr].emplace(name, bytes);
@@ -616,11 +631,7 @@ class HostReader {
     use_returned_allocation(name, value, state);
     if (value.empty()) return state.make_counter(name);
     const std::string text = without_option(value);
-    if (tokens_[value.first].is("{")) {
-      const std::size_t close = closing(tokens_, value.first);
-      state.set_list(name, texts(tokens_, split(tokens_, {value.first + 1, close})));
-      return;
-    }
+    if (tokens_[value.first].is("{")) return state.set_list(name, parts_in(value.first));
     // A variable that begins with 0 mostly gets its value from what is not seen.
     if (text == "0" && !is_constant) return state.make_counter(name);
     state.assign(name, text);
@@ -744,7 +755,7 @@ class HostReader {
     const std::size_t open = opening(tokens_, range.end - 1);
     if (open == kNoToken || open <= range.first) return std::nullopt;
     std::optional<CallText> call = name_before(open, range.first);
-    if (call) call->arguments = texts(tokens_, split(tokens_, {open + 1, range.end - 1}));
+    if (call) call->arguments = parts_in(open);
     return call;
   }
 
@@ -847,7 +858,7 @@ class HostReader {
   /// Returns a text of a function in terms of what a caller passes.
   static std::string in_caller(const std::string& text,
                                const std::map<std::string, std::string>& passed) {
-    std::vector<std::pair<std::string, std::string>> terms;
+    Terms terms;
     for (const auto& [name, value] : passed) {
       terms.emplace_back("sizeof(" + name + ")", "sizeof(" + value + ")");
       terms.emplace_back(name, in_parentheses(value));
@@ -863,7 +874,7 @@ class HostReader {
     const auto array = call.passed.find(store.array);
     if (array == call.passed.end()) return std::nullopt;
     store.array = pointer_in(array->second);
-    std::vector<std::pair<std::string, std::string>> own;
+    Terms own;
     for (const auto& [name, text] : callee.values.constants) {
       own.emplace_back(name, in_parentheses(text));
     }
@@ -1010,9 +1021,8 @@ class HostReader {
       const bool is_call =
           tokens_[j + 1].is("(") && (tokens_[j].is("malloc") || tokens_[j].is("calloc"));
       const std::size_t close = is_call ? closing(tokens_, j + 1) : kNoToken;
-      const std::vector<std::string> parts = is_call && close < value.end
-                                                 ? texts(tokens_, split(tokens_, {j + 2, close}))
-                                                 : std::vector<std::string>();
+      const std::vector<std::string> parts =
+          close < value.end ? parts_in(j + 1) : std::vector<std::string>();
       if (tokens_[j].is("malloc") && parts.size() == 1) {
         note_host_array(name, parts[0]);
       } else if (tokens_[j].is("calloc") && parts.size() == 2) {
@@ -1093,16 +1103,14 @@ class HostReader {
     set_shape(site, joined(tokens_, parts[0]), joined(tokens_, parts[1]), state);
     if (parts.size() > 2) site.shared_bytes = joined(tokens_, parts[2]);
     const std::size_t list = close + 3;
-    if (list < range.end && tokens_[list].is("(")) {
-      const std::size_t end = closing(tokens_, list);
-      if (end < tokens_.size()) site.arguments = texts(tokens_, split(tokens_, {list + 1, end}));
-    }
+    const bool is_list = list < range.end && tokens_[list].is("(");
+    if (is_list && closing(tokens_, list) < tokens_.size()) site.arguments = parts_in(list);
     return site;
   }
 
   void set_shape(LaunchSite& site, std::string grid, std::string block,
                  const HostState& state) const {
-    const std::vector<std::pair<std::string, std::string>> turns(turns_.begin(), turns_.end());
+    const Terms turns(turns_.begin(), turns_.end());
     for (std::string* const text : {&grid, &block}) *text = substituted(*text, turns);
     const CppTokens words = cpp_tokens(block);
     if (words.size() == 1 && words[0].is_word()) site.block_name = block;
@@ -1169,9 +1177,7 @@ class HostReader {
                   [&](const auto& condition) { return turns_.contains(condition.second); });
     site.follows = previous_ != kNoToken;
     previous_ = token;
-    std::vector<std::string> used = site.arguments;
-    used.insert(used.end(), site.grid.begin(), site.grid.end());
-    used.insert(used.end(), site.block.begin(), site.block.end());
+    const std::vector<std::string> used = site.texts();
     for (const CountingLoop& loop : loops_) {
       if (turns_.contains(loop.counter)) continue;  // It is done in one turn only.
       const bool is_used = std::ranges::any_of(
@@ -1273,12 +1279,8 @@ class HostReader {
   std::map<std::size_t, Answer> answers_;  ///< Keyed by the index of the token.
 };
 
-}  // namespace
-
-namespace {
-
-/// Removes launches on no way from main() where the same kernel has another that is: the program
-/// never does them, and nothing says what they would be passed.
+/// Removes launches that main() does not lead to where it leads to another of the same kernel: the
+/// program never runs them, and nothing says what they would be passed.
 void keep_those_of_main(std::vector<LaunchSite>& launches) {
   const auto is_of_main = [](const LaunchSite& site) {
     return site.frames.back().function == "main";
@@ -1297,22 +1299,8 @@ void keep_those_of_main(std::vector<LaunchSite>& launches) {
 }  // namespace
 
 HostPart read_host(const FlatSource& source) {
-  HostReader reader(source);
-  HostPart host = {.launches = reader.launches(),
-                   .functions = reader.functions(),
-                   .layouts = type_layouts(reader.source()),
-                   .enumerations = {},
-                   .enumerators = {},
-                   .fills = reader.fills(),
-                   .zeroed = reader.zeroed(),
-                   .copied_to_constants = reader.copied_to_constants(),
-                   .answers = {},
-                   .values = reader.values(),
-                   .calls = reader.calls(),
-                   .copies = reader.copies()};
+  HostPart host = HostReader(source).part();
   keep_those_of_main(host.launches);
-  for (const auto& [token, answer] : reader.answers()) host.answers.push_back(answer);
-  add_enumerations(reader.source(), host);
   return host;
 }
 

@@ -11,11 +11,12 @@
 
 namespace smemtune {
 
-/// The values that the variables of a host function have at one place in it. Every text has the
-/// meaning that it has there: when a variable gets another value, texts that use it are made to use its former value.
+/// The values that the variables of a host function have at one place in it. Every text keeps its
+/// meaning: when a variable gets another value, texts that use it get the name of its former value.
 class HostState {
  public:
-  /// Gives a variable a value, nullopt if it is not known. `line`: that of the loop that changes it.
+  /// Gives a variable a value, nullopt if it is not known. `line`: that of the loop that changes
+  /// it.
   void assign(const std::string& name, std::optional<std::string> value, std::size_t line = 0);
   /// Gives the present value of a variable a name of its own, which texts use from here on, and
   /// returns that name.

@@ -11,6 +11,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <string_view>
 
@@ -18,26 +19,20 @@ namespace smemtune {
 namespace {
 
 /// Returns names that people give to functions that a space has under another name.
-const std::vector<std::pair<std::string, std::string>>& known_functions() {
-  static const std::vector<std::pair<std::string, std::string>> names = {{"CEIL_DIV", "ceil_div"},
-                                                                         {"cdiv", "ceil_div"},
-                                                                         {"DIVUP", "ceil_div"},
-                                                                         {"divUp", "ceil_div"},
-                                                                         {"div_up", "ceil_div"},
-                                                                         {"iDivUp", "ceil_div"},
-                                                                         {"DivUp", "ceil_div"},
-                                                                         {"ceilDiv", "ceil_div"},
-                                                                         {"CeilDiv", "ceil_div"},
-                                                                         {"ceildiv", "ceil_div"},
-                                                                         {"div_ceil", "ceil_div"},
-                                                                         {"divCeil", "ceil_div"},
-                                                                         {"DIV_UP", "ceil_div"},
-                                                                         {"divup", "ceil_div"},
-                                                                         {"std::min", "min"},
-                                                                         {"std::max", "max"},
-                                                                         {"std::ceil", "ceil"},
-                                                                         {"MIN", "min"},
-                                                                         {"MAX", "max"}};
+const Terms& known_functions() {
+  static const auto names = [] {
+    Terms all = {{"std::min", "min"},
+                 {"MIN", "min"},
+                 {"std::max", "max"},
+                 {"MAX", "max"},
+                 {"std::ceil", "ceil"}};
+    for (const char* const name :
+         {"CEIL_DIV", "cdiv", "DIVUP", "divUp", "div_up", "iDivUp", "DivUp", "ceilDiv", "CeilDiv",
+          "ceildiv", "div_ceil", "divCeil", "DIV_UP", "divup"}) {
+      all.emplace_back(name, "ceil_div");
+    }
+    return all;
+  }();
   return names;
 }
 
@@ -87,8 +82,8 @@ std::string without_namespaces(const std::string& text) {
   return result;
 }
 
-/// Returns the last token of `matrix->rows`, a size in a structure, that begins at token i; i if it
-/// is something else, such as `block.x`.
+/// Returns the last token of the member of a structure that begins at token i, `matrix->rows`; i if
+/// something else does, such as `block.x`.
 std::size_t last_of_member(const CppTokens& tokens, std::size_t i) {
   std::size_t last = i;
   while (tokens[last].is_word() && last + 2 < tokens.size() && tokens[last + 2].is_word() &&
@@ -99,6 +94,52 @@ std::size_t last_of_member(const CppTokens& tokens, std::size_t i) {
       last + 1 < tokens.size() && (tokens[last + 1].is("(") || tokens[last + 1].is("["));
   const bool is_axis = tokens[last].text.size() == 1 && tokens[last].text >= "x";
   return is_called || is_axis ? i : last;
+}
+
+/// Returns the token behind the cast that begins at token i, or i. `float(a)` leaves `(a)`.
+std::size_t behind_cast(const CppTokens& tokens, std::size_t i) {
+  static constexpr std::array<std::string_view, 7> kTypes = {"float", "double",   "int", "size_t",
+                                                             "long",  "unsigned", "uint"};
+  const bool is_called = i + 1 < tokens.size() && tokens[i + 1].is("(") &&
+                         std::ranges::find(kTypes, tokens[i].text) != kTypes.end();
+  if (is_called) return i + 1;
+  const bool has_name = tokens[i].is("static_cast") && i + 1 < tokens.size();
+  std::size_t j = has_name ? i + 1 : i;
+  const std::string_view close = has_name ? ">" : ")";
+  if (!tokens[j].is(has_name ? "<" : "(")) return i;
+  const std::size_t first = ++j;
+  while (j < tokens.size() && (is_type_word(tokens[j]) || tokens[j].is("::"))) ++j;
+  const bool ends = j > first && j + 1 < tokens.size() && tokens[j].is(close);
+  if (!ends) return i;
+  const CppToken& next = tokens[j + 1];
+  const bool has_value = next.is_word() || next.is("(") || next.kind == CppToken::Kind::number;
+  return has_value ? j + 1 : i;
+}
+
+/// Returns the / between two tokens if the range is a quotient and nothing else; else kNoToken.
+std::size_t quotient(const CppTokens& tokens, TokenRange range) {
+  std::size_t slash = kNoToken;
+  for (std::size_t i = range.first; i < range.end; ++i) {
+    if (tokens[i].is("(")) {
+      i = closing(tokens, i);
+    } else if (tokens[i].is("/")) {
+      if (slash != kNoToken) return kNoToken;
+      slash = i;
+    } else if (tokens[i].is("+") || tokens[i].is("-") || tokens[i].is(",")) {
+      return kNoToken;
+    }
+  }
+  return slash;
+}
+
+/// Returns an operand of a quotient that is rounded up, with its number as an integer: `128` for
+/// `128.0f`.
+std::string whole_operand(const CppTokens& tokens, TokenRange range) {
+  const std::string text = without_suffixes(without_casts(joined(tokens, range)));
+  const std::size_t point = text.find('.');
+  const bool is_whole = point != std::string::npos && number_of(text.substr(0, point)) &&
+                        text.find_first_not_of('0', point + 1) == std::string::npos;
+  return is_whole ? text.substr(0, point) : text;
 }
 
 }  // namespace
@@ -114,10 +155,6 @@ void HostTerms::add_argument(std::size_t number, const std::string& name) {
     if (made_of == site_.frames[frame].variables.end() || number_of(made_of->second)) continue;
     if (cpp_tokens(made_of->second).size() > 1) terms_[frame].emplace_back(made_of->second, name);
   }
-}
-
-void HostTerms::add(const std::string& text, const std::string& ours) {
-  if (!terms_.empty()) terms_.front().emplace_back(text, ours);
 }
 
 void HostTerms::add_everywhere(const std::string& text, const std::string& ours) {
@@ -180,16 +217,13 @@ bool HostTerms::overrides(const std::string& name) const {
 std::optional<std::string> HostTerms::in_our_names(const std::string& text,
                                                    std::size_t frame) const {
   Unresolved rest;
-  return followed(
-      text, frame, [&](const std::string& ours) { return compiled(ours); }, rest);
+  return followed(text, frame, std::bind_front(&HostTerms::compiled, this), rest);
 }
 
 std::vector<std::pair<std::size_t, std::string>> HostTerms::unknown_names(
     const std::string& text) const {
   Unresolved rest;
-  if (followed(
-          text, 0, [&](const std::string& ours) { return compiled(ours); }, rest))
-    return {};
+  if (followed(text, 0, std::bind_front(&HostTerms::compiled, this), rest)) return {};
   std::vector<std::pair<std::size_t, std::string>> names;
   const CppTokens tokens = cpp_tokens(rest.text);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -254,8 +288,8 @@ std::optional<std::string> HostTerms::followed(std::string text, std::size_t fra
   return std::nullopt;
 }
 
-/// Returns true if a text has a variable of the frame that is not what the caller passes: another of
-/// the same name in the caller is another variable.
+/// Returns true if a text has a variable of the frame that is not what the caller passes: another
+/// of the same name in the caller is another variable.
 bool HostTerms::has_own_variable(const std::string& text, std::size_t frame) const {
   const HostFrame& here = site_.frames[frame];
   const auto& passed = site_.frames[frame + 1].parameters;
@@ -312,8 +346,7 @@ std::string HostTerms::in_variables(const std::string& text, std::size_t frame) 
   return substituted(text, terms);
 }
 
-std::string substituted(const std::string& text,
-                        const std::vector<std::pair<std::string, std::string>>& terms) {
+std::string substituted(const std::string& text, const Terms& terms) {
   const std::vector<CppToken> tokens = cpp_tokens(text);
   std::vector<CppTokens> wanted_tokens;
   for (const auto& [term, ours] : terms) wanted_tokens.push_back(cpp_tokens(term));
@@ -339,56 +372,6 @@ std::string substituted(const std::string& text,
   }
   return result;
 }
-
-namespace {
-
-/// Returns the token behind the cast that begins at token i, or i. `float(a)` leaves `(a)`.
-std::size_t behind_cast(const CppTokens& tokens, std::size_t i) {
-  static constexpr std::array<std::string_view, 7> kTypes = {"float", "double",   "int", "size_t",
-                                                             "long",  "unsigned", "uint"};
-  const bool is_called = i + 1 < tokens.size() && tokens[i + 1].is("(") &&
-                         std::ranges::find(kTypes, tokens[i].text) != kTypes.end();
-  if (is_called) return i + 1;
-  const bool has_name = tokens[i].is("static_cast") && i + 1 < tokens.size();
-  std::size_t j = has_name ? i + 1 : i;
-  const std::string_view close = has_name ? ">" : ")";
-  if (!tokens[j].is(has_name ? "<" : "(")) return i;
-  const std::size_t first = ++j;
-  while (j < tokens.size() && (is_type_word(tokens[j]) || tokens[j].is("::"))) ++j;
-  const bool ends = j > first && j + 1 < tokens.size() && tokens[j].is(close);
-  if (!ends) return i;
-  const CppToken& next = tokens[j + 1];
-  const bool has_value = next.is_word() || next.is("(") || next.kind == CppToken::Kind::number;
-  return has_value ? j + 1 : i;
-}
-
-/// Returns the / between two tokens if the range is a quotient and nothing else; else kNoToken.
-std::size_t quotient(const CppTokens& tokens, TokenRange range) {
-  std::size_t slash = kNoToken;
-  for (std::size_t i = range.first; i < range.end; ++i) {
-    if (tokens[i].is("(")) {
-      i = closing(tokens, i);
-    } else if (tokens[i].is("/")) {
-      if (slash != kNoToken) return kNoToken;
-      slash = i;
-    } else if (tokens[i].is("+") || tokens[i].is("-") || tokens[i].is(",")) {
-      return kNoToken;
-    }
-  }
-  return slash;
-}
-
-/// Returns an operand of a quotient that is rounded up, with its number as an integer: `128` for
-/// `128.0f`.
-std::string whole_operand(const CppTokens& tokens, TokenRange range) {
-  const std::string text = without_suffixes(without_casts(joined(tokens, range)));
-  const std::size_t point = text.find('.');
-  const bool is_whole = point != std::string::npos && number_of(text.substr(0, point)) &&
-                        text.find_first_not_of('0', point + 1) == std::string::npos;
-  return is_whole ? text.substr(0, point) : text;
-}
-
-}  // namespace
 
 std::string without_casts(const std::string& text) {
   const CppTokens tokens = cpp_tokens(text);
@@ -446,15 +429,14 @@ std::string without_suffixes(const std::string& text) {
 }
 
 std::string with_functions_of_definitions(const std::string& text) {
-  static const std::vector<std::pair<std::string, std::string>> names = {
-      {"sqrtf", "sqrt"},   {"expf", "exp"},
-      {"__expf", "exp"},   {"logf", "log"},
-      {"__logf", "log"},   {"fabsf", "abs"},
-      {"fabs", "abs"},     {"fmaxf", "max"},
-      {"fmax", "max"},     {"fminf", "min"},
-      {"fmin", "min"},     {"floorf", "floor"},
-      {"std::abs", "abs"}, {"std::sqrt", "sqrt"},
-      {"std::exp", "exp"}, {"M_PI", "3.14159265358979323846"}};
+  static const Terms names = {{"sqrtf", "sqrt"},   {"expf", "exp"},
+                              {"__expf", "exp"},   {"logf", "log"},
+                              {"__logf", "log"},   {"fabsf", "abs"},
+                              {"fabs", "abs"},     {"fmaxf", "max"},
+                              {"fmax", "max"},     {"fminf", "min"},
+                              {"fmin", "min"},     {"floorf", "floor"},
+                              {"std::abs", "abs"}, {"std::sqrt", "sqrt"},
+                              {"std::exp", "exp"}, {"M_PI", "3.14159265358979323846"}};
   return substituted(text, names);
 }
 

@@ -16,10 +16,12 @@
 
 namespace smemtune {
 
-/// Returns `text` with whole terms (one token or several, such as `a.x`) replaced; unchanged if the
-/// result would be too long for an expression.
-std::string substituted(const std::string& text,
-                        const std::vector<std::pair<std::string, std::string>>& terms);
+/// Texts of one token or several, such as `a.x`, and those that stand for them.
+using Terms = std::vector<std::pair<std::string, std::string>>;
+
+/// Returns `text` with its terms replaced; unchanged if the result would be too long for an
+/// expression.
+std::string substituted(const std::string& text, const Terms& terms);
 
 /// Translates texts of the host into the names of a space: a text that is passed for an argument
 /// becomes the argument's name, and variables and macros become what they stand for, up to the
@@ -38,12 +40,9 @@ class HostTerms {
   /// Adds argument `number` of the launch, which the space calls `name`.
   void add_argument(std::size_t number, const std::string& name);
 
-  /// Adds a text of the function that launches, such as `block.x`.
-  void add(const std::string& text, const std::string& ours);
-
-  /// Adds a variable of a frame.
-  void add_to_frame(std::size_t frame, const std::string& text, const std::string& ours) {
-    terms_[frame].emplace_back(text, ours);
+  /// Adds a text of a frame, such as `block.x`; the first frame is the function that launches.
+  void add(const std::string& text, const std::string& ours, std::size_t frame = 0) {
+    if (frame < terms_.size()) terms_[frame].emplace_back(text, ours);
   }
 
   /// Adds a text that means the same everywhere, such as a macro's name.
@@ -70,14 +69,13 @@ class HostTerms {
   /// Returns the text that is passed for an argument in a frame; empty when not known.
   std::string passed(std::size_t number, std::size_t frame) const;
 
-  const std::map<std::string, std::string>& variables(std::size_t frame) const {
-    return site_.frames[frame].variables;
+  /// Returns the same, or its value if it is a variable.
+  std::string passed_value(std::size_t number, std::size_t frame) const {
+    return site_.frames[frame].value_of(passed(number, frame));
   }
 
-  /// Returns the value of a text of that frame if it is a variable with one, else the text.
-  std::string value_of(const std::string& text, std::size_t frame) const {
-    const auto variable = variables(frame).find(text);
-    return variable == variables(frame).end() ? text : variable->second;
+  const std::map<std::string, std::string>& variables(std::size_t frame) const {
+    return site_.frames[frame].variables;
   }
 
   /// Returns the values that the host takes for a variable, one after the other; empty if it does
@@ -89,7 +87,6 @@ class HostTerms {
   bool overrides(const std::string& name) const;
 
  private:
-  using Terms = std::vector<std::pair<std::string, std::string>>;
   struct Unresolved {
     std::string text;
     std::size_t frame = 0;

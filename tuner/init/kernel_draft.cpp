@@ -94,10 +94,7 @@ class Drafter {
   Json constraints_of(const Json& block) {
     Json constraints = Json::array();
     const auto add = [&](const std::optional<std::string>& ours) {
-      const bool says = ours && std::ranges::any_of(identifiers(*ours), [&](std::string_view name) {
-                          return chosen_.values.contains(std::string(name));
-                        });
-      if (says) add_once(*ours, constraints);
+      if (ours && has_parameter(*ours)) add_once(*ours, constraints);
     };
     for (const std::string& text : of_.kernel.asserts) add(in_parameters(text));
     for (const std::string& text : of_.kernel.divisions) {
@@ -123,16 +120,21 @@ class Drafter {
                              of_.names.problem().contains(std::string(tokens[0].text));
     if (!is_quotient || of_.kernel.reached.contains("gridDim")) return;
     const std::string by = joined(tokens, {2, tokens.size()});
-    const std::vector<std::string_view> words = identifiers(by);
     const bool is_one =
         tokens.size() == 3 || (tokens[2].is("(") && closing(tokens, 2) + 1 == tokens.size());
-    const bool has_parameter = std::ranges::any_of(
-        words, [&](std::string_view word) { return chosen_.values.contains(std::string(word)); });
     const std::string constraint = std::string(tokens[0].text) + " % " + by + " == 0";
-    if (is_one && has_parameter && holds_by_default(constraint)) add_once(constraint, constraints);
+    if (is_one && has_parameter(by) && holds_by_default(constraint))
+      add_once(constraint, constraints);
   }
 
-  /// Returns true if a condition holds for the default on every problem of the draft.
+  bool has_parameter(const std::string& text) const {
+    return std::ranges::any_of(identifiers(text), [&](std::string_view name) {
+      return chosen_.values.contains(std::string(name));
+    });
+  }
+
+  /// Returns true if a condition holds for the default on the problems that the draft's are made
+  /// from.
   bool holds_by_default(const std::string& condition) const {
     const std::array<Json, 3> problems = {
         of_.names.problem(), of_.names.cpu_problem(),
@@ -253,17 +255,6 @@ class Drafter {
   DraftedParameters chosen_;
 };
 
-}  // namespace
-
-KernelDraft draft_kernel(const FlatSource& source, const KernelFile& file,
-                         const DraftRequest& request, const SpaceNames& names,
-                         const std::string& kernel) {
-  return Drafter(source, file, request, names, kernel_named(file, kernel), names.launch_of(kernel))
-      .draft();
-}
-
-namespace {
-
 /// Returns ", old and next swapped each time".
 std::string swaps_text(const SequenceLoop& loop) {
   std::string text;
@@ -275,6 +266,13 @@ std::string swaps_text(const SequenceLoop& loop) {
 }
 
 }  // namespace
+
+KernelDraft draft_kernel(const FlatSource& source, const KernelFile& file,
+                         const DraftRequest& request, const SpaceNames& names,
+                         const std::string& kernel) {
+  return Drafter(source, file, request, names, kernel_named(file, kernel), names.launch_of(kernel))
+      .draft();
+}
 
 KernelDraft draft_sequence(const FlatSource& source, const KernelFile& file,
                            const DraftRequest& request, const SpaceNames& names,

@@ -57,7 +57,8 @@ class ParameterDraft {
       if (parameter.is_type() || is_of_problem) continue;
       const std::string text = of_.names.template_value(of_.kernel, i);
       if (parameter.kind == "bool") {
-        const std::string said = said_by_host(text);
+        const std::string said =
+            of_.site == nullptr ? text : of_.site->frames.front().value_of(text);
         chosen_.values[parameter.name] = {false, true};
         chosen_.defaults[parameter.name] = said == "true";
         if (said != "true" && said != "false") chosen_.guessed.push_back(parameter.name);
@@ -106,14 +107,6 @@ class ParameterDraft {
     const bool may_vary = meaning_of(name) == Meaning::tunable;
     chosen_.values[name] = values_around(name, value, may_vary);
     if (!may_vary) chosen_.notes.push_back(name + " has one value: add those that it may take.");
-  }
-
-  /// Returns the value of a variable at the launch; another text unchanged.
-  std::string said_by_host(const std::string& text) const {
-    if (of_.site == nullptr) return text;
-    const auto& variables = of_.site->frames.front().variables;
-    const auto variable = variables.find(text);
-    return variable == variables.end() ? text : variable->second;
   }
 
   /// `text`: the value that the host or the default gives. `dispatched`: the values that the host

@@ -362,8 +362,8 @@ class PointerReader {
     known->second = known->second || !is_partial;
   }
 
-  /// Returns true if one of the terms of a condition leaves elements out, as all but an upper bound of
-  /// an index does.
+  /// Returns true if one of the terms of a condition leaves elements out, as all but an upper bound
+  /// of an index does.
   // NOLINTNEXTLINE(misc-no-recursion): likewise.
   bool leaves_out(const Syntax& condition, bool negated) const {
     if (condition.is(Kind::binary, "||") || condition.is(Kind::binary, "&&")) {
@@ -446,16 +446,11 @@ class ElementFlow {
   const Names& indices() const { return indices_; }
   const Names& counts() const { return counts_; }
   /// Returns KernelParameter::index_of and bounds_of for a pointer.
-  Names index_of(const std::string& pointer) const { return names_of(index_of_, pointer); }
-  Names bounds_of(const std::string& pointer) const { return names_of(bounds_of_, pointer); }
+  const Names& index_of(const std::string& pointer) { return index_of_[pointer]; }
+  const Names& bounds_of(const std::string& pointer) { return bounds_of_[pointer]; }
 
  private:
-  static Names names_of(const std::map<std::string, Names>& sets, const std::string& name) {
-    const auto found = sets.find(name);
-    return found == sets.end() ? Names() : found->second;
-  }
-
-  /// Returns the pointer of which a value is one element and nothing else; empty if it is not.
+  /// Returns the pointer that a value is a single element of; empty if it is anything else.
   std::string single_element(const Syntax& syntax) const {
     const bool is_element = syntax.kind == Kind::element && is_pointer(syntax.parts[0]);
     if (is_element) return syntax.parts[0].text;
@@ -468,7 +463,7 @@ class ElementFlow {
     if (!is_new && known->second != element) known->second.clear();
   }
 
-  /// Notes the counter of a loop from one element of a pointer to before another: of
+  /// Notes the counter of a loop whose bounds are elements of one pointer:
   /// `for (j = rows[r]; j < rows[r + 1]; ++j)`.
   void read_loop(const Syntax& loop) {
     const Syntax& condition = loop.parts[Syntax::kCondition];
@@ -488,7 +483,7 @@ class ElementFlow {
       if (name == array) continue;
       indices_.insert(name);
       const bool is_bound = counter != counts_over_.end() && counter->second == name;
-      if (!single.empty() && single != name) continue;  // It chooses which element that is.
+      if (!single.empty() && single != name) continue;  // It only chooses that element.
       (is_bound ? bounds_of_ : index_of_)[name].insert(is_bound || single == name ? array : "");
     }
   }
@@ -583,14 +578,14 @@ class ElementFlow {
   Names indices_;
   std::map<std::string, Names> index_of_;
   std::map<std::string, Names> bounds_of_;
-  /// Pointers whose elements decide how often a loop runs or how far a value is shifted, or go where
-  /// that cannot be seen.
+  /// Pointers whose elements decide how often a loop runs or how far a value is shifted, or go
+  /// where that cannot be seen.
   Names counts_;
 };
 
 /// Returns the conditions of static_assert() in a body, with constants replaced by their values.
 std::vector<std::string> asserts_in(const ParsedSource& source, const Syntax& body) {
-  std::vector<std::pair<std::string, std::string>> constants;
+  Terms constants;
   for_each(body, [&](const Syntax& syntax) {
     if (syntax.kind != Kind::variable || syntax.parts.empty()) return;
     if (clang().isConstQualifiedType(clang().getCursorType(syntax.cursor)) == 0) return;
@@ -616,8 +611,8 @@ std::string unroll_factor(const CppTokens& tokens, std::size_t loop) {
   return joined(words, {1, words.size()});
 }
 
-/// Returns `BOUND % STEP == 0` for loops that count from 0 to BOUND in steps of STEP, or are unrolled
-/// that many times.
+/// Returns `BOUND % STEP == 0` for loops that count from 0 to BOUND in steps of STEP, or are
+/// unrolled that many times.
 std::vector<std::string> divisions_in(const ParsedSource& source, const Syntax& body) {
   std::vector<std::string> found;
   for_each(body, [&](const Syntax& syntax) {
@@ -634,8 +629,8 @@ std::vector<std::string> divisions_in(const ParsedSource& source, const Syntax& 
   return found;
 }
 
-/// Finds which constants of a kernel are the extents of its block and of the tile that a block works
-/// on, by how it numbers elements.
+/// Finds which constants of a kernel are the extents of its block and of the tile that a block
+/// works on, by how it numbers elements.
 class ThreadExtents {
  public:
   ThreadExtents(const ParsedSource& source, const Syntax& body) : tokens_(source.tokens()) {
@@ -661,8 +656,8 @@ class ThreadExtents {
   }
 
   /// Returns for each dimension the step of the loops whose counter is added to a thread's number,
-  /// or TILE of `blockIdx.x * TILE + threadIdx.x`; empty if there are none or several, or if threads
-  /// begin loops at their numbers.
+  /// or TILE of `blockIdx.x * TILE + threadIdx.x`; empty if there are none or several, or if
+  /// threads begin loops at their numbers.
   std::array<std::string, 3> names() const {
     std::array<std::string, 3> names;
     for (std::size_t axis = 0; axis < names.size(); ++axis) {
@@ -672,8 +667,8 @@ class ThreadExtents {
     return names;
   }
 
-  /// Returns for each dimension of the grid what blockIdx is multiplied by; empty if that is nothing
-  /// that has a name, or several.
+  /// Returns for each dimension of the grid what blockIdx is multiplied by; empty if that is
+  /// nothing that has a name, or several.
   std::array<std::string, 3> tiles() const {
     return {only(tiles_[0]), only(tiles_[1]), only(tiles_[2])};
   }
@@ -762,7 +757,7 @@ void add_kernel_uses(KernelFile& file) {
     const DeviceFunction* const function = functions.find(kernel);
     if (function == nullptr) continue;
     const PointerReader pointers(functions, *function);
-    const ElementFlow flow(functions, *function);
+    ElementFlow flow(functions, *function);
     for (KernelParameter& parameter : kernel.parameters) {
       if (parameter.pointers == 0) continue;
       const auto access = pointers.access().find(parameter.name);

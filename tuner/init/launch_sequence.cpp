@@ -43,19 +43,6 @@ bool is_in(const LaunchSite& site, const CountingLoop& loop) {
   return std::ranges::find(site.loops, loop.place, &CountingLoop::place) != site.loops.end();
 }
 
-}  // namespace
-
-bool is_used(const CountingLoop& loop, const LaunchSite& site) {
-  if (loop.counter.empty() || swaps_arguments(loop, site)) return true;
-  std::vector<std::string> texts = site.arguments;
-  texts.insert(texts.end(), site.grid.begin(), site.grid.end());
-  texts.insert(texts.end(), site.block.begin(), site.block.end());
-  return std::ranges::any_of(
-      texts, [&](const std::string& text) { return uses(text, loop.counter, site); });
-}
-
-namespace {
-
 bool falls(const CountingLoop& loop) { return loop.operation == '-' || loop.operation == '/'; }
 
 /// Returns the number of turns of a loop that doubles or halves its counter; empty if it cannot be
@@ -153,7 +140,8 @@ class SequenceReader {
   }
 
  private:
-  /// Returns true if a loop's turns begin with what a copy takes from an argument of a kernel in it.
+  /// Returns true if a loop's turns begin with what a copy takes from an argument of a kernel in
+  /// it.
   bool feeds_back(const LaunchSite& copy, const CountingLoop& loop) const {
     return std::ranges::any_of(file_.launches, [&](const LaunchSite& site) {
       const std::vector<std::string>& passed = site.arguments;
@@ -169,8 +157,8 @@ class SequenceReader {
            });
   }
 
-  /// Adds a launch, unless it repeats one before it, as for a measurement. A copy does if the launch
-  /// before it does.
+  /// Adds a launch, unless it repeats one before it, as for a measurement. A copy does if the
+  /// launch before it does.
   void add(LaunchSite site) {
     if (launched_kernel(file_, site) == nullptr) return;
     const std::optional<CountingLoop> loop = loop_around(site);
@@ -215,12 +203,12 @@ class SequenceReader {
     return loop;
   }
 
-  /// Two loops of which the inner one has all launches, as one loop with as many turns for each turn
-  /// of the outer one as the inner one has at most.
+  /// Two loops of which the inner one has all launches, as one loop with as many turns for each
+  /// turn of the outer one as the inner one has at most.
   struct Nest {
     CountingLoop outer;
-    std::string most;   ///< Turns of the inner loop.
-    std::string holds;  ///< True in a turn that the inner loop has; empty if it has them all.
+    std::string most;        ///< Turns of the inner loop.
+    std::string holds = {};  ///< True in a turn that the inner loop has; empty if it has them all.
   };
 
   /// Returns false if the two loops cannot be said as one.
@@ -237,7 +225,7 @@ class SequenceReader {
     const auto in_turn = [&](const std::string& turn) {
       return in_parentheses(substituted(inner_turns, {{outer.counter, value_of(outer, turn)}}));
     };
-    Nest nest = {.outer = outer, .most = in_parentheses(inner_turns), .holds = {}};
+    Nest nest = {.outer = outer, .most = in_parentheses(inner_turns)};
     if (uses(inner_turns, outer.counter, site)) {
       // It may use the counter only through other variables.
       if (substituted(inner_turns, {{outer.counter, "0"}}) == inner_turns) return false;
@@ -317,8 +305,7 @@ class SequenceReader {
   /// Returns true if a launch reads nothing that it writes.
   bool writes_only(const LaunchSite& site) const {
     return std::ranges::all_of(launched_kernel(file_, site)->parameters, [](const auto& parameter) {
-      return parameter.pointers == 0 || parameter.is_const || parameter.access == Access::read ||
-             parameter.access == Access::written;
+      return !parameter.may_be_written() || parameter.access == Access::written;
     });
   }
 
@@ -352,9 +339,9 @@ class SequenceReader {
     constexpr int kMostSteps = 8;
     std::map<std::string, std::string>& variables = site.frames.front().variables;
     variables.erase(counter);
-    std::vector<std::pair<std::string, std::string>> terms = {{counter, value}};
+    Terms terms = {{counter, value}};
     for (int step = 0; step < kMostSteps && !terms.empty(); ++step) {
-      std::vector<std::pair<std::string, std::string>> next;
+      Terms next;
       const auto change = [&](std::string& text) {
         const std::string before = text;
         text = substituted(text, terms);
@@ -400,7 +387,8 @@ class SequenceReader {
     }
   }
 
-  /// Returns the parameter that the first kernel has for such an argument: a copy takes any pointer.
+  /// Returns the parameter that the first kernel has for such an argument: a copy takes any
+  /// pointer.
   const KernelParameter& as_of_kernel(const std::string& text, const KernelParameter& own) const {
     for (const LaunchSite& site : sequence_.sites) {
       if (is_copy(site.kernel)) continue;
@@ -484,12 +472,8 @@ class SequenceReader {
         sequence_.launch.template_arguments.push_back(
             number < site.template_arguments.size() ? site.template_arguments[number] : "");
       }
-      whole.reached.insert(kernel.reached.begin(), kernel.reached.end());
-      whole.loop_bounds.insert(kernel.loop_bounds.begin(), kernel.loop_bounds.end());
+      whole.add_uses_of(kernel);
       whole.shared.insert(whole.shared.end(), kernel.shared.begin(), kernel.shared.end());
-      whole.needs_positive_numbers = whole.needs_positive_numbers || kernel.needs_positive_numbers;
-      whole.grid_dimensions = std::max(whole.grid_dimensions, kernel.grid_dimensions);
-      whole.block_dimensions = std::max(whole.block_dimensions, kernel.block_dimensions);
       for (std::size_t i = 0; i < whole.extents.size(); ++i) {
         if (whole.extents[i].empty()) whole.extents[i] = kernel.extents[i];
       }
@@ -505,7 +489,8 @@ class SequenceReader {
     name_indexed_arrays();
   }
 
-  /// Makes the arrays that elements of others are indices of those of the whole.
+  /// Sets KernelParameter::index_of and bounds_of of the whole kernel, whose parameters have names
+  /// of their own.
   void name_indexed_arrays() {
     for (KernelParameter& parameter : sequence_.whole.parameters) {
       parameter.index_of.clear();
@@ -557,6 +542,12 @@ class SequenceReader {
 
 }  // namespace
 
+bool is_used(const CountingLoop& loop, const LaunchSite& site) {
+  if (loop.counter.empty() || swaps_arguments(loop, site)) return true;
+  return std::ranges::any_of(
+      site.texts(), [&](const std::string& text) { return uses(text, loop.counter, site); });
+}
+
 std::optional<LaunchSequence> sequence_of(const KernelFile& file, const std::string& kernel) {
   return SequenceReader(file, kernel).read();
 }
@@ -565,10 +556,7 @@ bool passes_the_same(const KernelFile& file, const LaunchSite& one, const Launch
   const std::vector<KernelParameter>& parameters = launched_kernel(file, one)->parameters;
   if (one.arguments.size() != other.arguments.size()) return false;
   for (std::size_t i = 0; i < std::min(parameters.size(), one.arguments.size()); ++i) {
-    const KernelParameter& parameter = parameters[i];
-    const bool is_output =
-        parameter.pointers > 0 && !parameter.is_const && parameter.access != Access::read;
-    if (!is_output && one.arguments[i] != other.arguments[i]) return false;
+    if (!parameters[i].may_be_written() && one.arguments[i] != other.arguments[i]) return false;
   }
   return true;
 }

@@ -33,8 +33,8 @@ struct LaunchSequence {
   LaunchSite launch;     ///< A launch of `whole`.
 };
 
-/// Returns true if a loop around a launch does other work in each turn: the launch uses its counter,
-/// it swaps the arguments, or nothing tells how often it turns.
+/// Returns true if a loop around a launch does other work in each turn: the launch uses its
+/// counter, it swaps the arguments, or nothing tells how often it turns.
 bool is_used(const CountingLoop& loop, const LaunchSite& site);
 
 /// Returns the launches that belong together with that of `kernel`, if they are of several kernels

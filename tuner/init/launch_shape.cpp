@@ -428,8 +428,8 @@ class LaunchShapeDraft {
   }
 
   /// Returns what a number in the grid may be made of, with the number, the likeliest first: what
-  /// the kernel multiplies blockIdx by, the block's extent, by itself or with another parameter, then
-  /// other parameters.
+  /// the kernel multiplies blockIdx by, the block's extent, by itself or with another parameter,
+  /// then other parameters.
   std::vector<std::pair<std::string, std::int64_t>> products_of_parameters(
       std::size_t i, const Json& block) const {
     std::vector<std::pair<std::string, std::int64_t>> products;

@@ -12,8 +12,8 @@ namespace smemtune {
 /// which a block would have more threads than any device allows.
 Json draft_block(const LaunchedKernel& of, DraftedParameters& chosen);
 
-/// Drafts the grid's extents from x on, each as the host has it if that can be said in our names, or
-/// a TODO.
+/// Drafts the grid's extents from x on, each as the host has it if that can be said in our names,
+/// or a TODO.
 Json draft_grid(const LaunchedKernel& of, const Json& block, DraftedParameters& chosen);
 
 /// Returns a text of the host at this launch in our names; nullopt if it has other names.

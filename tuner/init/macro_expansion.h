@@ -9,7 +9,8 @@
 namespace smemtune {
 
 /// Returns a source with the body of each macro that launches a kernel, or that makes a function a
-/// kernel (`#define KERNEL extern "C" __global__ void`), where it is used. Lines keep their numbers.
+/// kernel (`#define KERNEL extern "C" __global__ void`), where it is used. Lines keep their
+/// numbers.
 FlatSource with_kernel_macros_expanded(FlatSource source);
 
 /// Returns a source with every macro that has parameters expanded as well.

@@ -16,8 +16,8 @@ constexpr const char* kStub = "/smemtune/host_stub.h";
 constexpr const char* kMain = "/smemtune/source.cu";
 constexpr std::int64_t kAnySize = 16;  ///< Stands for a number that only the command line has.
 
-/// Declarations that a host part needs from CUDA's headers. Functions that are missing here stop nothing: clang
-/// keeps the arguments of a call that it cannot resolve.
+/// Declarations that a host part needs from CUDA's headers. Functions that are missing here stop
+/// nothing: clang keeps the arguments of a call that it cannot resolve.
 constexpr const char* kHostStub = R"cuda(
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
@@ -189,11 +189,7 @@ std::string without_toolkit(std::string text) {
   for (const CppToken& token : cpp_tokens(whole)) {
     const bool is_global =
         token.is("::") && !before.is(">") && (!before.is_word() || before.is("return"));
-    if (is_global || includes_toolkit(token)) {
-      std::replace_if(
-          text.begin() + static_cast<long>(token.begin),
-          text.begin() + static_cast<long>(token.end()), [](char c) { return c != '\n'; }, ' ');
-    }
+    if (is_global || includes_toolkit(token)) blank(text, token.begin, token.end());
     before = token;
   }
   return text;

@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 /// The names in a file.
 struct FileNames {
   fs::path file;
-  std::set<std::string> defined;  ///< Functions with a body that other files may call.
-  std::set<std::string> used;     ///< Words that are followed by ( or <.
-  bool is_beneath = false;        ///< True if it lies in a folder beside the source.
+  std::set<std::string> defined = {};  ///< Functions with a body that other files may call.
+  std::set<std::string> used = {};     ///< Words that are followed by ( or <.
+  bool is_beneath = false;             ///< True if it lies in a folder beside the source.
 };
 
 /// Returns true for a function that each file may have by the same name.
@@ -34,7 +34,7 @@ bool is_local(const CppToken& first) {
 }
 
 FileNames names_in(const fs::path& file) {
-  FileNames names = {.file = file, .defined = {}, .used = {}, .is_beneath = false};
+  FileNames names = {.file = file};
   const std::string text = read_text(file, kMaxSourceBytes);
   const CppTokens tokens = cpp_tokens(text);
   for (const SourceItem& item : read_items(tokens).items) {
@@ -101,7 +101,7 @@ std::vector<FileNames> files_around(const fs::path& source) {
   return files;
 }
 
-/// Returns true if one file alone defines those functions that a program calls and the file defines.
+/// Returns true if no other file defines any of the functions of a file that a program calls.
 bool is_only(const FileNames& file, const std::set<std::string>& called,
              const std::vector<FileNames>& files) {
   std::set<std::string> wanted;

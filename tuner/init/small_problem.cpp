@@ -7,12 +7,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace smemtune {
 namespace {
@@ -26,99 +27,145 @@ std::int64_t largest_default(const Json& kernels) {
   return largest;
 }
 
-/// Returns true if a kernel or launch, with these defaults, has a grid without blocks.
+/// A launch of a kernel, with the numbers that its extents are made of besides the problem's.
+struct Launch {
+  const Json* kernel = nullptr;
+  Json defaults;
+  std::vector<std::string> block = {};
+  std::vector<std::string> grid = {};
+  std::vector<std::string> turns = {};  ///< Numbers of turns of the loops around it.
+
+  std::int64_t value(const std::string& text, const Json& problem) const {
+    return value_with(text, {&problem, &defaults}).value_or(1);
+  }
+  double product(const std::vector<std::string>& factors, const Json& problem) const {
+    double all = 1;
+    for (const std::string& factor : factors)
+      all *= std::max(1.0, static_cast<double>(value(factor, problem)));
+    return all;
+  }
+};
+
 // NOLINTNEXTLINE(misc-no-recursion): as deep as launches lie in each other.
-bool has_empty_grid(const Json& launch, const Json& problem, const Json& defaults) {
-  const auto is_empty = [&](const Json& extent) {
-    return extent.is_string() &&
-           value_with(extent.get<std::string>(), {&problem, &defaults}).value_or(1) == 0;
-  };
+void add_launches(const Json& from, Launch launch, std::vector<Launch>& launches) {
   const Json none = Json::array();
-  const Json grid = launch.value("grid", none);
-  const Json launches = launch.value("launches", none);
-  return std::ranges::any_of(grid, is_empty) || std::ranges::any_of(launches, [&](const Json& one) {
-           return has_empty_grid(one, problem, defaults);
-         });
+  const std::string repeat = from.value("repeat", "");  // `turn < N`
+  const std::size_t bound = repeat.find("< ");
+  if (bound != std::string::npos) launch.turns.push_back(repeat.substr(bound + 2));
+  const Json inner = from.value("launches", none);
+  for (const Json& one : inner) add_launches(one, launch, launches);
+  if (!inner.empty()) return;
+  const Json block = from.value("block", none);
+  const Json grid = from.value("grid", none);
+  for (const Json& extent : block) launch.block.push_back(plain_text(extent));
+  for (const Json& extent : grid) launch.grid.push_back(plain_text(extent));
+  launches.push_back(std::move(launch));
 }
 
-/// Keeps in a smaller problem what its sizes have to do with each other: those that are equal, one
-/// that is the product of others, one that is larger by 1, and the number of blocks of as many threads as a kernel has by
-/// default.
-void keep_relations(const SpaceNames& names, const Json& kernels, Json& small) {
-  constexpr std::int64_t kLeast = 16;  // Smaller numbers are equal by chance.
-  std::map<std::string, std::int64_t> whole;
-  for (const auto& [name, value] : names.problem().items()) {
-    const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : 0;
-    if (number >= kLeast && !names.is_guess(name)) whole.emplace(name, number);
-  }
-  std::set<std::int64_t> threads;
+std::vector<Launch> launches_of(const Json& kernels) {
+  std::vector<Launch> launches;
   for (const Json& kernel : kernels) {
-    const Json defaults = kernel.value("default", Json::object());
-    for (const auto& [name, value] : defaults.items()) {
-      if (counts_threads(name) && value.is_number_integer())
-        threads.insert(value.get<std::int64_t>());
+    add_launches(kernel, {.kernel = &kernel, .defaults = kernel.value("default", Json::object())},
+                 launches);
+  }
+  return launches;
+}
+
+bool has_empty_grid(const Launch& launch, const Json& problem) {
+  return std::ranges::any_of(
+      launch.grid, [&](const std::string& extent) { return launch.value(extent, problem) == 0; });
+}
+
+bool has_large_block(const Launch& launch, const Json& problem) {
+  return launch.product(launch.block, problem) > 1024;  // No device allows more threads.
+}
+
+/// Returns the number of threads of all times that a kernel is launched.
+double threads_of(const Launch& launch, const Json& problem) {
+  return launch.product(launch.block, problem) * launch.product(launch.grid, problem) *
+         launch.product(launch.turns, problem);
+}
+
+/// Keeps in a smaller problem how its sizes depend on each other: some are equal, one is larger by
+/// 1, is the product of two or three others, or is a number of blocks.
+class Relations {
+ public:
+  Relations(const SpaceNames& names, const std::vector<Launch>& launches) {
+    for (const auto& [name, value] : names.problem().items()) {
+      const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : 0;
+      if (number >= kLeast && !names.is_guess(name)) whole_.emplace(name, number);
+    }
+    for (const Launch& launch : launches) {
+      for (const auto& [name, value] : launch.defaults.items()) {
+        const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : 0;
+        if (number >= kLeast && counts_threads(name)) threads_.insert(number);
+      }
     }
   }
-  const auto related = [&](const std::string& name, std::int64_t value) -> std::int64_t {
-    for (const auto& [one, size] : whole) {
+
+  void keep(Json& small) const {
+    constexpr int kTimes = 2;  // Some follow from those that follow.
+    for (int time = 0; time < kTimes; ++time) {
+      for (const auto& [name, value] : whole_) {
+        const std::int64_t follows = related(name, value, small);
+        if (follows > 0) small[name] = std::min(value, follows);
+      }
+    }
+  }
+
+ private:
+  using Sizes = std::map<std::string, std::int64_t>;
+
+  static constexpr std::int64_t kLeast = 16;  // Smaller numbers are equal by chance.
+
+  /// Returns what a size has to be in the smaller problem; 0 if it depends on no other.
+  std::int64_t related(const std::string& name, std::int64_t value, const Json& small) const {
+    const auto blocks_of = [](std::int64_t size, std::int64_t block) {
+      return size / block + (size % block > 0 ? 1 : 0);
+    };
+    for (const auto& [one, size] : whole_) {
       const auto its = small[one].get<std::int64_t>();
       if (one == name) continue;
       if (value == size) return std::max(its, small[name].get<std::int64_t>());
-      if (value == size + 1) return its + 1;
-      for (const std::int64_t block : threads) {
-        const bool counts_blocks = block >= kLeast && value == (size + block - 1) / block;
-        if (counts_blocks) return (its + block - 1) / block;
+      if (value - 1 == size) return its + 1;
+      for (const std::int64_t block : threads_) {
+        if (value == blocks_of(size, block)) return blocks_of(its, block);
       }
-      for (const auto& [other, second] : whole) {
-        if (other == name || other <= one || size > value / second) continue;
-        const std::int64_t both = its * small[other].get<std::int64_t>();
-        if (value == size * second) return both;
-        for (const auto& [last, third] : whole) {
-          const bool is_product = last != name && last > other && value == size * second * third;
-          if (is_product) return both * small[last].get<std::int64_t>();
-        }
-      }
+    }
+    return product(whole_.begin(), value, small, 0);
+  }
+
+  /// Returns the product in the smaller problem of those sizes from `first` on whose product is
+  /// `value` in the whole one; 0 if there are none. `factors`: how many others have been found.
+  // NOLINTNEXTLINE(misc-no-recursion): at most three times.
+  std::int64_t product(Sizes::const_iterator first, std::int64_t value, const Json& small,
+                       int factors) const {
+    constexpr int kMostFactors = 3;
+    if (value == 1) return 1;
+    if (factors == kMostFactors) return 0;
+    for (auto one = first; one != whole_.end(); ++one) {
+      const bool is_alone = factors == 0 && one->second == value;
+      if (is_alone || value % one->second != 0) continue;
+      const std::int64_t others = product(std::next(one), value / one->second, small, factors + 1);
+      if (others > 0) return others * small[one->first].get<std::int64_t>();
     }
     return 0;
-  };
-  constexpr int kTimes = 2;  // Some follow from those that follow.
-  for (int time = 0; time < kTimes; ++time) {
-    for (const auto& [name, value] : whole) {
-      const std::int64_t follows = related(name, value);
-      if (follows > 0) small[name] = std::min(value, follows);
-    }
   }
-}
 
-/// Returns true if a kernel or launch, with these defaults, has more threads in a block than any
-/// device allows.
-// NOLINTNEXTLINE(misc-no-recursion): likewise.
-bool has_large_block(const Json& launch, const Json& problem, const Json& defaults) {
-  constexpr std::int64_t kMostThreads = 1024;
-  const Json none = Json::array();
-  std::int64_t threads = 1;
-  for (const Json& extent : launch.value("block", none)) {
-    const auto its = value_with(plain_text(extent), {&problem, &defaults}).value_or(1);
-    if (its > kMostThreads) return true;
-    threads *= std::max<std::int64_t>(1, its);
-  }
-  const Json launches = launch.value("launches", none);
-  return threads > kMostThreads || std::ranges::any_of(launches, [&](const Json& one) {
-           return has_large_block(one, problem, defaults);
-         });
-}
+  Sizes whole_;
+  std::set<std::int64_t> threads_;  ///< Numbers of threads that blocks have by default.
+};
 
-bool any_kernel(const Json& kernels, const Json& problem,
-                bool (*is_wrong)(const Json&, const Json&, const Json&)) {
-  return std::ranges::any_of(kernels, [&](const Json& kernel) {
-    return is_wrong(kernel, problem, kernel.value("default", Json::object()));
-  });
+bool any_launch(const std::vector<Launch>& launches, const Json& problem,
+                bool (*is_wrong)(const Launch&, const Json&)) {
+  return std::ranges::any_of(launches,
+                             [&](const Launch& launch) { return is_wrong(launch, problem); });
 }
 
 /// Makes a problem as small as its blocks have to be.
-void fit_blocks(const Json& kernels, Json& problem) {
+void fit_blocks(const std::vector<Launch>& launches, Json& problem) {
   constexpr std::int64_t kLeast = 32;
-  for (bool is_smaller = true; is_smaller && any_kernel(kernels, problem, has_large_block);) {
+  for (bool is_smaller = true; is_smaller && any_launch(launches, problem, has_large_block);) {
     is_smaller = false;
     for (auto& [name, value] : problem.items()) {
       if (!value.is_number_integer() || value.get<std::int64_t>() <= kLeast) continue;
@@ -128,67 +175,34 @@ void fit_blocks(const Json& kernels, Json& problem) {
   }
 }
 
-/// Calls `use` for every extent of the grids of a kernel and of its launches.
-// NOLINTNEXTLINE(misc-no-recursion): as deep as launches lie in each other.
-void for_each_extent(const Json& launch, const std::function<void(const std::string&)>& use) {
-  const Json none = Json::array();
-  const Json grid = launch.value("grid", none);
-  const Json launches = launch.value("launches", none);
-  for (const Json& extent : grid) use(plain_text(extent));
-  for (const Json& one : launches) for_each_extent(one, use);
-}
-
-/// Makes sizes multiples of what a block covers of them where those of the whole problem are.
-void fill_blocks(const Json& whole, const Json& kernels, Json& small) {
+/// Makes the size that an extent of a grid is made of a multiple of what a block covers of it,
+/// where that of the whole problem is one.
+void fill_blocks(const Json& whole, const Launch& launch, const std::string& extent, Json& small) {
   constexpr std::int64_t kMostOfBlock = 1024;
-  for (const Json& kernel : kernels) {
-    const Json defaults = kernel.value("default", Json::object());
-    for_each_extent(kernel, [&](const std::string& extent) {
-      std::set<std::string> sizes;
-      for (const std::string_view name : identifiers(extent)) {
-        if (whole.contains(name)) sizes.emplace(name);
-      }
-      if (sizes.size() != 1 || !whole[*sizes.begin()].is_number_integer()) return;
-      const auto blocks_of = [&](std::int64_t size) {
-        Json other = whole;
-        other[*sizes.begin()] = size;
-        return value_with(extent, {&other, &defaults}).value_or(0);
-      };
-      const auto size = whole[*sizes.begin()].get<std::int64_t>();
-      const std::int64_t blocks = blocks_of(size);
-      const std::int64_t covered = blocks > 0 ? size / blocks : 0;
-      // Rounded up or down, the number of blocks changes at a multiple of what one covers.
-      const bool is_multiple = covered > 1 && size % blocks == 0 && blocks_of(covered) == 1 &&
-                               (blocks_of(covered + 1) == 2 || blocks_of(covered - 1) == 0);
-      if (!is_multiple || covered > kMostOfBlock) return;
-      Json& its = small[*sizes.begin()];
-      its = std::min(size, (its.get<std::int64_t>() + covered - 1) / covered * covered);
-    });
+  std::set<std::string> sizes;
+  for (const std::string_view name : identifiers(extent)) {
+    if (whole.contains(name)) sizes.emplace(name);
   }
-}
-
-/// Returns the number of threads of all launches.
-// NOLINTNEXTLINE(misc-no-recursion): likewise.
-double threads_of(const Json& launch, const Json& problem, const Json& defaults) {
-  const Json none = Json::array();
-  const auto value = [&](const std::string& text) {
-    const auto number = value_with(text, {&problem, &defaults});
-    return static_cast<double>(std::max<std::int64_t>(1, number.value_or(1)));
+  if (sizes.size() != 1 || !whole[*sizes.begin()].is_number_integer()) return;
+  const std::string& name = *sizes.begin();
+  const auto blocks_of = [&](std::int64_t size) {
+    Json other = whole;
+    other[name] = size;
+    return value_with(extent, {&other, &launch.defaults}).value_or(0);
   };
-  double threads = 1;
-  for (const char* const key : {"block", "grid"}) {
-    const Json extents = launch.value(key, none);
-    for (const Json& extent : extents) threads *= value(plain_text(extent));
-  }
-  const Json launches = launch.value("launches", none);
-  if (!launches.empty()) threads = 0;
-  for (const Json& one : launches) threads += threads_of(one, problem, defaults);
-  const std::string repeat = launch.value("repeat", "");  // `turn < N`
-  const std::size_t bound = repeat.find("< ");
-  return bound == std::string::npos ? threads : threads * value(repeat.substr(bound + 2));
+  const auto size = whole[name].get<std::int64_t>();
+  const std::int64_t blocks = blocks_of(size);
+  const std::int64_t covered = blocks > 0 ? size / blocks : 0;
+  // Rounded up or down, the number of blocks changes at a multiple of what one covers.
+  const bool is_multiple = covered > 1 && size % blocks == 0 && blocks_of(covered) == 1 &&
+                           (blocks_of(covered + 1) == 2 || blocks_of(covered - 1) == 0);
+  if (!is_multiple || covered > kMostOfBlock) return;
+  Json& its = small[name];
+  its = std::min(size, (its.get<std::int64_t>() + covered - 1) / covered * covered);
 }
 
-/// Returns the sizes that bound loops of the kernels: each thread has as many turns as their product.
+/// Returns the sizes that bound loops of the kernels: each thread has as many turns as their
+/// product.
 std::set<std::string> sizes_of_loops(const SpaceNames& names) {
   std::set<std::string> sizes;
   for (const KernelFunction* const kernel : names.kernels()) {
@@ -203,52 +217,66 @@ std::set<std::string> sizes_of_loops(const SpaceNames& names) {
   return sizes;
 }
 
-/// Makes the largest sizes smaller until no kernel has more to do than a CPU emulates in a second or
-/// two.
-void limit_work(const SpaceNames& names, const Json& kernels, Json& small) {
-  constexpr double kMost = 1 << 22;
-  constexpr std::int64_t kLeast = 32;
-  const std::set<std::string> loops = sizes_of_loops(names);
-  const auto work = [&](const Json& problem) {
-    double most = 0;
-    for (const Json& kernel : kernels) {
-      double its = threads_of(kernel, problem, kernel.value("default", Json::object()));
-      for (const std::string& size : loops) its *= problem[size].get<double>();
-      most = std::max(most, its);
+/// Returns the turns of all threads of the kernel that has the most to do.
+double work_of(const std::vector<Launch>& launches, const std::set<std::string>& loops,
+               const Json& problem) {
+  std::map<const Json*, double> threads;
+  for (const Launch& launch : launches) threads[launch.kernel] += threads_of(launch, problem);
+  double most = 0;
+  for (const auto& [kernel, its] : threads) most = std::max(most, its);
+  for (const std::string& size : loops) most *= problem[size].get<double>();
+  return most;
+}
+
+/// Halves the largest size that decides how much there is to do, and those that are equal to it in
+/// the whole problem too. Returns false if there is none.
+bool halve_largest(const SpaceNames& names, const std::function<double(const Json&)>& work,
+                   Json& small) {
+  std::int64_t largest = 32;  // Smaller sizes stay.
+  Json best = small;
+  for (const auto& [name, value] : small.items()) {
+    if (!value.is_number_integer() || value.get<std::int64_t>() <= largest) continue;
+    Json halved = small;
+    for (auto& [other, its] : halved.items()) {
+      const bool is_equal = its == value && names.problem()[other] == names.problem()[name];
+      if (is_equal) its = value.get<std::int64_t>() / 2;
     }
-    return most;
-  };
-  for (bool is_smaller = true; is_smaller && work(small) > kMost;) {
-    Json best = small;
-    std::int64_t largest = kLeast;
-    for (const auto& [name, value] : small.items()) {
-      if (!value.is_number_integer() || value.get<std::int64_t>() <= largest) continue;
-      Json halved = small;
-      for (auto& [other, its] : halved.items()) {
-        const bool is_equal = its == value && names.problem()[other] == names.problem()[name];
-        if (is_equal) its = value.get<std::int64_t>() / 2;
-      }
-      if (work(halved) >= work(small)) continue;
-      largest = value.get<std::int64_t>();
-      best = std::move(halved);
-    }
-    is_smaller = best != small;
-    small = std::move(best);
+    if (work(halved) >= work(small)) continue;
+    largest = value.get<std::int64_t>();
+    best = std::move(halved);
   }
+  const bool is_smaller = best != small;
+  small = std::move(best);
+  return is_smaller;
+}
+
+/// Makes the largest sizes smaller until no kernel has more to do than a CPU emulates in a second
+/// or two, as far as threads and loops over sizes tell.
+void limit_work(const SpaceNames& names, const std::vector<Launch>& launches, Json& small) {
+  constexpr double kMost = 1 << 22;
+  const auto work = [&, loops = sizes_of_loops(names)](const Json& problem) {
+    return work_of(launches, loops, problem);
+  };
+  while (work(small) > kMost && halve_largest(names, work, small)) continue;
 }
 
 Json fitted(const SpaceNames& names, const Json& kernels, Json problem) {
-  fit_blocks(kernels, problem);
-  limit_work(names, kernels, problem);
-  fill_blocks(names.problem(), kernels, problem);
-  while (problem != names.problem() && any_kernel(kernels, problem, has_empty_grid)) {
+  const std::vector<Launch> launches = launches_of(kernels);
+  fit_blocks(launches, problem);
+  limit_work(names, launches, problem);
+  for (const Launch& launch : launches) {
+    for (const std::string& extent : launch.grid) {
+      fill_blocks(names.problem(), launch, extent, problem);
+    }
+  }
+  while (problem != names.problem() && any_launch(launches, problem, has_empty_grid)) {
     for (auto& [name, value] : problem.items()) {
       if (!value.is_number_integer()) continue;
       const auto whole = names.problem()[name].get<std::int64_t>();
       value = std::min(whole, std::max<std::int64_t>(1, value.get<std::int64_t>()) * 2);
     }
   }
-  keep_relations(names, kernels, problem);
+  Relations(names, launches).keep(problem);
   return problem;
 }
 

@@ -5,12 +5,12 @@
 
 namespace smemtune {
 
-/// Returns the problem for the CPU device: one that it solves in seconds, that the kernels' blocks
-/// divide as they divide the whole one, and for which every grid has a block. `kernels`: those of the
-/// space.
+/// Returns the problem for the CPU device: one that it seems to solve in seconds, by the threads
+/// and the loops over sizes, that blocks divide where they divide the whole one, and for which no
+/// grid is empty. `kernels`: those of the space.
 Json cpu_problem(const SpaceNames& names, const Json& kernels);
 
-/// Returns such a problem that one thread solves in a moment.
+/// Returns another such problem, which is smaller still if it can be.
 Json small_problem(const SpaceNames& names, const Json& kernels);
 
 }  // namespace smemtune

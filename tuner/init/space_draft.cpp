@@ -69,26 +69,18 @@ Meaning meaning_in(const KernelFile& file, const std::string& name) {
 /// Returns true if the host passes the same to two kernels, except for what they write.
 bool is_passed_the_same(const KernelFile& file, const KernelFunction& one,
                         const KernelFunction& other) {
-  const auto launch_of = [&](const KernelFunction& kernel) {
-    return std::ranges::find(file.launches, last_name(kernel.name), &LaunchSite::kernel);
-  };
-  const auto first = launch_of(one);
-  const auto second = launch_of(other);
-  return first != file.launches.end() && second != file.launches.end() &&
-         passes_the_same(file, *first, *second);
+  const LaunchSite* const first = first_launch(file, one.name);
+  const LaunchSite* const second = first_launch(file, other.name);
+  return first != nullptr && second != nullptr && passes_the_same(file, *first, *second);
 }
 
 /// Returns true if a kernel takes what another takes: parameters of the same types, and the same
 /// names or the same arguments.
 bool takes_the_same(const KernelFile& file, const KernelFunction& one,
                     const KernelFunction& other) {
-  const auto writes = [](const KernelParameter& parameter) {
-    return !parameter.is_const && parameter.access != Access::read &&
-           parameter.access != Access::unknown;
-  };
-  const auto has_same_type = [&](const KernelParameter& a, const KernelParameter& b) {
-    const bool is_read_only = (writes(a) && b.is_const) || (writes(b) && a.is_const);
-    return a.type == b.type && a.pointers == b.pointers && !(a.pointers > 0 && is_read_only);
+  const auto has_same_type = [](const KernelParameter& a, const KernelParameter& b) {
+    const bool is_read_only = (a.is_written() && b.is_const) || (b.is_written() && a.is_const);
+    return a.type == b.type && a.pointers == b.pointers && !is_read_only;
   };
   const auto has_same_name = [](const KernelParameter& a, const KernelParameter& b) {
     return a.name == b.name;
@@ -103,7 +95,7 @@ bool takes_the_same(const KernelFile& file, const KernelFunction& one,
 std::optional<std::string> definition_of(const KernelFunction& other, const KernelFunction& first,
                                          const SpaceNames& names, const Json& arguments) {
   if (!other.store) return std::nullopt;
-  std::vector<std::pair<std::string, std::string>> terms;
+  Terms terms;
   for (std::size_t i = 0; i < first.parameters.size(); ++i) {
     terms.emplace_back(other.parameters[i].name, first.parameters[i].name);
   }
@@ -145,6 +137,10 @@ Json verification(const DraftRequest& request) {
   return verify;
 }
 
+void add_text(Json& verify, const std::string& text) {
+  verify["description"] = verify["description"].get<std::string>() + text;
+}
+
 /// Returns JSON on one line; text of a source that is not UTF-8 is replaced, also in names.
 std::string in_utf8(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -158,24 +154,21 @@ void add_answers(const FlatSource& source, const KernelFile& file, const Json& a
     return role == "output" || role == "inout";
   });
   if (output == arguments.end()) return;
-  std::string text = verify["description"];
   for (const Answer& answer : file.answers) {
     const std::string named = answer.is_file ? answer.name : answer.name + ".npy";
-    text += " In " + source.place(answer.line) + " the host " +
-            (answer.is_file ? "reads " : "lists ") + answer.name +
-            ": if these are the expected results, write \"expected\": { " +
-            in_utf8((*output)["name"]) + ": " + in_utf8(named) + " } here" +
-            (answer.is_file ? "" : ", with the numbers in that file") +
-            ", and the inputs that belong to it as \"init\": \"file(...)\".";
+    add_text(verify, " In " + source.place(answer.line) + " the host " +
+                         (answer.is_file ? "reads " : "lists ") + answer.name +
+                         ": if these are the expected results, write \"expected\": { " +
+                         in_utf8((*output)["name"]) + ": " + in_utf8(named) + " } here" +
+                         (answer.is_file ? "" : ", with the numbers in that file") +
+                         ", and the inputs that belong to it as \"init\": \"file(...)\".");
   }
-  verify["description"] = text;
 }
 
-/// Adds the definition of what the host expects, or else of what the kernel seems to compute: a guess
-/// unless there is a function of the host, which every run then holds against it.
+/// Adds the definition of what the host expects, or else of what the kernel seems to compute. The
+/// latter is a guess unless every run holds a function of the host against it.
 void add_definition(const FlatSource& source, const KernelFile& file, const SpaceNames& names,
                     Json& arguments, Json& verify) {
-  std::string text = verify["description"];
   const auto own = definition_of(names.first(), names, arguments);
   const auto expected = expected_by_host(file, names, arguments);
   // Where the kernel computes something else, it has run several times before the host compares.
@@ -188,37 +181,34 @@ void add_definition(const FlatSource& source, const KernelFile& file, const Spac
       const auto held = expected->contents.find(argument["name"]);
       if (held != expected->contents.end()) argument["init"] = held->second;
     }
-    text += " The definition is what the host compares the results with, " +
-            source.place(expected->line) + ".";
+    add_text(verify, " The definition is what the host compares the results with, " +
+                         source.place(expected->line) + ".");
   } else if (own) {
     verify["definition"] = *own;
     const bool is_guess = !verify.contains("also_reference");
     if (is_guess) verify["definition_is_a_guess"] = true;
-    text += std::string(" The definition is what the kernel itself seems to compute: correct it ") +
-            "where something else is meant" +
-            (is_guess ? ", then remove definition_is_a_guess."
-                      : "; what the function computes is held against it.");
+    add_text(verify, std::string(" The definition is what the kernel itself seems to compute: ") +
+                         "correct it where something else is meant" +
+                         (is_guess ? ", then remove definition_is_a_guess."
+                                   : "; what the function computes is held against it."));
   }
-  verify["description"] = text;
 }
 
 /// Says what a comparison with a kernel alone may miss.
 void add_advice(Json& verify) {
-  std::string text = verify["description"];
-  text += std::string(" Worth adding: ") +
-          (verify.contains("definition") ? "" : "a definition, and ") +
-          "in \"also\" a size that no tile divides.";
-  verify["description"] = text;
+  add_text(verify, std::string(" Worth adding: ") +
+                       (verify.contains("definition") ? "" : "a definition, and ") +
+                       "in \"also\" a size that no tile divides.");
 }
 
-/// Returns true if a text of the host has a variable that it makes a size of which a kernel takes:
+/// Returns true if a text of the host has a variable that a size of the kernel is made of:
 /// `rows + 1` where the size is `rows * columns`.
 bool is_in_a_size(const std::string& text, std::size_t frame, const HostTerms& terms,
                   const SpaceNames& names, const Json& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const bool is_size = arguments[i].contains("value") &&
                          names.problem().contains(plain_text(arguments[i]["value"]));
-    const std::string passed = terms.value_of(terms.passed(i, frame), frame);
+    const std::string passed = terms.passed_value(i, frame);
     const auto is_its = [&](std::string_view name) { return has_name(passed, name); };
     if (is_size && std::ranges::any_of(identifiers(text), is_its)) return true;
   }
@@ -294,6 +284,28 @@ void add_witness(const DraftRequest& request, const KernelFunction& called, cons
   kernels.push_back(std::move(kernel));
 }
 
+/// Adds to a space what its results are compared with. Returns true if that is a function of the
+/// host.
+bool complete_verification(const FlatSource& source, const KernelFile& file,
+                           const DraftRequest& request, const SpaceNames& names, Json& root) {
+  Json& arguments = root["arguments"];
+  Json& verify = root["verify"];
+  Json& kernels = root["kernels"];
+  // The function answers only for a problem that is neither tuned nor the CPU device's.
+  const Json small = small_problem(names, kernels);
+  const bool is_other = small != names.problem() && small != root["cpu_problems"][0];
+  const bool has_witness =
+      request.witness && is_other && add_scalars(*request.witness, names, arguments, kernels);
+  if (has_witness) {
+    const KernelFunction& called = kernel_named(file, request.witness->kernel_name);
+    add_witness(request, called, names, small, verify, kernels);
+  }
+  add_definition(source, file, names, arguments, verify);
+  add_answers(source, file, arguments, verify);
+  if (!has_witness) add_advice(verify);
+  return has_witness;
+}
+
 /// Returns true for `WARP_SIZE` and masks of lanes or bits, which no one chooses.
 bool is_of_the_hardware(const NamedNumber& number) {
   constexpr std::int64_t kLargest = 0x7fffffff;
@@ -331,8 +343,9 @@ void add_problem_rows(const SpaceNames& names, SpaceDraft& draft) {
   }
 }
 
-/// Returns JSON in lines of at most 100 characters if possible. `indent`: indentation of the lines
-/// after the first; `column`: where the first one begins.
+/// Returns JSON in lines of at most 100 characters if possible; the outermost object always has a
+/// line for each member. `indent`: indentation of the lines after the first; `column`: where the
+/// first one begins, 0 for text within a line.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the JSON.
 std::string laid_out(const Json& value, std::size_t indent, std::size_t column) {
   constexpr std::size_t kColumns = 100;
@@ -363,17 +376,16 @@ std::string laid_out(const Json& value, std::size_t indent, std::size_t column) 
   return text + std::string(indent, ' ') + (value.is_object() ? "}" : "]");
 }
 
-/// Returns true if something of it is left to say.
+/// Returns true if a draft has a TODO.
 bool is_open(const Json& drafted) { return in_utf8(drafted).find("TODO") != std::string::npos; }
 
 bool is_launched(const KernelFile& file, const std::string& kernel) {
-  return std::ranges::find(file.launches, last_name(kernel), &LaunchSite::kernel) !=
-         file.launches.end();
+  return first_launch(file, kernel) != nullptr;
 }
 
-/// Returns the kernels of a request, where the host launches the first, without those of which the
-/// block is not known, and those that it never launches and of which something would be left to say,
-/// but with a plain one unless a function of the host says what is right.
+/// Returns the kernels of a request without those that DraftRequest::may_leave_out leaves out; all
+/// where the host does not launch the first. A plain one that is never launched is kept only where
+/// no function of the host says what is right.
 std::vector<std::string> kernels_to_draft(const FlatSource& source, const KernelFile& file,
                                           const DraftRequest& request) {
   std::vector<std::string> kernels = request.kernels;
@@ -431,7 +443,7 @@ std::vector<std::string> kernels_like(const KernelFile& file, const std::string&
 std::vector<std::string> computing_the_same(const KernelFile& file,
                                             std::vector<std::string> kernels) {
   if (kernels.size() < 2) return kernels;
-  const DraftRequest request = {.name = {}, .written_from = {}, .source = {}, .kernels = kernels};
+  const DraftRequest request = {.kernels = kernels};
   const SpaceNames names(file, request);
   const Json arguments = draft_arguments(FlatSource(), file, names).arguments;
   const auto own = [&](const std::string& kernel) {
@@ -472,8 +484,7 @@ KernelFunction as_launched(const KernelFile& file, const DraftRequest& request) 
   const auto sequence =
       request.together ? sequence_of(file, request.kernels.front()) : std::nullopt;
   KernelFunction kernel = sequence ? sequence->whole : kernel_named(file, request.kernels.front());
-  const SpaceNames names(
-      file, {.name = {}, .written_from = {}, .source = {}, .kernels = {request.kernels.front()}});
+  const SpaceNames names(file, {.kernels = {request.kernels.front()}});
   const KernelFunction& first = names.first();
   for (std::size_t i = 0; i < first.template_parameters.size(); ++i) {
     const std::string type = names.template_type(first, i);
@@ -492,8 +503,8 @@ LaunchSite launch_of(const KernelFile& file, const DraftRequest& request) {
   if (const auto sequence = request.together ? sequence_of(file, first) : std::nullopt) {
     return sequence->launch;
   }
-  const auto site = std::ranges::find(file.launches, last_name(first), &LaunchSite::kernel);
-  return site == file.launches.end() ? LaunchSite() : *site;
+  const LaunchSite* const site = first_launch(file, first);
+  return site == nullptr ? LaunchSite() : *site;
 }
 
 std::vector<std::string> left_out_around(const FlatSource& source, const KernelFile& file,
@@ -502,7 +513,7 @@ std::vector<std::string> left_out_around(const FlatSource& source, const KernelF
     return std::ranges::any_of(
         kernels, [&](const std::string& name) { return last_name(name) == site.kernel; });
   };
-  std::map<std::size_t, std::string> lines;  // By the loop.
+  std::map<std::size_t, std::string> lines;  // Keyed by the loop.
   for (const LaunchSite& site : file.launches) {
     if (!is_drafted(site) || site.loops.empty()) continue;
     const CountingLoop& loop = site.loops.back();
@@ -574,27 +585,9 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
   root["cpu_problems"] = Json::array({cpu_problem(names, kernels)});
   root["arguments"] = std::move(arguments.arguments);
   root["verify"] = verification(request);
-  // Where it is no other problem, nothing would be compared with the function.
-  const Json small = small_problem(names, kernels);
-  const bool is_other = small != names.problem() && small != root["cpu_problems"][0];
-  draft.has_witness = request.witness && is_other &&
-                      add_scalars(*request.witness, names, root["arguments"], kernels);
-  if (draft.has_witness) {
-    add_witness(request, kernel_named(file, request.witness->kernel_name), names, small,
-                root["verify"], kernels);
-  }
-  add_definition(source, file, names, root["arguments"], root["verify"]);
-  add_answers(source, file, root["arguments"], root["verify"]);
-  if (!draft.has_witness) add_advice(root["verify"]);
   root["kernels"] = std::move(kernels);
-
-  draft.text = "{\n";
-  std::size_t left = root.size();
-  for (const auto& [key, member] : root.items()) {
-    const std::string label = "  " + in_utf8(key) + ": ";
-    draft.text += label + laid_out(member, 2, label.size()) + (--left > 0 ? ",\n" : "\n");
-  }
-  draft.text += "}\n";
+  draft.has_witness = complete_verification(source, file, request, names, root);
+  draft.text = laid_out(root, 0, 1) + "\n";
   return draft;
 }
 

@@ -11,14 +11,14 @@ namespace smemtune {
 
 /// A request to draft a space.
 struct DraftRequest {
-  std::string name;                  ///< Name of the space.
-  std::string written_from;          ///< The file that was read, for people.
-  std::string source;                ///< Value of the kernels' "source".
+  std::string name = {};             ///< Name of the space.
+  std::string written_from = {};     ///< The file that was read, for people.
+  std::string source = {};           ///< Value of the kernels' "source".
   std::vector<std::string> kernels;  ///< Names of the file's kernels, all of one signature.
   /// Instead: the space has one kernel, of all that the host launches together with the first one.
   bool together = false;
-  /// True if further kernels may be left out of which the block is not known, or which the host never
-  /// launches and of which anything is not known, unless they are plain ones to compare with.
+  /// True if kernels behind the first may be left out: those whose block is not known, and those
+  /// that the host never launches and of which anything else is not known, except plain ones.
   bool may_leave_out = false;
   /// A function of the host that says what is right; the file has the kernel that calls it.
   std::optional<HostFunction> witness = {};
@@ -78,9 +78,9 @@ KernelFunction as_launched(const KernelFile& file, const DraftRequest& request);
 /// launched together; without frames if there is none.
 LaunchSite launch_of(const KernelFile& file, const DraftRequest& request);
 
-/// Returns what the host does around the launches of these kernels and a draft of them leaves out: a
-/// loop that also launches others on the same buffers, or copies these from or to the host. Each is
-/// a line for people.
+/// Returns what the host does around the launches of these kernels and a draft of them leaves out:
+/// a loop that also launches others on the same buffers, or copies these from or to the host. Each
+/// is a line for people.
 std::vector<std::string> left_out_around(const FlatSource& source, const KernelFile& file,
                                          const std::vector<std::string>& kernels);
 

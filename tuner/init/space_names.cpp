@@ -23,7 +23,7 @@ std::int64_t largest_number(const Json& values) {
 }
 namespace {
 
-constexpr std::int64_t kGuessedFactor = 64;  ///< A guess of a size that is a factor of another.
+constexpr std::int64_t kGuessedFactor = 64;  ///< A guess for a size that another is a multiple of.
 
 std::int64_t guessed_size(const MissingName& missing) {
   static constexpr std::array<std::string_view, 4> kFew = {"radius", "filter", "kernel", "iter"};
@@ -135,25 +135,25 @@ bool SpaceNames::names_its_block(const LaunchSite& site) const {
                         site.template_arguments.end();
 }
 
-/// Makes sizes of the variables that only the host's function takes and that the host makes a size
-/// of which the kernel takes: `B` and `T` of `B * T`. All others follow from these.
+/// Makes variables sizes that only the host's function takes and that a size of the kernel is made
+/// of: `B` and `T` where the kernel takes `B * T`.
 void SpaceNames::choose_sizes_of_witness() {
   const LaunchSite* const site = launch_of(first_.name);
   if (!request_.witness || site == nullptr) return;
   for (const HostFunction::Scalar& scalar : request_.witness->scalars) {
-    const HostTerms terms = terms_of(*site);
+    const HostTerms terms = terms_of(*site);  // It knows the sizes that were added before.
     const bool is_variable = cpp_tokens(scalar.passed).size() == 1 && !number_of(scalar.passed);
     bool is_in_a_size = false;
     for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
       if (!is_size(first_.parameters[i], first_.parameters[i].type)) continue;
-      const std::string passed = terms.passed(i, scalar.frame);
-      const std::string value = terms.value_of(passed, scalar.frame);
-      is_in_a_size = is_in_a_size || (passed != scalar.passed && has_name(value, scalar.passed));
+      const bool is_itself = terms.passed(i, scalar.frame) == scalar.passed;
+      const std::string value = terms.passed_value(i, scalar.frame);
+      is_in_a_size = is_in_a_size || (!is_itself && has_name(value, scalar.passed));
     }
     if (!is_variable || !is_in_a_size) continue;
     const auto ours = terms.in_our_names(scalar.passed, scalar.frame);
     const auto number = ours ? constant_value(*ours) : std::nullopt;
-    if (ours && !number) continue;  // It follows from another.
+    if (ours && !number) continue;  // Other sizes already say it.
     const std::string chosen = free_name(upper(scalar.passed));
     host_sizes_.push_back({.function = site->frames[scalar.frame].function,
                            .variable = scalar.passed,
@@ -233,7 +233,7 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
     const std::string chosen =
         is_new ? free_name(upper(name.substr(0, name.find("__")))) : std::string(alike->chosen);
     host_sizes_.push_back({.function = here.function, .variable = name, .chosen = chosen});
-    const bool follows_block = !parts.empty();  // It does not shrink with the problem.
+    const bool follows_block = !parts.empty();  // Such a size does not shrink with the problem.
     if (is_new) add_problem(chosen, number, follows_block ? number : smaller(number, 256), false);
   }
 }
@@ -408,8 +408,7 @@ HostTerms SpaceNames::terms_of(const LaunchSite& site, const Json& parameters) c
   }
   for (const HostSize& size : host_sizes_) {
     for (std::size_t i = 0; i < site.frames.size(); ++i) {
-      if (site.frames[i].function == size.function)
-        terms.add_to_frame(i, size.variable, size.chosen);
+      if (site.frames[i].function == size.function) terms.add(size.variable, size.chosen, i);
     }
   }
   return terms;
@@ -567,10 +566,7 @@ std::string SpaceNames::passed_text(const std::string& argument) const {
 /// Returns the same, or what it stands for if it is a variable.
 std::string SpaceNames::calculated_text(const std::string& argument) const {
   const std::string text = passed_text(argument);
-  if (text.empty()) return text;
-  const auto& variables = launch_of(first_.name)->frames.front().variables;
-  const auto made_of = variables.find(text);
-  return made_of == variables.end() ? text : made_of->second;
+  return text.empty() ? text : launch_of(first_.name)->frames.front().value_of(text);
 }
 
 /// Returns true if the host calculates the value that it passes for an argument from several
@@ -732,6 +728,11 @@ const KernelFunction* launched_kernel(const KernelFile& file, const LaunchSite& 
     return last_name(kernel.name) == site.kernel;
   });
   return found == file.kernels.end() ? nullptr : &*found;
+}
+
+const LaunchSite* first_launch(const KernelFile& file, const std::string& kernel) {
+  const auto site = std::ranges::find(file.launches, last_name(kernel), &LaunchSite::kernel);
+  return site == file.launches.end() ? nullptr : &*site;
 }
 
 const KernelFunction& kernel_named(const KernelFile& file, const std::string& name) {

@@ -36,10 +36,11 @@ class SpaceNames {
   Bindings numbers_of_problem() const;
   /// Returns true if nothing in the source says what a name of the problem is.
   bool is_guess(const std::string& name) const { return guessed_.contains(name); }
-  /// Returns the line of a loop of the host that changes the variable behind a name of the problem; 0
-  /// if there is none.
+  /// Returns the line of a loop of the host that changes the variable for which a name of the
+  /// problem stands; 0 if there is none.
   std::size_t loop_that_changes(const std::string& name) const;
-  /// Returns a problem that one thread solves in a moment, with sizes of `least` where there are such.
+  /// Returns a problem with small sizes, which are no smaller than `least` where that is at most
+  /// 256 and the problem's sizes are as large.
   Json small_problem(std::int64_t least) const;
   bool is_taken(const std::string& name) const { return taken_.contains(name); }
 
@@ -82,8 +83,8 @@ class SpaceNames {
   /// Returns the type that the host passes for a template parameter, or that its arguments have.
   std::string template_type(const KernelFunction& kernel, std::size_t i) const;
 
-  /// Returns the formula of the problem's sizes that the host passes for a template parameter; empty
-  /// if it passes something else.
+  /// Returns the formula of the problem's sizes that the host passes for a template parameter;
+  /// empty if it passes something else.
   std::string template_formula(const std::string& parameter) const;
 
   /// Returns what the host or the default gives for a template parameter; may be empty.
@@ -167,6 +168,9 @@ std::optional<std::int64_t> constant_value(const std::string& text);
 
 /// Returns the kernel that a launch names; nullptr if the file has none of that name.
 const KernelFunction* launched_kernel(const KernelFile& file, const LaunchSite& site);
+
+/// Returns the first launch of a kernel; nullptr if the source has none.
+const LaunchSite* first_launch(const KernelFile& file, const std::string& kernel);
 
 const KernelFunction& kernel_named(const KernelFile& file, const std::string& name);
 

@@ -284,8 +284,8 @@ class Statements {
     if (value.size() > kLongestText) throw NotSimple();
   }
 
-  std::vector<std::pair<std::string, std::string>> terms() const {
-    std::vector<std::pair<std::string, std::string>> terms;
+  Terms terms() const {
+    Terms terms;
     for (const auto& [name, value] : values_) {
       terms.emplace_back(name, in_parentheses(value));
     }

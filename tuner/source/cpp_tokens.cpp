@@ -374,6 +374,12 @@ std::vector<std::string> texts(const CppTokens& tokens, const std::vector<TokenR
   return result;
 }
 
+void blank(std::string& text, std::size_t first, std::size_t end) {
+  for (std::size_t i = first; i < end; ++i) {
+    if (text[i] != '\n') text[i] = ' ';
+  }
+}
+
 std::vector<std::string_view> identifiers(std::string_view text) {
   std::vector<std::string_view> result;
   for (std::size_t i = 0; i < text.size();) {

@@ -81,6 +81,9 @@ std::string joined(const CppTokens& tokens, TokenRange range);
 
 std::vector<std::string> texts(const CppTokens& tokens, const std::vector<TokenRange>& ranges);
 
+/// Replaces the characters `first` to `end` - 1 by blanks, except for line ends.
+void blank(std::string& text, std::size_t first, std::size_t end);
+
 /// Returns the identifiers of a text, in order.
 std::vector<std::string_view> identifiers(std::string_view text);
 

@@ -115,8 +115,8 @@ class Flattener {
     return near;
   }
 
-  /// Returns the only file whose path ends with the name, beneath the source's folder or else, if it
-  /// is the user's, beneath the folder that this one lies in; empty if there is none or several.
+  /// Returns the only file whose path ends with the name, beneath the source's folder or else, if
+  /// it is the user's, beneath the folder that this one lies in; empty if there is none or several.
   fs::path find_near(const std::string& name, bool is_users) {
     std::error_code error;
     const fs::path own = fs::canonical(folders_.front().empty() ? "." : folders_.front(), error);

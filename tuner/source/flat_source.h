@@ -9,8 +9,8 @@
 
 namespace smemtune {
 
-/// A source in which each #include of the user's is replaced by the file that it names, each file once, so
-/// that a kernel's host code, headers and macros are one text.
+/// A source in which each #include of the user's is replaced by the file that it names, each file
+/// once, so that a kernel's host code, headers and macros are one text.
 struct FlatSource {
   FlatSource() = default;
   explicit FlatSource(std::string whole) : text(std::move(whole)) {}
@@ -49,8 +49,8 @@ struct SourceSurroundings {
 
 /// Reads a source and the files that it includes, which are looked for beside the including file,
 /// beside the source and in those folders, and where none of these has it beneath the source's
-/// folder and, unless it is in <>, beneath the one above; then the further files. Throws InputError naming a file that
-/// cannot be read.
+/// folder and, unless it is in <>, beneath the one above; then the further files. Throws InputError
+/// naming a file that cannot be read.
 FlatSource read_flat_source(const std::filesystem::path& file, const SourceSurroundings& with = {});
 
 }  // namespace smemtune

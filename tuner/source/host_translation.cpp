@@ -86,10 +86,7 @@ class FileTranslator {
     for (std::size_t i = brace; i-- > 0;) {
       const CppToken& token = tokens_[i];
       if (token.kind == CppToken::Kind::directive || token.is(";") || token.is("{") ||
-          token.is("}"))
-        return true;
-      if (token.is(")")) {
-        // Template arguments in a class's head belong to no function: they are in < >.
+          token.is("}") || token.is(")")) {
         return true;
       }
       if (token.is("namespace") || token.is("class") || token.is("struct") || token.is("union") ||

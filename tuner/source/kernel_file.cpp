@@ -55,10 +55,8 @@ class FileReader {
 
  private:
   std::string device_lines() const {
-    std::string text(source_.text.size(), ' ');
-    for (std::size_t i = 0; i < source_.text.size(); ++i) {
-      if (source_.text[i] == '\n') text[i] = '\n';
-    }
+    std::string text = source_.text;
+    blank(text, 0, text.size());
     for (std::size_t i = 0; i < items_.size(); ++i) {
       const SourceItem& item = items_[i];
       if (!kept_[i] || item.kind == SourceItem::Kind::include || item.end <= item.first) continue;
@@ -131,20 +129,14 @@ class FileReader {
       kernel.reached = std::move(reached.names);
       const auto [place, is_new] = known.try_emplace(kernel.name, file_.kernels.size());
       if (!is_new && are_versions(items_[places[place->second]], item)) {
-        add_version(file_.kernels[place->second], std::move(kernel));
+        KernelFunction& first = file_.kernels[place->second];
+        first.other_lines.push_back(kernel.line);
+        first.add_uses_of(kernel);
         continue;
       }
       file_.kernels.push_back(std::move(kernel));
       places.push_back(i);
     }
-  }
-
-  static void add_version(KernelFunction& kernel, KernelFunction version) {
-    kernel.other_lines.push_back(version.line);
-    kernel.reached.merge(version.reached);
-    kernel.block_dimensions = std::max(kernel.block_dimensions, version.block_dimensions);
-    kernel.grid_dimensions = std::max(kernel.grid_dimensions, version.grid_dimensions);
-    kernel.uses_block_size = kernel.uses_block_size || version.uses_block_size;
   }
 
   /// Returns true if the second is compiled when the first, in another branch of an #if, is not.
@@ -279,7 +271,7 @@ class FileReader {
         found->second, [](const std::string& text) { return whole_number(text).has_value(); });
   }
 
-  /// Returns true for a macro that gets another meaning behind an #undef.
+  /// Returns true for a macro that is defined again behind an #undef.
   bool is_defined_again(const std::string& name) const {
     const auto undefined = std::ranges::find(items_, "#undef " + name, &SourceItem::what);
     return std::any_of(undefined, items_.end(), [&](const SourceItem& item) {

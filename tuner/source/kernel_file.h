@@ -37,8 +37,8 @@ struct MissingName {
 
 /// An enumeration: `enum class Mode { plain, fast };`.
 struct Enumeration {
-  std::string name;                ///< With its namespaces.
-  std::vector<std::string> words;  ///< `Mode::plain`, as a kernel's entry has them.
+  std::string name;                     ///< Includes its namespaces.
+  std::vector<std::string> words = {};  ///< `Mode::plain`, as a kernel's entry has them.
 };
 
 /// The scalars that a structure or an enumeration consists of, as on the GPU.
@@ -50,7 +50,7 @@ struct TypeLayout {
   bool is_record = false;
 };
 
-using TypeLayouts = std::map<std::string, TypeLayout>;  // By the type's name.
+using TypeLayouts = std::map<std::string, TypeLayout>;  // Keyed by the type's name.
 
 /// Lines that the kernels do not need.
 struct LeftOut {
@@ -89,18 +89,18 @@ struct HostPart {
   std::vector<LaunchSite> launches;  ///< In its order, with what the host does on the way to each.
   /// Functions that only return an expression: `int blocks(int n) { return (n + 255) / 256; }`.
   Macros functions;
-  TypeLayouts layouts;                    ///< Layouts of types that the source defines.
-  std::vector<Enumeration> enumerations;  ///< Those with a name.
+  TypeLayouts layouts;                         ///< Layouts of types that the source defines.
+  std::vector<Enumeration> enumerations = {};  ///< Those with a name.
   /// The numbers that the names in enumerations stand for.
-  std::map<std::string, std::string> enumerators;
-  /// Values that the host's loops store to the elements of an array, or to those of the array that it
-  /// copies there, by the array's name.
+  std::map<std::string, std::string> enumerators = {};
+  /// Values that the host's loops store to the elements of an array, or to those of the array that
+  /// it copies there, by the array's name.
   std::map<std::string, std::string> fills;
   std::set<std::string> zeroed = {};  ///< Pointers to memory that the host sets to zero.
   /// For constants, the names of what the host copies to it by cudaMemcpyToSymbol(), and of the
   /// other places that it copies the same data to.
   std::map<std::string, std::set<std::string>> copied_to_constants;
-  std::vector<Answer> answers;
+  std::vector<Answer> answers = {};
   std::vector<HostValue> values = {};
   std::vector<HostCall> calls = {};
   /// The copies between host and device: the pointers to and from.

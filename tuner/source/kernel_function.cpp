@@ -122,6 +122,43 @@ CppTokens first_branches(const CppTokens& tokens, std::size_t first, std::size_t
   return result;
 }
 
+/// Also for a macro that is called so: `SQRT`.
+bool takes_positive_numbers(const CppToken& token) {
+  static constexpr std::array<std::string_view, 18> kFunctions = {
+      "sqrt",   "sqrtf", "rsqrt", "rsqrtf", "log",    "logf",   "log2",    "log2f",      "log10",
+      "log10f", "log1p", "pow",   "powf",   "__logf", "__powf", "__log2f", "__fsqrt_rn", "hsqrt"};
+  return std::ranges::find(kFunctions, lower_case(token.text)) != kFunctions.end();
+}
+
+/// Returns true if a text contains a name that is neither a macro's nor a function's.
+bool has_variable(const CppTokens& tokens, TokenRange range) {
+  for (std::size_t i = range.first; i < std::min(range.end, tokens.size()); ++i) {
+    const bool is_lower =
+        std::ranges::any_of(tokens[i].text, [](char c) { return c >= 'a' && c <= 'z'; });
+    if (tokens[i].is_word() && is_lower && !tokens[i + 1].is("(")) return true;
+  }
+  return false;
+}
+
+/// Adds the names in the condition of the loop at token i, unless its step has a variable, as where
+/// all threads share the loop: `i += stride`.
+void add_loop_bounds(const CppTokens& tokens, std::size_t i, std::set<std::string>& bounds) {
+  const std::size_t close = closing(tokens, i + 1);
+  std::array<std::size_t, 2> ends = {kNoToken, kNoToken};
+  for (std::size_t j = i + 2; j < close && j < tokens.size(); ++j) {
+    if (tokens[j].is(";")) ends[ends[0] == kNoToken ? 0 : 1] = j;
+  }
+  if (ends[1] == kNoToken) return;
+  const std::string step = joined(tokens, {ends[1] + 1, close});
+  const std::size_t by = std::min(step.size(), step.find('='));
+  const bool has_variable =
+      std::ranges::any_of(step.substr(by), [](char c) { return c >= 'a' && c <= 'z'; });
+  if (has_variable) return;
+  for (std::size_t j = ends[0] + 1; j < ends[1]; ++j) {
+    if (tokens[j].is_word()) bounds.emplace(tokens[j].text);
+  }
+}
+
 }  // namespace
 
 std::vector<TemplateParameter> template_parameters(const CppTokens& tokens,
@@ -216,46 +253,14 @@ std::vector<SharedArray> arrays_of(const CppTokens& tokens, TokenRange range,
   return arrays;
 }
 
-namespace {
-
-/// Also for a macro that is called so: `SQRT`.
-bool takes_positive_numbers(const CppToken& token) {
-  static constexpr std::array<std::string_view, 18> kFunctions = {
-      "sqrt",   "sqrtf", "rsqrt", "rsqrtf", "log",    "logf",   "log2",    "log2f",      "log10",
-      "log10f", "log1p", "pow",   "powf",   "__logf", "__powf", "__log2f", "__fsqrt_rn", "hsqrt"};
-  return std::ranges::find(kFunctions, lower_case(token.text)) != kFunctions.end();
+void KernelFunction::add_uses_of(const KernelFunction& other) {
+  reached.insert(other.reached.begin(), other.reached.end());
+  loop_bounds.insert(other.loop_bounds.begin(), other.loop_bounds.end());
+  block_dimensions = std::max(block_dimensions, other.block_dimensions);
+  grid_dimensions = std::max(grid_dimensions, other.grid_dimensions);
+  uses_block_size = uses_block_size || other.uses_block_size;
+  needs_positive_numbers = needs_positive_numbers || other.needs_positive_numbers;
 }
-
-/// Returns true if a text contains a name that is neither a macro's nor a function's.
-bool has_variable(const CppTokens& tokens, TokenRange range) {
-  for (std::size_t i = range.first; i < std::min(range.end, tokens.size()); ++i) {
-    const bool is_lower =
-        std::ranges::any_of(tokens[i].text, [](char c) { return c >= 'a' && c <= 'z'; });
-    if (tokens[i].is_word() && is_lower && !tokens[i + 1].is("(")) return true;
-  }
-  return false;
-}
-
-/// Adds the names in the condition of the loop at token i, unless its step is that of all threads
-/// together: `i += stride`.
-void add_loop_bounds(const CppTokens& tokens, std::size_t i, std::set<std::string>& bounds) {
-  const std::size_t close = closing(tokens, i + 1);
-  std::array<std::size_t, 2> ends = {kNoToken, kNoToken};
-  for (std::size_t j = i + 2; j < close && j < tokens.size(); ++j) {
-    if (tokens[j].is(";")) ends[ends[0] == kNoToken ? 0 : 1] = j;
-  }
-  if (ends[1] == kNoToken) return;
-  const std::string step = joined(tokens, {ends[1] + 1, close});
-  const std::size_t by = std::min(step.size(), step.find('='));
-  const bool has_variable =
-      std::ranges::any_of(step.substr(by), [](char c) { return c >= 'a' && c <= 'z'; });
-  if (has_variable) return;
-  for (std::size_t j = ends[0] + 1; j < ends[1]; ++j) {
-    if (tokens[j].is_word()) bounds.emplace(tokens[j].text);
-  }
-}
-
-}  // namespace
 
 void use_body(const CppTokens& tokens, TokenRange body, KernelFunction& kernel) {
   for (std::size_t i = body.first; i + 1 < body.end; ++i) {

@@ -12,8 +12,8 @@
 
 namespace smemtune {
 
-/// The uses that a kernel's body makes of the memory that a pointer leads to. `added`: only atomicAdd() and its
-/// like write there.
+/// The uses that a kernel's body makes of the memory that a pointer leads to. `added`: only
+/// atomicAdd() and its like write there.
 enum class Access { unknown, read, written, added, both };
 
 struct KernelParameter {
@@ -29,8 +29,8 @@ struct KernelParameter {
   /// True if its elements take part in an index of another array: their initial values decide what
   /// is read and written. Not where a mask or the remainder of an unsigned number bounds the index.
   bool indexes = false;
-  /// Arrays of which a single element of it is an index, and those that a loop up to its next element
-  /// goes through, as in rows of a sparse matrix. Empty text: it takes part in other indices.
+  /// Arrays that single elements of it index, and those that a loop from one of its elements to
+  /// another indexes, as for the rows of a sparse matrix. An empty text stands for other indices.
   std::set<std::string> index_of = {};
   std::set<std::string> bounds_of = {};
   /// True if its elements decide how often a loop runs or how far a value is shifted, or go where
@@ -39,6 +39,9 @@ struct KernelParameter {
   /// The type that tex1Dfetch reads from a texture object; empty when not known.
   std::string texel;
 
+  /// Returns true for a pointer through which nothing forbids to write.
+  bool may_be_written() const { return pointers > 0 && !is_const && access != Access::read; }
+  bool is_written() const { return may_be_written() && access != Access::unknown; }
   bool is_texture() const { return type == "cudaTextureObject_t" && pointers == 0; }
 };
 
@@ -53,7 +56,7 @@ struct TemplateParameter {
 /// A variable in __shared__ or __constant__ memory.
 struct SharedArray {
   std::string type;
-  std::string name;  ///< With its namespaces if it is a constant.
+  std::string name;  ///< Includes the namespaces of a constant.
   /// Texts as written. Empty for a variable and for `extern ... []`.
   std::vector<std::string> extents;
   bool is_dynamic = false;
@@ -71,7 +74,7 @@ struct SingleStore {
 
 /// A __global__ function that has a body.
 struct KernelFunction {
-  std::string name;  ///< With its namespaces.
+  std::string name;  ///< Includes its namespaces.
   std::size_t line = 0;
   std::vector<TemplateParameter> template_parameters;
   std::vector<KernelParameter> parameters;
@@ -92,13 +95,16 @@ struct KernelFunction {
   std::vector<std::string> asserts = {};    ///< Conditions of static_assert(), filled in by init.
   std::vector<std::string> divisions = {};  ///< Conditions under which steps and unroll factors
                                             ///< divide what loops count to; likewise.
-  /// Names that bound its loops `for (...; k < n; ++k)`, of which each thread has all turns.
+  /// Names in the conditions of its `for` loops, except loops that all threads share.
   std::set<std::string> loop_bounds = {};
   /// Constants that the block's extents seem to be, by how the kernel numbers elements; likewise.
   std::array<std::string, 3> thread_extents = {};
   std::array<std::string, 3> tiles = {};  ///< Constants by which blockIdx is multiplied; likewise.
   std::optional<SingleStore> store = {};  ///< Likewise, if the body has no other.
   std::vector<std::size_t> other_lines = {};  ///< Lines of its other versions, in branches of #if.
+
+  /// Adds what another kernel reaches and uses.
+  void add_uses_of(const KernelFunction& other);
 };
 
 /// Returns the parameter that a declaration declares; nullopt if it declares none.

@@ -25,6 +25,12 @@ struct HostFrame {
   /// Parameters of the previous frame, as this one passes them.
   std::map<std::string, std::string> parameters;
   std::map<std::string, std::string> allocated;  ///< Bytes, by the name of a device pointer.
+
+  /// Returns the value of a variable; another text unchanged.
+  const std::string& value_of(const std::string& text) const {
+    const auto variable = variables.find(text);
+    return variable == variables.end() ? text : variable->second;
+  }
 };
 
 /// A loop `for (counter = first; counter < bound; counter += step)`, as written, or one like
@@ -37,9 +43,9 @@ struct CountingLoop {
   std::string first;
   std::string compares;  ///< `<`, `<=`, `>`, `>=` or `!=`.
   std::string bound;
-  char operation = '+';  ///< What is done with the step after each turn: one of + - * /.
+  char operation = '+';  ///< How the step changes the counter: one of + - * /.
   std::string step;
-  std::string header;                  ///< As written: `while (n > 1)`.
+  std::string header;                  ///< Its text as written: `while (n > 1)`.
   std::set<std::string> changes = {};  ///< Variables that it gives other values.
   /// Pairs that its body swaps, `old` and `next` of `swap(old, next)`.
   std::vector<std::pair<std::string, std::string>> swaps = {};
@@ -60,7 +66,8 @@ struct LaunchSite {
   std::string shared_bytes;
   bool cooperative = false;  ///< True if launched by cudaLaunchCooperativeKernel().
   std::vector<std::string> arguments;
-  /// Types that the arguments have or point to, as `float`; empty for what is no variable or unknown.
+  /// Types that the arguments have or point to, as `float`; empty for what is no variable or
+  /// unknown.
   std::vector<std::string> types;
   std::vector<HostFrame> frames;      ///< The launch's own function first; never empty.
   std::vector<std::string> asserted;  ///< Conditions of assert() before it, in its function.
@@ -71,6 +78,14 @@ struct LaunchSite {
   std::vector<std::pair<std::size_t, std::string>> conditions;
   /// True if it follows the previous launch, with nothing else done for it in between.
   bool follows = false;
+
+  /// Returns the texts of its arguments, its grid and its block.
+  std::vector<std::string> texts() const {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), grid.begin(), grid.end());
+    all.insert(all.end(), block.begin(), block.end());
+    return all;
+  }
 };
 
 }  // namespace smemtune

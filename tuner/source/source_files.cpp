@@ -160,6 +160,15 @@ class SourceReader {
   std::map<std::string, fs::path> known_;  ///< The file of an include, by its text.
 };
 
+/// Returns true if the template that begins at token `first` has a parameter of that name.
+bool has_parameter(const CppTokens& tokens, std::size_t first, std::string_view name) {
+  SourceItem item;
+  item.first = first;
+  item.end = tokens.size();
+  const std::vector<TemplateParameter> parameters = template_parameters(tokens, item);
+  return std::ranges::find(parameters, name, &TemplateParameter::name) != parameters.end();
+}
+
 }  // namespace
 
 std::optional<fs::path> find_source(const fs::path& relative, std::span<const fs::path> folders,
@@ -337,19 +346,6 @@ std::optional<std::string> redefinition(std::span<const SourceFile> files, std::
   }
   return std::nullopt;
 }
-
-namespace {
-
-/// Returns true if the template that begins at token `first` has a parameter of that name.
-bool has_parameter(const CppTokens& tokens, std::size_t first, std::string_view name) {
-  SourceItem item;
-  item.first = first;
-  item.end = tokens.size();
-  const std::vector<TemplateParameter> parameters = template_parameters(tokens, item);
-  return std::ranges::find(parameters, name, &TemplateParameter::name) != parameters.end();
-}
-
-}  // namespace
 
 bool uses_macro(std::span<const SourceFile> files, std::string_view name) {
   bool is_word = false;

@@ -59,8 +59,8 @@ std::optional<std::filesystem::path> find_source(const std::filesystem::path& re
 /// templates. A name that is not found there but is one of the CUDA toolkit's or C's headers is
 /// left to the compiler, and so is <...> unless the kernel's include folders have such a file. The
 /// returned files are therefore all files of the user's that a compiler reads. Those in `known` are
-/// not read again, and the others are added to it. Throws InputError naming the file and the line of
-/// an include that cannot be followed (includes_of()) or is not found.
+/// not read again, and the others are added to it. Throws InputError naming the file and the line
+/// of an include that cannot be followed (includes_of()) or is not found.
 std::vector<SourceFile> read_sources(const KernelTemplate& kernel, const SourceRoots& roots,
                                      SourceTexts& known);
 

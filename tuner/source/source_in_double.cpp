@@ -396,16 +396,6 @@ bool is_displaced(const Definition& own, const std::vector<Definition>& all) {
   });
 }
 
-/// Returns a text without some of its parts. Lines keep their numbers.
-std::string without(std::string text, const std::vector<Definition>& parts) {
-  for (const Definition& part : parts) {
-    for (std::size_t i = part.begin; i < part.end; ++i) {
-      if (text[i] != '\n') text[i] = ' ';
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
 KernelSource in_double(const KernelSource& source) {
@@ -421,10 +411,11 @@ KernelSource in_double(const KernelSource& source) {
   for (std::size_t i = 0; i < source.files.size(); ++i) {
     const KernelSource::File& file = source.files[i];
     Promoter promoter(file.name, has_half);
-    std::erase_if(definitions[i],
-                  [&](const Definition& definition) { return !is_displaced(definition, all); });
-    result.files.push_back(
-        {.name = file.name, .text = promoter.promoted(without(file.text, definitions[i]), 1)});
+    std::string text = file.text;
+    for (const Definition& definition : definitions[i]) {
+      if (is_displaced(definition, all)) blank(text, definition.begin, definition.end);
+    }
+    result.files.push_back({.name = file.name, .text = promoter.promoted(text, 1)});
     needs_prelude = needs_prelude || promoter.needs_prelude();
   }
   if (needs_prelude) {
