@@ -464,7 +464,7 @@ std::string silence(const db::ProblemResults& section) {
   if (best.launches.size() > 1 && main_launch(best) == nullptr) {
     return "it has several launches whose times are not known";
   }
-  if (best.launches.empty()) return "its launches were not shared";
+  if (best.launches.empty()) return "nothing is stored of its launches";
   if (!has_code_facts(best)) {
     return "nothing is stored of its machine code: an earlier release stored it, or the device's "
            "encoding is not known";

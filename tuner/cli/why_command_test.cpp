@@ -152,7 +152,7 @@ TEST_F(WhyCommand, SaysWhyItSaysNothing) {
   log->record("hash", best);
   const Ended text = run("why --space planted");
   EXPECT_EQ(text.status, 0) << text.err;
-  EXPECT_THAT(text.out, HasSubstr("nothing is stored of its machine code"));
+  EXPECT_THAT(text.out, HasSubstr("nothing is stored of its launches"));
   EXPECT_THAT(text.out, Not(HasSubstr("over its default")));
   EXPECT_EQ(run("why --space nosuch").status, 2);
 }
