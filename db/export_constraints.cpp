@@ -179,7 +179,7 @@ std::string size_function() {
 }  // namespace
 
 std::string constraint_functions() {
-  constexpr const char* kFunctions = R"text(
+  constexpr const char* kArithmetic = R"text(
 #ifndef SMEMTUNE_CONSTRAINTS
 #define SMEMTUNE_CONSTRAINTS
 namespace smemtune {
@@ -217,7 +217,7 @@ constexpr long long gcd(long long a, long long b) {
 }
 
 )text";
-  return kFunctions + size_function() + "\n}  // namespace smemtune\n#endif\n";
+  return kArithmetic + size_function() + "\n}  // namespace smemtune\n#endif\n";
 }
 
 ConstraintsCode::ConstraintsCode(const BindingsStruct& problem, const BindingsStruct& parameters,
