@@ -83,7 +83,7 @@ constexpr const char* kEntryStruct = R"(struct Entry {
 )";
 
 constexpr const char* kSelectFunctions = R"(
-// The ratio of the words of each entry to those of a problem, which are compared once.
+// Computes the size ratios of entries to a problem. Words are compared once, not for each entry.
 class SizeRatios {
  public:
   explicit constexpr SizeRatios(const Problem& problem) : problem_(problem) {
@@ -216,7 +216,8 @@ class SpaceWriter {
     std::string text = "inline constexpr Entry entries[] = {\n";
     for (const SelectionRow& row : rows_of(entries_)) text += measured(row, words);
     text +=
-        "};\n\n// What words the entries' problems have.\ninline constexpr Problem words[] = {\n";
+        "};\n\n// The combinations of words that the entries' problems have.\ninline constexpr "
+        "Problem words[] = {\n";
     for (const Bindings& one : words) text += "    " + problem_.value(one) + ",\n";
     text += "};\n\n";
     const std::string count = std::to_string(defaults_.size());

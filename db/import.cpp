@@ -195,16 +195,22 @@ void refuse_all_odd(const std::filesystem::path& file, const OddEntries& odd,
   throw InputError(file.string() + ": " + odd.faults.front() + odd.others_text());
 }
 
-/// Returns whether the entry is of the space, and leaves it to be read from its beginning.
-bool is_of(const std::string& space, JsonText entry) {
-  simdjson::ondemand::object object;
-  if (entry.get_object().get(object) != simdjson::SUCCESS) return true;  // Reading it says why not.
-  std::string_view its;
+/// Returns the space of an entry, which can be read from its beginning afterwards; nullopt if it has
+/// none.
+std::optional<std::string> space_of(simdjson::ondemand::object& entry) {
+  std::string_view space;
   const bool has_space =
-      object.find_field_unordered("space").get_string().get(its) == simdjson::SUCCESS;
-  const bool is_other = has_space && its != space;
-  (void)object.reset();
-  return !is_other;
+      entry.find_field_unordered("space").get_string().get(space) == simdjson::SUCCESS;
+  std::optional<std::string> its = has_space ? std::optional<std::string>(space) : std::nullopt;
+  (void)entry.reset();
+  return its;
+}
+
+/// Returns whether the entry is of the space, or reading it will say why not.
+bool may_be_of(const std::string& space, JsonText entry) {
+  simdjson::ondemand::object object;
+  if (entry.get_object().get(object) != simdjson::SUCCESS) return true;
+  return space_of(object).value_or(space) == space;
 }
 
 ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Origin origin,
@@ -227,7 +233,7 @@ ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Ori
     }
     ++entries;
     const auto fault = fault_of_entry([&] {
-      if (!only_space.empty() && !is_of(only_space, entry)) return;
+      if (!only_space.empty() && !may_be_of(only_space, entry)) return;
       for (const Json& one : entries_of(whole_json(entry))) reader.add(one);
     });
     if (!fault) return;
@@ -274,24 +280,21 @@ ImportedFile read_database(const std::filesystem::path& file, Origin origin, Run
 
 ExportText read_export_text(const std::filesystem::path& file) {
   ExportText read;
-  std::map<std::string, std::size_t, std::less<>> counts;
+  std::map<std::string, std::size_t> counts;
   const auto take = [&](const Json& /*head*/, std::string_view list, JsonText entry) {
     if (list != "best" && list != "candidates") return;
-    const std::string at =
-        "/" + std::string(list) + "/" + std::to_string(counts[std::string(list)]++);
-    const auto fail = [&](const std::string& what) {
-      throw InputError(file.string() + ": " + at + what);
-    };
+    const std::string name(list);
+    const std::string at = "/" + name + "/" + std::to_string(counts[name]++);
     simdjson::ondemand::object object;
-    if (entry.get_object().get(object) != simdjson::SUCCESS) fail(" is not an object");
-    std::string_view space;
-    if (object.find_field_unordered("space").get_string().get(space) != simdjson::SUCCESS) {
-      fail("/space is missing, or not a string");
+    const bool is_object = entry.get_object().get(object) == simdjson::SUCCESS;
+    const auto space = is_object ? space_of(object) : std::nullopt;
+    if (space) {
+      const std::string_view text = object.raw_json();
+      read.entries[*space].push_back(
+          {.at = at, .is_best = list == "best", .text = std::string(text)});
+    } else if (read.fault.empty()) {
+      read.fault = at + (is_object ? "/space is missing, or not a string" : " is not an object");
     }
-    std::vector<ExportText::Entry>& entries = read.entries[std::string(space)];
-    (void)object.reset();
-    entries.push_back(
-        {.at = at, .is_best = list == "best", .text = std::string(object.raw_json().value())});
   };
   JsonEntries all = read_json_entries(
       file.string(), read_compressed(file).text, [](const Json&, std::string_view) { return true; },

@@ -52,13 +52,13 @@ struct ExportText {
     std::string text;
   };
 
-  Json head;             ///< All but the results; the lists of these are null.
+  Json head;             ///< All but the entries of the lists (JsonEntries).
   bool cut_off = false;  ///< True if the text is truncated.
   std::map<std::string, std::vector<Entry>> entries;  ///< The lists' entries by their space.
+  std::string fault;  ///< Place and fault of the first entry that has no space; empty: none.
 };
 
-/// Throws InputError naming the file and the place if it is not JSON, or an entry of `best` or
-/// `candidates` has no space.
+/// Throws InputError naming the file if it cannot be read or is not JSON.
 ExportText read_export_text(const std::filesystem::path& file);
 
 }  // namespace smemtune::db

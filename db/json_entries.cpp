@@ -221,7 +221,10 @@ class EntriesReader {
         read_.head.get_ref<Json::object_t&>().Container::emplace_back(name, nullptr).second;
     if (!is_list(name, value)) {
       member = head_.read(value);
-    } else if (is_enough_(read_.head, name)) {
+      return;
+    }
+    member = value.type() == json_type::array ? Json::array() : Json::object();
+    if (is_enough_(read_.head, name)) {
       take_entries(name, value);
     } else {
       later_.push_back(name);

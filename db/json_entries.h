@@ -17,8 +17,8 @@ namespace smemtune::db {
 using JsonText = simdjson::ondemand::value;
 
 /// The result of reading a JSON object from an untrusted and possibly long text. Each entry of its
-/// member `cache`, `results`, `best` or `Results` is passed to a callback as it is read; everything
-/// else is kept in `head`.
+/// member `cache`, `results`, `best`, `candidates` or `Results` is passed to a callback as it is read;
+/// everything else is kept in `head`, which has an empty object or array for each of these.
 struct JsonEntries {
   /// Takes an entry. `head`: all other members, wherever they stand. `list`: the member that
   /// contains the entry.

@@ -36,8 +36,8 @@ class GaussianProcess {
 
   /// Returns the expected amount by which the value at a candidate is below `best`, where a value
   /// above `best` counts as 0. If that is at most `least`, may return 0 instead, in less time.
-  /// Deviations count as `doubt` times what they would be if the lengths were known; to their
-  /// variance `noise_share` of the noise's is added, by which values may improve, too.
+  /// Deviations count as `doubt` times what they would be if the lengths were known. Their variance
+  /// includes `noise_share` times that of the noise.
   double expected_improvement(std::size_t candidate, double best, double least, double doubt = 1,
                               double noise_share = 0) const;
 

@@ -71,10 +71,10 @@ constexpr double size_ratio(long long one, long long other) {
   const double low = static_cast<double>(one < other ? one : other);
   const double high = static_cast<double>(one < other ? other : one);
   double ratio = low > 0 ? high / low : 1 + high - low;
-  int less = alignment(one);
-  int more = alignment(other);
-  for (; less < more; less *= 2) ratio *= kAlignment;
-  for (; more < less; more *= 2) ratio *= kAlignment;
+  int divides_one = alignment(one);
+  int divides_other = alignment(other);
+  for (; divides_one < divides_other; divides_one *= 2) ratio *= kAlignment;
+  for (; divides_other < divides_one; divides_other *= 2) ratio *= kAlignment;
   return ratio;
 }
 
@@ -114,7 +114,7 @@ constexpr double doublings(double ratio) {
 // back.
 
 /// The assumed time of a configuration by that of the best, at a measured size where only others were
-/// measured, and how much that counts by what a measured time counts.
+/// measured, and its weight as a share of a measured time's.
 constexpr double kUnknownToBest = 2;
 constexpr double kUnknownWeight = 0.25;
 /// The largest ratio that is told apart, also that of what does not run.

@@ -21,7 +21,7 @@ std::optional<std::string> definition_of(const KernelFunction& kernel, const Spa
 struct ExpectedByHost {
   std::string definition;
   Contents contents = {};  ///< Contents of arguments that it needs; empty if anything will do.
-  std::size_t line = 0;    ///< Where it compares them.
+  std::size_t line = 0;    ///< Line of the comparison.
 };
 
 /// Returns what the host compares the results of the first kernel's launch with, where it states it

@@ -63,7 +63,7 @@ struct CallingKernel {
   std::string function;
   std::vector<KernelParameter> taken;  ///< Its parameters.
   std::vector<std::string> given;      ///< The arguments of its call.
-  std::string result;                  ///< Where it stores what the function returns; may be empty.
+  std::string result;                  ///< Pointer to the function's result; may be empty.
 };
 
 /// Returns a source in which the device has these functions as well, the last of which has this

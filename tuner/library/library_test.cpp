@@ -200,8 +200,17 @@ TEST_F(Library, RefusesWhatIsNoExport) {
   EXPECT_THAT(refusal(R"({"format": "T4"})"), HasSubstr("/format"));
   EXPECT_THAT(refusal(R"({"format": "smemtune-best", "version": 2, "best": []})"),
               HasSubstr("/version"));
+  EXPECT_THAT(refusal(R"({"format": "smemtune-best", "version": 2, "best": [{}]})"),
+              HasSubstr("/version"));
   EXPECT_THAT(refusal(R"({"format": "smemtune-best", "version": 1, "best": [{}]})"),
               HasSubstr("/best/0"));
+  for (const char* best : {"5", "null", "{}", R"({"a": {"space": "s"}})"}) {
+    EXPECT_THAT(
+        refusal(R"({"format": "smemtune-best", "version": 1, "best": )" + std::string(best) + "}"),
+        HasSubstr("/best is not an array"));
+  }
+  EXPECT_THAT(refusal(R"({"format": "smemtune-best", "version": 1, "best": [], "candidates": {}})"),
+              HasSubstr("/candidates is not an array"));
   EXPECT_THAT(refusal(R"({"format": "smemtune-best", "version": 1, "best": [],
                           "defaults": [{"space": "s", "kernel": "k", "parameters": {"A": 1.5}}]})"),
               HasSubstr("/defaults/0/parameters/A"));

@@ -155,8 +155,8 @@ struct Conditions {
   KernelConditions promising;
 };
 
-/// What several files know of a space: the first file that has a problem and device decides about
-/// them, and so for each kernel's default values.
+/// The results of a space in several files. The first file that has a problem and device decides
+/// about them, and so for each kernel's default values.
 struct Table {
   std::vector<Record> measured;
   std::vector<Record> defaults;  ///< The kernel that is the best most often comes first.
@@ -216,8 +216,8 @@ Record read_record(const Reader& reader, const Json& entry, const std::string& a
 struct File {
   std::filesystem::path path;
   std::string shared_from;
-  db::ExportText text;           ///< Of an export.
-  std::vector<Record> measured;  ///< Of a database.
+  db::ExportText text;           ///< Results of an export.
+  std::vector<Record> measured;  ///< Results of a database.
   std::vector<Record> defaults;
 };
 
@@ -229,8 +229,10 @@ void read_json(File& file) {
     reader.fail("/format", "is not smemtune-best: this is not a file of `smemtune export`");
   }
   if (reader.number(head, "", "version") != 1) reader.fail("/version", "is not 1");
-  reader.member(head, "", "best");
+  reader.array(head, "", "best");
+  if (head.contains("candidates")) reader.array(head, "", "candidates");
   if (file.text.cut_off) reader.fail("/", "is not complete");
+  if (!file.text.fault.empty()) throw InputError(file.path.string() + ": " + file.text.fault);
   if (!head.contains("defaults")) return;
   std::size_t number = 0;
   for (const Json& entry : reader.array(head, "", "defaults")) {
@@ -354,14 +356,14 @@ void add_unknown(std::vector<Record>& to, std::vector<Record>&& from, std::set<s
 
 /// Returns what the files know of a space.
 Table table_of(const std::vector<File>& files, const std::string& space) {
-  const auto is_of_other = [&space](const Record& record) { return record.space != space; };
+  const auto is_of_space = [&space](const Record& record) { return record.space == space; };
   Table table;
   std::set<std::string> measured_before;
   std::set<std::string> defaults_before;
   for (const File& file : files) {
-    Table its = {.measured = file.measured, .defaults = file.defaults, .conditions = {}};
-    std::erase_if(its.measured, is_of_other);
-    std::erase_if(its.defaults, is_of_other);
+    Table its;
+    std::ranges::copy_if(file.measured, std::back_inserter(its.measured), is_of_space);
+    std::ranges::copy_if(file.defaults, std::back_inserter(its.defaults), is_of_space);
     if (const auto found = file.text.entries.find(space); found != file.text.entries.end()) {
       for (const db::ExportText::Entry& entry : found->second)
         read_entry(file, entry, its.measured);

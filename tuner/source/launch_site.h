@@ -43,7 +43,7 @@ struct CountingLoop {
   std::string first;
   std::string compares;  ///< `<`, `<=`, `>`, `>=` or `!=`.
   std::string bound;
-  char operation = '+';  ///< How the step changes the counter: one of + - * /.
+  char operation = '+';  ///< Operation of the step on the counter: one of + - * /.
   std::string step;
   std::string header;                  ///< Its text as written: `while (n > 1)`.
   std::set<std::string> changes = {};  ///< Variables that it gives other values.
