@@ -99,15 +99,15 @@ LaunchCost launch_cost_of(const Space& space, const db::Recording& recording,
 
 /// Returns the timed configurations of the recording that are in the space, fastest first.
 Ranking ranking(const db::Recording& recording, const SearchSpace& space) {
-  std::vector<std::pair<double, ConfigurationIndex>> timed;
+  Ranking ranking = {.place = recording.device, .fastest_first = {}};
   for (const db::Recording::Evaluation& evaluation : recording.evaluations) {
     if (!evaluation.result.time_ms()) continue;
     const auto index = space.index_of(evaluation.result.configuration);
-    if (index) timed.emplace_back(evaluation.time_ms, *index);
+    if (index) {
+      ranking.fastest_first.push_back({.time_ms = evaluation.time_ms, .configuration = *index});
+    }
   }
-  std::ranges::sort(timed);
-  Ranking ranking = {.place = recording.device, .fastest_first = {}};
-  for (const auto& [time_ms, index] : timed) ranking.fastest_first.push_back(index);
+  std::ranges::sort(ranking.fastest_first);
   return ranking;
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kAttempts = 160;             // Attempts to find better lengths.
 constexpr std::size_t kLikelihoodOf = 64;  // Samples; the cost grows with their third power.
+constexpr std::size_t kMostSelected = 200;
 constexpr double kLeastNoise = 1e-4;
 constexpr double kMostNoise = 0.5;
 constexpr double kUsualNoise = 0.02;
@@ -120,6 +121,14 @@ Lengths varied(Lengths lengths, int attempt, RandomEngine& random) {
 }
 
 }  // namespace
+
+std::vector<std::size_t> GaussianProcess::selection(std::size_t sorted) {
+  std::vector<std::size_t> selected;
+  const std::size_t first = std::min(sorted, kMostSelected / 2);
+  const std::size_t step = 1 + (std::max<std::size_t>(1, sorted - first) - 1) / (kMostSelected / 2);
+  for (std::size_t i = 0; i < sorted; i += i < first ? 1 : step) selected.push_back(i);
+  return selected;
+}
 
 void GaussianProcess::fit(std::vector<Sample> samples, RandomEngine& random) {
   samples_ = std::move(samples);
@@ -240,6 +249,10 @@ double GaussianProcess::expected_improvement(std::size_t candidate, double best,
   const double density = std::exp(-half) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
   const double below = 0.5 * std::erfc(-ahead / std::numbers::sqrt2);
   return deviation * (ahead * below + density);
+}
+
+double GaussianProcess::mean(std::size_t candidate) const {
+  return mean_ + static_cast<double>(blocks_[candidate / kLanes].mean[candidate % kLanes]);
 }
 
 double GaussianProcess::probability_below(std::size_t candidate, double level) const {

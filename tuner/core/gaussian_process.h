@@ -22,6 +22,10 @@ class GaussianProcess {
     double value = 0;
   };
 
+  /// Returns which of so many samples, the least values first, to fit to, because a fit takes long
+  /// with many: the first ones, and an even selection of the others.
+  static std::vector<std::size_t> selection(std::size_t sorted);
+
   /// Replaces all samples by these and drops the candidates; the search for lengths starts from the
   /// previous lengths. REQUIRES: samples is not empty.
   void fit(std::vector<Sample> samples, RandomEngine& random);
@@ -40,6 +44,9 @@ class GaussianProcess {
   /// includes `noise_share` times that of the noise.
   double expected_improvement(std::size_t candidate, double best, double least, double doubt = 1,
                               double noise_share = 0) const;
+
+  /// Returns the value expected at a candidate.
+  double mean(std::size_t candidate) const;
 
   /// Returns the probability that a measurement at a candidate, its noise included, is below
   /// `level`.

@@ -74,15 +74,13 @@ class Listed final : public Strategy {
 
 /// Ranks the configurations of the space that have a time in `prior_timings`.
 Ranking ranking_of(const PriorTimings& prior_timings, const SearchSpace& space) {
-  std::vector<std::pair<double, ConfigurationIndex>> timed;
-  for (const auto& [time_ms, configuration] : prior_timings.timed) {
-    const auto index = space.index_of(configuration);
-    if (index) timed.emplace_back(time_ms, *index);
-  }
-  std::ranges::sort(timed);
   Ranking ranking = {.place = prior_timings.device + ", " + key(prior_timings.problem),
                      .fastest_first = {}};
-  for (const auto& [time_ms, index] : timed) ranking.fastest_first.push_back(index);
+  for (const auto& [time_ms, configuration] : prior_timings.timed) {
+    const auto index = space.index_of(configuration);
+    if (index) ranking.fastest_first.push_back({.time_ms = time_ms, .configuration = *index});
+  }
+  std::ranges::sort(ranking.fastest_first);
   return ranking;
 }
 

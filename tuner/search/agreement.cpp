@@ -16,8 +16,8 @@ constexpr double kPriorShare = 0.9;
 
 Agreement::Agreement(const Ranking& ranking) {
   const auto size = static_cast<double>(ranking.fastest_first.size());
-  for (const ConfigurationIndex configuration : ranking.fastest_first) {
-    ranks_.emplace(configuration, static_cast<double>(ranks_.size()) / size);
+  for (const Ranking::Timed& timed : ranking.fastest_first) {
+    ranks_.emplace(timed.configuration, static_cast<double>(ranks_.size()) / size);
   }
 }
 

@@ -34,10 +34,12 @@ Auto::Auto(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed)
     : untried_(untried),
       elsewhere_(kernel.rankings.begin(), kernel.rankings.end()),
       forest_(untried, seed, elsewhere_),
-      likely_better_(untried, random_bits(seed, 1)) {
+      likely_better_(untried, random_bits(seed, 1), kernel.rankings) {
   for (const Ranking& ranking : kernel.rankings) {
-    Fastest fastest = {.first = ranking.fastest_first};
-    fastest.first.resize(std::min(kOfAPlace, fastest.first.size()));
+    Fastest fastest;
+    for (const Ranking::Timed& timed : ranking.fastest_first) {
+      if (fastest.first.size() < kOfAPlace) fastest.first.push_back(timed.configuration);
+    }
     fastest_.push_back(std::move(fastest));
   }
   if (!fastest_.empty()) left_for_places_ = kOfAPlace + fastest_.size() - 1;

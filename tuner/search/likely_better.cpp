@@ -13,8 +13,6 @@ constexpr std::size_t kFirstLearnt = 16;
 constexpr std::size_t kLeastTimed = 3;
 constexpr double kFitAfter = 1.5;  // Fitted again when this many times as many were told.
 
-constexpr std::size_t kMostSamples = 200;  // The fastest half, and an even selection of the others.
-
 constexpr std::size_t kDrawnCandidates = 2000;  // Candidates in a larger space.
 constexpr std::size_t kBeside = 5;              // The best whose neighbors are candidates, too.
 
@@ -27,7 +25,18 @@ constexpr double kDoubt = 1.5;
 constexpr double kNoiseShare = 0.5;
 constexpr std::size_t kNoiseAfter = 60;
 
+constexpr std::size_t kMostElsewhere = 3;
+
 }  // namespace
+
+LikelyBetter::LikelyBetter(Untried& untried, std::uint64_t seed, std::span<const Ranking> elsewhere)
+    : untried_(untried), random_(seed), features_of_(untried.space()) {
+  for (const Ranking& ranking : elsewhere) {
+    auto place = Elsewhere::of(ranking, untried.space(), features_of_, random_);
+    if (place) elsewhere_.push_back(std::move(*place));
+    if (elsewhere_.size() == kMostElsewhere) break;
+  }
+}
 
 std::optional<ConfigurationIndex> LikelyBetter::ask() {
   if (!can_learn() || untried_.is_mostly_taken()) return std::nullopt;
@@ -82,9 +91,7 @@ void LikelyBetter::fit() {
   const std::vector<Told> sorted = fastest_first();
   if (!(slow_ms_ > 0)) slow_ms_ = *sorted[timed_ / 2].time_ms;
   std::vector<GaussianProcess::Sample> samples;
-  const std::size_t fast = std::min(sorted.size(), kMostSamples / 2);
-  const std::size_t step = 1 + (sorted.size() - 1 - fast) / (kMostSamples / 2);
-  for (std::size_t i = 0; i < sorted.size(); i += i < fast ? 1 : step) {
+  for (const std::size_t i : GaussianProcess::selection(sorted.size())) {
     samples.push_back(
         {.features = features(sorted[i].configuration), .value = value(sorted[i].time_ms)});
   }
@@ -121,13 +128,14 @@ void LikelyBetter::set_candidates() {
                         std::back_inserter(candidates_));
     }
   }
+  for (Elsewhere& place : elsewhere_) place.estimate(candidates_);
   std::vector<std::vector<float>> places;
   for (const ConfigurationIndex candidate : candidates_) places.push_back(features(candidate));
   process_.set_candidates(places);
   best_of_candidates_ms_ = best_ms_;
 }
 
-std::optional<ConfigurationIndex> LikelyBetter::most_promising() const {
+std::optional<ConfigurationIndex> LikelyBetter::most_promising() {
   std::vector<std::vector<float>> asked;
   for (const ConfigurationIndex configuration : asked_) asked.push_back(features(configuration));
   std::optional<ConfigurationIndex> most;
@@ -147,8 +155,10 @@ std::optional<ConfigurationIndex> LikelyBetter::most_promising() const {
   return most;
 }
 
-std::vector<float> LikelyBetter::features(ConfigurationIndex configuration) const {
-  return features_of_.scaled(untried_.space().value_indices(configuration));
+std::vector<float> LikelyBetter::features(ConfigurationIndex configuration) {
+  std::vector<float> features = features_of_.scaled(untried_.space().value_indices(configuration));
+  for (Elsewhere& place : elsewhere_) features.push_back(place(configuration));
+  return features;
 }
 
 double LikelyBetter::value(std::optional<double> time_ms) const {

@@ -3,6 +3,7 @@
 #include "tuner/core/configuration_features.h"
 #include "tuner/core/gaussian_process.h"
 #include "tuner/core/random.h"
+#include "tuner/search/elsewhere.h"
 #include "tuner/search/kernel_search.h"
 #include "tuner/search/untried.h"
 
@@ -20,13 +21,15 @@ namespace smemtune {
 /// a small space is tried.
 class LikelyBetter final : public KernelSearch {
  public:
-  LikelyBetter(Untried& untried, std::uint64_t seed)
-      : untried_(untried), random_(seed), features_of_(untried.space()) {}
+  /// `elsewhere`: what is known of other places, the most similar first; those of which much is known
+  /// count as features. Used in the constructor only.
+  LikelyBetter(Untried& untried, std::uint64_t seed, std::span<const Ranking> elsewhere = {});
 
   std::optional<ConfigurationIndex> ask() override;
   void tell(ConfigurationIndex configuration, std::optional<double> time_ms) override;
 
   std::optional<double> expected_below(double time_ms) override;
+  bool knows_elsewhere() const override { return !elsewhere_.empty(); }
 
   /// Records that another search has asked for a configuration: similar ones are avoided until its
   /// result is told.
@@ -43,18 +46,19 @@ class LikelyBetter final : public KernelSearch {
   };
 
   std::vector<Told> fastest_first() const;
-  std::vector<float> features(ConfigurationIndex configuration) const;
+  std::vector<float> features(ConfigurationIndex configuration);
   double value(std::optional<double> time_ms) const;
   void learn();
   void fit();
   bool can_learn() const;
   bool all_are_candidates() const;
   void set_candidates();
-  std::optional<ConfigurationIndex> most_promising() const;
+  std::optional<ConfigurationIndex> most_promising();
 
   Untried& untried_;
   RandomEngine random_;
   ConfigurationFeatures features_of_;
+  std::vector<Elsewhere> elsewhere_;
   std::vector<ConfigurationIndex> asked_;  ///< Configurations whose results are not told yet.
   std::vector<Told> told_;
   std::size_t timed_ = 0;

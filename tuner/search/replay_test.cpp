@@ -101,7 +101,9 @@ TEST_P(EachStrategy, EndsOnTheSmallestSpacesAndWhereNothingDiffersWhateverIsKnow
   for (const std::int64_t size : {1, 2, 3, 60}) {
     const RecordedKernel kernel = where_all_take_as_long(size);
     const Ranking nothing = {.place = "nothing was timed", .fastest_first = {}};
-    const Ranking last = {.place = "the last alone", .fastest_first = {kernel.space.size() - 1}};
+    const Ranking last = {
+        .place = "the last alone",
+        .fastest_first = {{.time_ms = 1, .configuration = kernel.space.size() - 1}}};
     for (const std::size_t in_flight : {1u, 64u}) {
       const auto run = replay(kernel, {.strategy = GetParam(),
                                        .evaluations = 1000,
@@ -183,19 +185,48 @@ double evaluations_to_95_percent(const std::vector<Replayed>& run) {
   return static_cast<double>(first - run.begin() + 1);
 }
 
+/// Returns the ranking of another search that evaluated everything, or one of every `step`.
+Ranking ranking_of(const RecordedKernel& kernel, std::size_t step = 1) {
+  Ranking ranking = {.place = "sibling", .fastest_first = {}};
+  for (ConfigurationIndex i = 0; i < kernel.answers.size(); i += step) {
+    const std::optional<double> time_ms = kernel.answers[i].time_ms;
+    if (time_ms) ranking.fastest_first.push_back({.time_ms = *time_ms, .configuration = i});
+  }
+  std::ranges::sort(ranking.fastest_first);
+  return ranking;
+}
+
+TEST(Replay, EndsSoonerWhereTimesElsewhereSayWhatToExpect) {
+  const RecordedKernel kernel = tiles();
+  RecordedKernel here = tiles();
+  for (std::size_t i = 0; i < here.answers.size(); ++i) {
+    auto& time_ms = here.answers[i].time_ms;
+    if (time_ms) time_ms = 3 * *time_ms * (1 + 0.02 * std::sin(static_cast<double>(i)));
+  }
+  const auto ended = [&](const std::vector<Ranking>& rankings) {
+    std::vector<std::vector<Replayed>> runs;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      runs.push_back(replay(here, {.strategy = "auto", .seed = seed, .rankings = rankings}));
+    }
+    return summarize_replays(runs, 500).ended;
+  };
+  const auto some = ended({ranking_of(kernel, 7)});
+  const auto none = ended({});
+  EXPECT_EQ(some.runs, 5u);
+  EXPECT_EQ(some.wrong, 0u);
+  EXPECT_LT(some.evaluations.value_or(500), none.evaluations.value_or(500));
+}
+
 TEST(Replay, KnowsWhatWasFastElsewhereButDoesNotTrustIt) {
   const RecordedKernel kernel = tiles();
-  std::vector<std::pair<double, ConfigurationIndex>> timed;
-  for (ConfigurationIndex i = 0; i < kernel.answers.size(); ++i) {
-    if (kernel.answers[i].time_ms) timed.emplace_back(*kernel.answers[i].time_ms, i);
-  }
-  std::sort(timed.begin(), timed.end());
-  Ranking sibling = {.place = "sibling", .fastest_first = {}};
-  for (const auto& [time_ms, index] : timed) sibling.fastest_first.push_back(index);
+  const Ranking sibling = ranking_of(kernel);
   const ReplayOptions options = {.strategy = "auto", .evaluations = 10, .rankings = {sibling}};
   EXPECT_EQ(1, replay(kernel, options).front().share);
   Ranking stranger = sibling;
-  std::reverse(stranger.fastest_first.begin(), stranger.fastest_first.end());
+  std::ranges::reverse(stranger.fastest_first);
+  for (std::size_t i = 0; i < stranger.fastest_first.size(); ++i) {
+    stranger.fastest_first[i].time_ms = sibling.fastest_first[i].time_ms;
+  }
   const auto middle = sibling.fastest_first.begin() + 600;
   const Ranking five = {.place = "five that neither lie far apart nor are fast",
                         .fastest_first = {middle, middle + 5}};
@@ -203,8 +234,9 @@ TEST(Replay, KnowsWhatWasFastElsewhereButDoesNotTrustIt) {
       replay(kernel, {.strategy = "auto", .evaluations = 5, .in_flight = 5, .rankings = {five}});
   EXPECT_EQ(1, std::ranges::count_if(first,
                                      [&](const Replayed& one) {
-                                       return std::ranges::count(five.fastest_first,
-                                                                 one.configuration) > 0;
+                                       return std::ranges::count(
+                                                  five.fastest_first, one.configuration,
+                                                  &Ranking::Timed::configuration) > 0;
                                      }))
       << "more only after some of its own";
   double with_stranger = 0;

@@ -24,8 +24,14 @@ struct Candidate {
 
 /// The result of another search of the same kernel: for another problem, or on another device.
 struct Ranking {
+  struct Timed {
+    double time_ms = 0;
+    ConfigurationIndex configuration = 0;
+
+    auto operator<=>(const Timed&) const = default;
+  };
   std::string place;  ///< For people: the device, the problem.
-  std::vector<ConfigurationIndex> fastest_first;
+  std::vector<Timed> fastest_first;
 
   bool operator==(const Ranking&) const = default;
 };
