@@ -18,7 +18,9 @@ constexpr double kSinceGainOffset = 64;
 constexpr double kLeastExpected = 0.1;  // A model that is surer than this is not believed.
 constexpr double kMostExpected = 10;
 
-constexpr double kBehind = 1.2;
+constexpr double kLogOddsElsewhere = 0.8;
+
+// See chance_of_one_behind().
 constexpr double kLogOddsBehind = 4.83;
 constexpr double kEvaluationsPowerBehind = 1.52;
 constexpr double kBehindPower = 5.46;
@@ -27,27 +29,27 @@ constexpr double kHidden = 0.03;  // Allows for a best that nothing known leads 
 }  // namespace
 
 double chance_of_better(const SearchedSoFar& searched) {
-  if (searched.evaluated >= searched.all) return 0;
-  const double told = static_cast<double>(std::max<std::uint64_t>(1, searched.evaluated));
-  const double untried = static_cast<double>(searched.all) - told;
-  const auto less_in_flight = [&](double results) {
-    return std::max(0.0, results - static_cast<double>(searched.in_flight));
+  if (searched.untried == 0) return 0;
+  const auto less_in_flight = [&](std::uint64_t results) {
+    return static_cast<double>(results - std::min(results, searched.in_flight));
   };
-  const double evaluated = std::max(1.0, less_in_flight(told));
-  const double since_gain = less_in_flight(told - static_cast<double>(searched.last_gain));
+  const double evaluated = std::max(1.0, less_in_flight(searched.evaluated));
   const double expected =
       std::clamp(searched.expected.value_or(kMostExpected), kLeastExpected, kMostExpected);
-  double odds =
-      std::exp(kLogOdds + kExpectedPower * std::log(expected) + kUntriedPower * std::log(untried) -
+  const double odds =
+      std::exp(kLogOdds - kLogOddsElsewhere * searched.known_elsewhere +
+               kExpectedPower * std::log(expected) +
+               kUntriedPower * std::log(static_cast<double>(searched.untried)) -
                kEvaluationsPower * std::log(evaluated) -
-               kSinceGainPower * std::log(since_gain + kSinceGainOffset));
-  if (searched.behind >= kBehind) {
-    const double share = untried / static_cast<double>(searched.all);
-    odds = std::min(
-        odds, share * (std::exp(kLogOddsBehind - kEvaluationsPowerBehind * std::log(evaluated) -
-                                kBehindPower * std::log(searched.behind)) +
-                       kHidden / evaluated));
-  }
+               kSinceGainPower * std::log(less_in_flight(searched.since_gain) + kSinceGainOffset));
+  return odds / (1 + odds);
+}
+
+double chance_of_one_behind(std::uint64_t evaluated, double behind) {
+  const double told = static_cast<double>(std::max<std::uint64_t>(1, evaluated));
+  const double odds = std::exp(kLogOddsBehind - kEvaluationsPowerBehind * std::log(told) -
+                               kBehindPower * std::log(behind)) +
+                      kHidden / told;
   return odds / (1 + odds);
 }
 

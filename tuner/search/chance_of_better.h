@@ -15,29 +15,38 @@ constexpr bool is_sure(double chance, std::uint64_t evaluations) {
   return chance < kSureChance && evaluations >= kLeastSure;
 }
 
-/// A search's knowledge of one kernel, from which follows whether something better is left there.
+/// A search's knowledge of those kernels that are not far behind, from which follows whether
+/// something better is left.
 struct SearchedSoFar {
-  std::uint64_t all = 0;        ///< Configurations of the kernel.
-  std::uint64_t evaluated = 0;  ///< Configurations that were told.
-  std::uint64_t last_gain = 0;  ///< LastGain::last_gain() of the kernel.
-  std::uint64_t in_flight = 0;  ///< Configurations that were asked for and not told.
-  /// How many of the others are expected to be better, by a model of the times; nullopt: any.
+  std::uint64_t untried = 0;     ///< Configurations that were not told.
+  std::uint64_t evaluated = 0;   ///< Configurations that were told.
+  std::uint64_t since_gain = 0;  ///< LastGain::since_last_gain() of the whole search.
+  std::uint64_t in_flight = 0;   ///< Untried configurations that were asked for.
+  /// How many of the untried ones are expected to be better, by a model of the times; nullopt: any.
   std::optional<double> expected = std::nullopt;
-  double behind = 1;  ///< Time of the kernel's best as a multiple of the time to be beaten.
+  /// Share of the untried of whose kernels enough was measured elsewhere to expect something of all.
+  double known_elsewhere = 0;
 };
 
-/// Estimates the probability that a search which learns has missed a configuration of a kernel that
-/// beats a given time. The odds grow with the power 0.515 of the number S of configurations that a
-/// model expects to be better, where more than ten count as ten and less than a tenth as that
-/// because models are that far off, and with the number u of those untried; they fall with the
-/// number t of evaluations and the number n of those since the last gain:
-/// exp(4.61) * S^0.515 * u^0.273 / t^0.761 / (n + 64)^0.918. As many of the latest evaluations as
-/// are in flight do not count in t and n: no question has been answered that could follow from
-/// them. Where the kernel's best takes at least 1.2 times as long as what is to be beaten, q times,
-/// the odds are at most exp(4.83) / t^1.52 / q^5.46 + 0.03 / t, times the share that is untried.
-/// The numbers are logistic regressions on replays of measured spaces and of parts of them;
-/// bench/RESULTS.md says of which, and how the estimate holds on others.
+/// Estimates the probability that a search which learns has missed a configuration that beats a
+/// given time. The odds grow with the power 0.515 of the number S of configurations that a model
+/// expects to be better, where more than ten count as ten and less than a tenth as that because
+/// models are that far off, and with the number u of those untried; they fall with the number t of
+/// evaluations and the number n of those since the last gain:
+/// exp(4.61 - 0.8 k) * S^0.515 * u^0.273 / t^0.761 / (n + 64)^0.918, where k is the share that is
+/// known elsewhere. As many of the latest evaluations as are in flight do not count in t and n: no
+/// question has been answered that could follow from them. The numbers are logistic regressions on
+/// replays of measured spaces and of parts of them; bench/RESULTS.md says of which, and how the
+/// estimate holds on others.
 double chance_of_better(const SearchedSoFar& searched);
+
+/// A kernel is behind when its best takes this many times as long as the time to be beaten.
+inline constexpr double kLeastBehind = 1.2;
+
+/// Estimates the probability that such a kernel beats that time after so many of its configurations,
+/// where its best takes `behind` times as long: its odds are exp(4.83) / t^1.52 / behind^5.46
+/// + 0.03 / t after t. REQUIRES: behind >= kLeastBehind.
+double chance_of_one_behind(std::uint64_t evaluated, double behind);
 
 /// Returns the number of evaluations after which a chance will have fallen to `least` if nothing
 /// better is found.
@@ -56,6 +65,9 @@ class LastGain {
 
   /// Number of the last evaluation more than 1 % faster than all before it; 0: none.
   std::uint64_t last_gain() const { return last_gain_; }
+
+  /// Number of evaluations since that one.
+  std::uint64_t since_last_gain() const { return evaluations_ - last_gain_; }
 
  private:
   std::uint64_t evaluations_ = 0;

@@ -12,39 +12,49 @@ namespace smemtune {
 namespace {
 
 TEST(ChanceOfBetter, FallsWithEvaluationsAndWithWhatTheModelExpects) {
-  const SearchedSoFar unknown = {.all = 10'000, .evaluated = 200};
-  EXPECT_GT(chance_of_better(unknown), 0.1) << "no model knows of anything";
-  EXPECT_GT(chance_of_better(unknown),
-            chance_of_better({.all = 10'000, .evaluated = 200, .expected = 0.01}));
-  EXPECT_GT(chance_of_better({.all = 10'000, .evaluated = 100, .expected = 0.01}),
-            chance_of_better({.all = 10'000, .evaluated = 200, .expected = 0.01}));
-  EXPECT_GT(chance_of_better({.all = 10'000, .evaluated = 200, .last_gain = 199}),
-            chance_of_better({.all = 10'000, .evaluated = 200, .last_gain = 20}));
-  EXPECT_EQ(chance_of_better({.all = 10'000, .evaluated = 236, .last_gain = 56, .in_flight = 36}),
-            chance_of_better({.all = 9'964, .evaluated = 200, .last_gain = 56}))
+  const auto chance = [](const SearchedSoFar& searched) { return chance_of_better(searched); };
+  const SearchedSoFar unknown = {.untried = 9'800, .evaluated = 200, .since_gain = 200};
+  EXPECT_GT(chance(unknown), 0.1) << "no model knows of anything";
+  SearchedSoFar expects = unknown;
+  expects.expected = 0.01;
+  EXPECT_GT(chance(unknown), chance(expects));
+  SearchedSoFar fewer = expects;
+  fewer.evaluated = 100;
+  EXPECT_GT(chance(fewer), chance(expects));
+  SearchedSoFar gained = unknown;
+  gained.since_gain = 1;
+  EXPECT_GT(chance(gained), chance(unknown));
+  EXPECT_EQ(chance({.untried = 9'800, .evaluated = 236, .since_gain = 180, .in_flight = 36}),
+            chance({.untried = 9'800, .evaluated = 200, .since_gain = 144}))
       << "no question whose answer is known could follow from the latest 36 results";
-  EXPECT_LT(chance_of_better({.all = 10'000, .evaluated = 20, .in_flight = 36}), 1);
-  EXPECT_EQ(chance_of_better({.all = 10'000, .evaluated = 200, .expected = 4'000}),
-            chance_of_better(unknown));
-  EXPECT_EQ(chance_of_better({.all = 200, .evaluated = 200}), 0) << "nothing is left";
+  EXPECT_LT(chance({.untried = 9'980, .evaluated = 20, .in_flight = 36}), 1);
+  expects.expected = 4'000;
+  EXPECT_EQ(chance(expects), chance(unknown));
+  EXPECT_EQ(chance({.untried = 0, .evaluated = 200}), 0) << "nothing is left";
 }
 
-TEST(ChanceOfBetter, FallsWithHowFarBehindAKernelIs) {
-  const auto behind = [](double times, std::uint64_t evaluated) {
-    return chance_of_better({.all = 1'000, .evaluated = evaluated, .behind = times});
+TEST(ChanceOfBetter, FallsWithWhatIsKnownElsewhere) {
+  const auto known = [](double share) {
+    return chance_of_better({.untried = 9'800, .evaluated = 200, .known_elsewhere = share});
   };
-  EXPECT_EQ(behind(1.19, 16), behind(1, 16));
-  EXPECT_LT(behind(1.5, 32), behind(1.19, 32));
-  EXPECT_LT(behind(3, 32), behind(1.5, 32));
-  EXPECT_LT(behind(3, 64), behind(3, 32));
-  EXPECT_GT(behind(1'000, 16), 0.001) << "the best may hide";
-  EXPECT_LT(behind(1'000, 16), 0.003);
+  EXPECT_LT(known(0.5), known(0));
+  EXPECT_LT(known(1), known(0.5));
+  const auto odds = [](double chance) { return chance / (1 - chance); };
+  EXPECT_NEAR(odds(known(1)) / odds(known(0)), std::exp(-0.8), 1e-12);
+}
+
+TEST(ChanceOfOneBehind, FallsWithEvaluationsAndWithHowFarBehindAKernelIs) {
+  EXPECT_LT(chance_of_one_behind(32, 3), chance_of_one_behind(32, 1.5));
+  EXPECT_LT(chance_of_one_behind(64, 3), chance_of_one_behind(32, 3));
+  EXPECT_GT(chance_of_one_behind(16, 1'000), 0.001) << "the best may hide";
+  EXPECT_LT(chance_of_one_behind(16, 1'000), 0.003);
 }
 
 TEST(ChanceOfBetter, IsForetoldToFallAsItDoes) {
   EXPECT_EQ(evaluations_until(0.04, 0.05, 300), 300);
   const auto after = [](std::uint64_t evaluated) {
-    return chance_of_better({.all = 1'000'000'000, .evaluated = evaluated});
+    return chance_of_better(
+        {.untried = 1'000'000'000, .evaluated = evaluated, .since_gain = evaluated});
   };
   const auto foretold = static_cast<std::uint64_t>(evaluations_until(after(300), kSureChance, 300));
   EXPECT_NEAR(after(foretold), kSureChance, 0.005);

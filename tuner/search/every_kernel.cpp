@@ -24,6 +24,9 @@ constexpr double kFarBehind = 2;
 /// A kernel that is far behind with less than this chance of something better is left alone.
 constexpr double kNoChance = 0.005;
 
+/// How many better configurations a kernel counts for of which no model says anything yet.
+constexpr double kExpectedOfUnknown = 3;
+
 }  // namespace
 
 EveryKernel::EveryKernel(std::vector<SearchedKernel> kernels, std::uint64_t seed,
@@ -62,7 +65,8 @@ void EveryKernel::tell(const Candidate& candidate, const Result& result) {
   Kernel& kernel = kernels_[candidate.kernel];
   kernel.untried->take(candidate.configuration);  // It may be known without having been asked.
   const std::optional<double> time_ms = result.time_ms();
-  kernel.gains.tell(time_ms);
+  ++kernel.told;
+  gains_.tell(time_ms);
   if (time_ms) {
     kernel.best_ms = std::min(kernel.best_ms.value_or(*time_ms), *time_ms);
     best_ms_ = std::min(best_ms_.value_or(*time_ms), *time_ms);
@@ -109,35 +113,48 @@ std::optional<std::size_t> EveryKernel::drawn() {
 }
 
 bool EveryKernel::is_behind(const Kernel& kernel) const {
-  if (!kernel.best_ms) return kernel.gains.evaluations() > 0;
+  if (!kernel.best_ms) return kernel.told > 0;
   return *kernel.best_ms > kFarBehind * *best_ms_;
 }
 
 double EveryKernel::weight(const Kernel& kernel) const {
-  if (kernel.exhausted || (is_behind(kernel) && kernel.chance < kNoChance)) return 0;
+  if (kernel.exhausted) return 0;
   if (!kernel.best_ms) return 1;  // Nothing was told yet, or only failures.
+  if (is_behind(kernel) &&
+      chance_of_one_behind(kernel.told, *kernel.best_ms / *best_ms_) < kNoChance) {
+    return 0;
+  }
   const double share = *best_ms_ / *kernel.best_ms;
   return share * share * share;
 }
 
 std::optional<double> EveryKernel::chance_of_better(double gain) {
   if (!best_ms_) return std::nullopt;
+  const double level_ms = *best_ms_ / gain;
+  SearchedSoFar near = {.since_gain = gains_.since_last_gain(), .expected = 0};
+  std::uint64_t known_elsewhere = 0;
   double nothing_better = 1;
-  for (Kernel& kernel : kernels_) {
-    if (!kernel.searched.space->is_listed()) return std::nullopt;
-    kernel.chance = chance(kernel, *best_ms_ / gain);
-    nothing_better *= 1 - kernel.chance;
+  for (const Kernel& kernel : kernels_) {
+    const SearchSpace& space = *kernel.searched.space;
+    if (!space.is_listed()) return std::nullopt;
+    const std::uint64_t untried = space.size() - kernel.told;
+    if (kernel.best_ms && *kernel.best_ms >= kLeastBehind * level_ms) {
+      const double share = static_cast<double>(untried) / static_cast<double>(space.size());
+      nothing_better *= 1 - share * chance_of_one_behind(kernel.told, *kernel.best_ms / level_ms);
+      continue;
+    }
+    near.evaluated += kernel.told;
+    near.in_flight += kernel.asked() - kernel.told;
+    near.untried += untried;
+    if (kernel.search->knows_elsewhere()) known_elsewhere += untried;
+    if (untried == 0) continue;
+    *near.expected += kernel.search->expected_below(level_ms).value_or(
+        std::min(kExpectedOfUnknown, static_cast<double>(untried)));
   }
-  return 1 - nothing_better;
-}
-
-double EveryKernel::chance(Kernel& kernel, double level_ms) {
-  return smemtune::chance_of_better({.all = kernel.searched.space->size(),
-                                     .evaluated = kernel.gains.evaluations(),
-                                     .last_gain = kernel.gains.last_gain(),
-                                     .in_flight = kernel.asked() - kernel.gains.evaluations(),
-                                     .expected = kernel.search->expected_below(level_ms),
-                                     .behind = kernel.best_ms.value_or(level_ms) / level_ms});
+  if (near.untried > 0) {
+    near.known_elsewhere = static_cast<double>(known_elsewhere) / static_cast<double>(near.untried);
+  }
+  return 1 - nothing_better * (1 - smemtune::chance_of_better(near));
 }
 
 }  // namespace smemtune

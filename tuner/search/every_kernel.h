@@ -36,10 +36,9 @@ class EveryKernel final : public Strategy {
     SearchedKernel searched;
     std::unique_ptr<Untried> untried = nullptr;
     std::unique_ptr<KernelSearch> search = nullptr;
-    LastGain gains = {};
+    std::uint64_t told = 0;
     std::optional<double> best_ms = std::nullopt;
     bool exhausted = false;
-    double chance = 1;  ///< Chance that it has something better, as last estimated.
 
     std::uint64_t asked() const { return untried->taken(); }
   };
@@ -48,9 +47,9 @@ class EveryKernel final : public Strategy {
   std::optional<std::size_t> drawn();
   bool is_behind(const Kernel& kernel) const;
   double weight(const Kernel& kernel) const;
-  static double chance(Kernel& kernel, double level_ms);
 
   std::vector<Kernel> kernels_;
+  LastGain gains_;
   std::optional<double> best_ms_;
   RandomEngine random_;
 };
