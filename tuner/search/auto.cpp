@@ -17,6 +17,7 @@ constexpr std::size_t kOfAPlace = 5;
 // used.
 constexpr std::size_t kOwnFirst = 4;
 constexpr double kLeastAgreement = 0.8;
+constexpr double kFullAgreement = 0.95;  // What is known elsewhere holds here as well.
 
 // The model asks one of every kForModel of the first questions.
 constexpr std::size_t kFirstQuestions = 16;
@@ -95,6 +96,13 @@ void Auto::tell(ConfigurationIndex configuration, std::optional<double> time_ms)
   forest_.tell(configuration, time_ms);
   likely_better_.tell(configuration, time_ms);
   for (Agreement& place : elsewhere_) place.tell(configuration, time_ms);
+}
+
+double Auto::known_elsewhere() const {
+  if (!likely_better_.knows_elsewhere()) return 0;
+  double most = 0;
+  for (const Agreement& place : elsewhere_) most = std::max(most, place.share());
+  return std::clamp((most - kLeastAgreement) / (kFullAgreement - kLeastAgreement), 0.0, 1.0);
 }
 
 void Auto::tell_registers(ConfigurationIndex configuration, int registers) {

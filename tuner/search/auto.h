@@ -32,7 +32,7 @@ class Auto final : public KernelSearch {
   std::optional<double> expected_below(double time_ms) override {
     return likely_better_.expected_below(time_ms);
   }
-  bool knows_elsewhere() const override { return likely_better_.knows_elsewhere(); }
+  double known_elsewhere() const override;
   void tell_registers(ConfigurationIndex configuration, int registers) override;
 
  private:

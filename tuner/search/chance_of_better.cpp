@@ -18,7 +18,7 @@ constexpr double kSinceGainOffset = 64;
 constexpr double kLeastExpected = 0.1;  // A model that is surer than this is not believed.
 constexpr double kMostExpected = 10;
 
-constexpr double kLogOddsElsewhere = 0.8;
+constexpr double kLogOddsElsewhere = 0.6;
 
 // See chance_of_one_behind().
 constexpr double kLogOddsBehind = 4.83;

@@ -24,7 +24,7 @@ struct SearchedSoFar {
   std::uint64_t in_flight = 0;   ///< Untried configurations that were asked for.
   /// How many of the untried ones are expected to be better, by a model of the times; nullopt: any.
   std::optional<double> expected = std::nullopt;
-  /// Share of the untried of whose kernels enough was measured elsewhere to expect something of all.
+  /// How far what was measured elsewhere says what to expect of the untried ones: from 0 to 1.
   double known_elsewhere = 0;
 };
 
@@ -33,8 +33,8 @@ struct SearchedSoFar {
 /// expects to be better, where more than ten count as ten and less than a tenth as that because
 /// models are that far off, and with the number u of those untried; they fall with the number t of
 /// evaluations and the number n of those since the last gain:
-/// exp(4.61 - 0.8 k) * S^0.515 * u^0.273 / t^0.761 / (n + 64)^0.918, where k is the share that is
-/// known elsewhere. As many of the latest evaluations as are in flight do not count in t and n: no
+/// exp(4.61 - 0.6 k) * S^0.515 * u^0.273 / t^0.761 / (n + 64)^0.918, where k says how far they
+/// are known elsewhere. As many of the latest evaluations as are in flight do not count in t and n: no
 /// question has been answered that could follow from them. The numbers are logistic regressions on
 /// replays of measured spaces and of parts of them; bench/RESULTS.md says of which, and how the
 /// estimate holds on others.

@@ -40,7 +40,7 @@ TEST(ChanceOfBetter, FallsWithWhatIsKnownElsewhere) {
   EXPECT_LT(known(0.5), known(0));
   EXPECT_LT(known(1), known(0.5));
   const auto odds = [](double chance) { return chance / (1 - chance); };
-  EXPECT_NEAR(odds(known(1)) / odds(known(0)), std::exp(-0.8), 1e-12);
+  EXPECT_NEAR(odds(known(1)) / odds(known(0)), std::exp(-0.6), 1e-12);
 }
 
 TEST(ChanceOfOneBehind, FallsWithEvaluationsAndWithHowFarBehindAKernelIs) {

@@ -132,7 +132,7 @@ std::optional<double> EveryKernel::chance_of_better(double gain) {
   if (!best_ms_) return std::nullopt;
   const double level_ms = *best_ms_ / gain;
   SearchedSoFar near = {.since_gain = gains_.since_last_gain(), .expected = 0};
-  std::uint64_t known_elsewhere = 0;
+  double known_elsewhere = 0;
   double nothing_better = 1;
   for (const Kernel& kernel : kernels_) {
     const SearchSpace& space = *kernel.searched.space;
@@ -146,14 +146,12 @@ std::optional<double> EveryKernel::chance_of_better(double gain) {
     near.evaluated += kernel.told;
     near.in_flight += kernel.asked() - kernel.told;
     near.untried += untried;
-    if (kernel.search->knows_elsewhere()) known_elsewhere += untried;
+    known_elsewhere += static_cast<double>(untried) * kernel.search->known_elsewhere();
     if (untried == 0) continue;
     *near.expected += kernel.search->expected_below(level_ms).value_or(
         std::min(kExpectedOfUnknown, static_cast<double>(untried)));
   }
-  if (near.untried > 0) {
-    near.known_elsewhere = static_cast<double>(known_elsewhere) / static_cast<double>(near.untried);
-  }
+  if (near.untried > 0) near.known_elsewhere = known_elsewhere / static_cast<double>(near.untried);
   return 1 - nothing_better * (1 - smemtune::chance_of_better(near));
 }
 

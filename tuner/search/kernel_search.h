@@ -22,8 +22,9 @@ class KernelSearch {
   /// the times; nullopt where there is none yet.
   virtual std::optional<double> expected_below(double /*time_ms*/) { return std::nullopt; }
 
-  /// Returns whether what was measured elsewhere says something of every configuration.
-  virtual bool knows_elsewhere() const { return false; }
+  /// Returns how far what was measured elsewhere says what to expect here of each configuration:
+  /// from 0, not at all, to 1.
+  virtual double known_elsewhere() const { return 0; }
 
   /// Records the most registers per thread that a configuration's launches took when compiled.
   virtual void tell_registers(ConfigurationIndex /*configuration*/, int /*registers*/) {}

@@ -29,7 +29,7 @@ class LikelyBetter final : public KernelSearch {
   void tell(ConfigurationIndex configuration, std::optional<double> time_ms) override;
 
   std::optional<double> expected_below(double time_ms) override;
-  bool knows_elsewhere() const override { return !elsewhere_.empty(); }
+  bool knows_elsewhere() const { return !elsewhere_.empty(); }
 
   /// Records that another search has asked for a configuration: similar ones are avoided until its
   /// result is told.
