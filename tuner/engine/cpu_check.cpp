@@ -100,6 +100,7 @@ CpuCheck CpuChecker::check(const KernelOnProblems& kernel, const Result& result,
     } catch (const OutOfTime& error) {
       check.not_run = error.what();
       is_out_of_time = true;
+      tuning_.too_large_for_cpu[result.kernel] = planned.bytes;
     } catch (const Error& error) {
       check.not_run = first_line(error.what());
     }
@@ -148,7 +149,12 @@ std::vector<CpuChecker::Planned> CpuChecker::plans(const KernelOnProblems& kerne
     if (!planned || planned->bytes >= (smallest ? smallest->bytes : tuned->bytes)) continue;
     smallest = std::move(*planned);
   }
-  if (tuned->bytes <= kMostBytes) plans.push_back(std::move(*tuned));
+  const auto too_large = tuning_.too_large_for_cpu.find(result.kernel);
+  const bool ran_out_of_time =
+      too_large != tuning_.too_large_for_cpu.end() && tuned->bytes >= too_large->second;
+  if (tuned->bytes <= kMostBytes && !(smallest && ran_out_of_time)) {
+    plans.push_back(std::move(*tuned));
+  }
   if (smallest && smallest->bytes <= kMostBytes) plans.push_back(std::move(*smallest));
   if (plans.empty()) {
     check.not_run = "its buffers have " + std::to_string(tuned->bytes >> 20) +

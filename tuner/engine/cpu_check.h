@@ -14,8 +14,8 @@ namespace smemtune {
 double cpu_check_reserve_s(const TuningRequest& request);
 
 /// Runs finalists of a GPU for a short while each on the CPU device beside it: on the tuned problem
-/// or, where that is too large or one of its blocks takes too long, on the smallest problem of the
-/// space.
+/// or, where that is too large, or one of its blocks takes too long or took too long on a smaller
+/// problem of this run, on the smallest problem of the space.
 class CpuChecker {
  public:
   CpuChecker(Tuning& tuning, ProblemState& state) : tuning_(tuning), state_(state) {}

@@ -53,6 +53,8 @@ struct Tuning {
   /// where none was prepared.
   std::vector<double> prepare_s = {};
   std::map<std::string, std::string> hashes = {};  ///< Hashes of the kernels searched, by name.
+  /// By kernel, the bytes of a problem with which a finalist on the CPU device ran out of time.
+  std::map<std::string, std::int64_t> too_large_for_cpu = {};
   std::map<const KernelTemplate*, KernelCache> kernel_caches = {};
   std::chrono::steady_clock::time_point start =
       request.begun.value_or(std::chrono::steady_clock::now());
