@@ -707,6 +707,7 @@ void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget) {
 void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget,
             const std::vector<KernelConfiguration>& only) {
   state.progress.valid = only.size();
+  state.progress.done = 0;
   Search(tuning, state, std::make_unique<Listed>(state, only), budget, SearchedBefore()).run();
 }
 
