@@ -139,6 +139,8 @@ struct Matches {
   std::vector<std::size_t> numbers;
   std::vector<HostFunction::Scalar> scalars = {};
   std::size_t returned = kNone;  ///< The kernel's parameter that is to have what it returns.
+  /// Variables in constant memory that it is passed instead, by number of its parameter.
+  std::map<std::size_t, std::string> constants = {};
 };
 
 /// Returns the kernel's parameter for each of the function's: the one of the same name, else the
@@ -178,12 +180,14 @@ std::optional<Matches> matched(const HostSignature& candidate,
 /// Finds out by the host's calls which of a launch's arguments a function's parameters stand for.
 class CallMatcher {
  public:
+  /// `check`: what the function is made from; may be nullptr.
   CallMatcher(const HostSignature& candidate, const KernelFunction& kernel, const HostPart& host,
-              const LaunchSite& launch)
+              const LaunchSite& launch, const HostCheck* check)
       : candidate_(candidate),
         kernel_(kernel.parameters),
         host_(host),
         launch_(launch),
+        check_(check),
         terms_(launch, {}, [](const std::string& text) { return text; }) {}
 
   std::optional<Matches> matches(const std::string& function) {
@@ -205,8 +209,12 @@ class CallMatcher {
       const std::string& text = *passed;
       std::size_t number = own.pointers > 0 ? array(own, text, call) : scalar(own, text);
       const bool is_passed = std::ranges::find(matches.numbers, number) != matches.numbers.end();
-      if (own.pointers > 0 && (number == kNone || is_passed)) return std::nullopt;
-      if (number == kNone && !is_repeat(own)) {
+      const std::string constant = own.pointers > 0 && number == kNone ? constant_of(text) : "";
+      if (!constant.empty()) {
+        matches.constants[matches.numbers.size()] = constant;
+      } else if (own.pointers > 0 && (number == kNone || is_passed)) {
+        return std::nullopt;
+      } else if (number == kNone && !is_repeat(own)) {
         if (scalar_bytes_of(own.type) == 0) return std::nullopt;
         number = kernel_.size() + matches.scalars.size();
         matches.scalars.push_back({own, text, frame_});
@@ -220,15 +228,17 @@ class CallMatcher {
                     const HostCall& call) const {
     const auto piece = candidate_.pieces.find(own.name);
     const bool is_member = piece != candidate_.pieces.end() && piece->second.is_member;
-    std::string name = is_member ? text : "";
-    for (const std::string_view word : identifiers(text)) {
-      if (!is_member && word != "data") name = word;
+    const std::string name = is_member ? text : array_in(text);
+    const bool is_result = check_ != nullptr && check_->array == own.name;
+    for (std::size_t i = 0; i < kernel_.size() && is_result; ++i) {
+      if (holds({name}, i, Copied::from_device) && takes(candidate_, own, kernel_[i])) return i;
     }
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
       if (holds({name, without_blanks(text)}, i, Copied::to_device) &&
           takes(candidate_, own, kernel_[i]))
         return i;
     }
+    if (check_ != nullptr && !(is_result && check_->is_loop)) return kNone;
     // Otherwise it is for results: those that the host compares it with, the only ones of its type,
     // or those of its name.
     std::size_t named = kNone;
@@ -242,7 +252,27 @@ class CallMatcher {
       found = i;
       ++count;
     }
-    return count == 1 ? found : named;
+    return check_ != nullptr ? kNone : count == 1 ? found : named;
+  }
+
+  /// Returns the array in `a`, `a.data()`.
+  static std::string array_in(const std::string& text) {
+    std::string name;
+    for (const std::string_view word : identifiers(text)) {
+      if (word != "data") name = word;
+    }
+    return name;
+  }
+
+  /// Returns the variable in constant memory that the host copies an array to; empty if there is
+  /// none, or if the kernel has a parameter of that name.
+  std::string constant_of(const std::string& text) const {
+    for (const auto& [constant, copied] : host_.copied_to_constants) {
+      const bool is_hidden =
+          std::ranges::find(kernel_, constant, &KernelParameter::name) != kernel_.end();
+      if (!is_hidden && copied.contains(array_in(text))) return constant;
+    }
+    return "";
   }
 
   enum class Copied { to_device, from_device };
@@ -292,6 +322,7 @@ class CallMatcher {
   const std::vector<KernelParameter>& kernel_;
   const HostPart& host_;
   const LaunchSite& launch_;
+  const HostCheck* check_;
   HostTerms terms_;
   std::size_t frame_ = 0;
 };
@@ -397,14 +428,17 @@ HostFunction wrapped(const std::string& source, const CppTokens& tokens,
       found.arguments.push_back(parameters[j].name);
     }
   }
-  for (const std::size_t number : matches.numbers) {
-    const bool is_pointer = number != kNone && parameters[number].pointers > 0;
-    const std::string cast =
-        is_pointer
-            ? "(" + parameters[number].type +
-                  std::string(static_cast<std::size_t>(parameters[number].pointers), '*') + ")"
-            : "";
-    calling.given.push_back(number == kNone ? "1" : cast + parameters[number].name);
+  const auto cast_to = [](const KernelParameter& parameter) {
+    const std::string stars(static_cast<std::size_t>(parameter.pointers), '*');
+    return stars.empty() ? "" : "(" + parameter.type + stars + ")";
+  };
+  for (std::size_t i = 0; i < matches.numbers.size(); ++i) {
+    const std::size_t number = matches.numbers[i];
+    const auto constant = matches.constants.find(i);
+    calling.given.push_back(
+        constant != matches.constants.end() ? cast_to(signature.parameters[i]) + constant->second
+        : number == kNone                   ? "1"
+                          : cast_to(parameters[number]) + parameters[number].name);
   }
   if (matches.returned != kNone) calling.result = parameters[matches.returned].name;
   found.source = with_functions_for_device(source, tokens, needed, signature, calling);
@@ -422,12 +456,28 @@ struct Sought {
   const KernelFunction& kernel;
   const HostPart& host;
   const LaunchSite& launch;
+  const HostCheck* check = nullptr;  ///< What the function is made from.
 };
+
+/// Returns true if what the kernel leaves in each result does not depend on what was there before,
+/// or if the host clears that: a check knows of nothing else.
+bool begins_known(const std::vector<std::size_t>& matches, const Sought& sought) {
+  const HostTerms terms(sought.launch, {}, [](const std::string& text) { return text; });
+  return std::ranges::all_of(matches, [&](std::size_t number) {
+    if (number >= sought.kernel.parameters.size()) return true;
+    const KernelParameter& parameter = sought.kernel.parameters[number];
+    bool is_cleared = false;
+    for (std::size_t frame = 0; frame < sought.launch.frames.size(); ++frame) {
+      is_cleared = is_cleared || sought.host.zeroed.contains(terms.passed(number, frame));
+    }
+    return !parameter.may_be_written() || parameter.access == Access::written || is_cleared;
+  });
+}
 
 /// Returns true if a function that takes these arguments is to compute what the kernel does.
 bool is_certain(How how, const Sought& sought, const SourceItem& item,
                 const HostSignature& signature, Matches& matches) {
-  const auto& [tokens, read, kernel, host, launch] = sought;
+  const auto& [tokens, read, kernel, host, launch, check] = sought;
   const bool is_computing = how == How::computing;
   if (!gets(matches.numbers, kernel, is_input, 0)) return false;
   if (!gets(matches.numbers, kernel, is_result, 1) &&
@@ -438,6 +488,7 @@ bool is_certain(How how, const Sought& sought, const SourceItem& item,
   const std::set<std::string> results = results_of(signature, matches.numbers, kernel);
   if (packs(tokens, item, results)) return false;
   const bool stores = computes(tokens, item, results);
+  if (check != nullptr) return stores && begins_known(matches.numbers, sought);
   if (!is_computing && is_for_comparison(name)) {
     return stores || matches.returned != kNone || returned_type(tokens, item) == "void";
   }
@@ -457,14 +508,33 @@ std::optional<HostFunction> found_in(const std::string& source, const SourceItem
   if (signature.parameters.empty()) return std::nullopt;
   if (how != How::called && !signature.pieces.empty())
     return std::nullopt;  // Only a call shows what is passed for them.
-  auto matches =
-      how == How::called
-          ? CallMatcher(signature, sought.kernel, sought.host, sought.launch).matches(name)
-          : matched(signature, sought.kernel.parameters);
+  auto matches = how == How::called ? CallMatcher(signature, sought.kernel, sought.host,
+                                                  sought.launch, sought.check)
+                                          .matches(name)
+                                    : matched(signature, sought.kernel.parameters);
   if (!matches || !is_certain(how, sought, item, signature, *matches)) return std::nullopt;
   const auto needed = needed_by(sought.tokens, sought.read, item);
   if (needed.empty()) return std::nullopt;
   return wrapped(source, sought.tokens, needed, signature, sought.kernel, *matches);
+}
+
+/// Returns what a check expects as a function; nullopt if that is not what the launch computes.
+std::optional<HostFunction> found_in(const std::string& source, const HostCheck& check,
+                                     const Sought& sought) {
+  const std::string with_check = source + "\n" + check.text + "\n";
+  const CppTokens tokens = cpp_tokens(with_check);
+  const SourceItems read = read_items(tokens);
+  const auto item = std::ranges::find_if(read.items, [&](const SourceItem& one) {
+    return one.body != kNoToken && one.declares == std::vector{check.name};
+  });
+  if (item == read.items.end()) return std::nullopt;
+  auto found = found_in(with_check, *item, How::called,
+                        {tokens, read, sought.kernel, sought.host, sought.launch, &check});
+  if (!found) return std::nullopt;
+  found->name = check.function;
+  found->line = check.line;
+  found->is_check = true;
+  return found;
 }
 
 bool has_kernel(const std::string& source, const std::string& name) {
@@ -495,15 +565,20 @@ std::optional<HostFunction> host_function_for(const std::string& source,
   const CppTokens tokens = cpp_tokens(source);
   const SourceItems read = read_items(tokens);
   const Sought sought = {tokens, read, kernel, host, launch};
-  for (const How how : {How::called, How::named, How::computing}) {
+  std::optional<HostFunction> found;
+  const auto look = [&](How how) {
     for (const SourceItem& item : read.items) {
-      auto found = found_in(source, item, how, sought);
-      if (!found) continue;
-      // A brace that is not closed may hide the kernel that was added.
-      return has_kernel(found->source, found->kernel_name) ? std::move(found) : std::nullopt;
+      if (!found) found = found_in(source, item, how, sought);
     }
+  };
+  look(How::called);
+  for (const HostCheck& check : host.checks) {
+    if (!found) found = found_in(source, check, sought);
   }
-  return std::nullopt;
+  look(How::named);
+  look(How::computing);
+  // A brace that is not closed may hide the kernel that was added.
+  return found && has_kernel(found->source, found->kernel_name) ? std::move(found) : std::nullopt;
 }
 
 }  // namespace smemtune

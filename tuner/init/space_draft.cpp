@@ -238,7 +238,7 @@ bool add_scalars(const HostFunction& witness, const SpaceNames& names, Json& arg
     added.push_back({{"name", SpaceNames::argument_name(scalar.parameter.name)},
                      {"type", elements_of(scalar.parameter.type).type},
                      {"value", as_value(*value)},
-                     {"description", "Only " + witness.name + "() takes it."}});
+                     {"description", "Only " + witness.said() + " takes it."}});
   }
   arguments.insert(arguments.end(), added.begin(), added.end());
   for (Json& kernel : kernels) {
@@ -250,15 +250,15 @@ bool add_scalars(const HostFunction& witness, const SpaceNames& names, Json& arg
 void add_witness(const DraftRequest& request, const KernelFunction& called, const SpaceNames& names,
                  const Json& problem, Json& verify, Json& kernels) {
   const HostFunction& witness = *request.witness;
-  verify["description"] =
-      "On the problems of \"also\" every configuration is compared with " + witness.name +
-      "() of the source, which one thread runs. Worth adding there: a size that "
-      "no tile divides, where the kernels allow for such.";
+  verify["description"] = "On the problems of \"also\" every configuration is compared with " +
+                          witness.said() +
+                          " in the source, which one thread runs. Worth adding there: a size that "
+                          "no tile divides, where the kernels allow for such.";
   verify["reference"] = request.together ? request.name : reference_of(request);
   verify["also"] = Json::array({problem});
   verify["also_reference"] = witness.kernel_name;
   Json kernel = {{"name", witness.kernel_name},
-                 {"description", "The host's " + witness.name + "(), by one thread."},
+                 {"description", "The host's " + witness.said() + ", by one thread."},
                  {"source", request.source},
                  {"entry", witness.kernel_name},
                  {"block", Json::array({1})},

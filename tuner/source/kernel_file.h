@@ -84,6 +84,19 @@ struct HostCall {
   std::map<std::string, std::string> passed;
 };
 
+/// What a function of the host expects of an array's elements, or computes for them, as a function
+/// of the host that stores it there.
+struct HostCheck {
+  std::string function;  ///< The one that expects it.
+  std::string name;      ///< The name of the function that stores.
+  std::string array;     ///< The parameter that it stores to.
+  std::string text = {};
+  std::size_t line = 0;
+  /// True if it is made from a loop: what a call passes for its parameters are these variables.
+  bool is_loop = false;
+  std::map<std::string, std::string> passed = {};
+};
+
 /// The findings of init's read_host() in a source.
 struct HostPart {
   std::vector<LaunchSite> launches;  ///< In its order, with what the host does on the way to each.
@@ -102,7 +115,8 @@ struct HostPart {
   std::map<std::string, std::set<std::string>> copied_to_constants;
   std::vector<Answer> answers = {};
   std::vector<HostValue> values = {};
-  std::vector<HostCall> calls = {};
+  std::vector<HostCall> calls = {};  ///< Also those that checks stand for.
+  std::vector<HostCheck> checks = {};
   /// The copies between host and device: the pointers to and from.
   std::set<std::pair<std::string, std::string>> copies = {};
 };
