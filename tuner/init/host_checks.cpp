@@ -28,11 +28,26 @@ struct Comparison {
   std::string array;
   std::string store;        ///< `c[i] = a[i] + b[i];`
   bool is_literal = false;  ///< True if a number is expected.
+  bool is_part = false;     ///< True if not all elements may come to it.
 };
 
 bool is_number(const Syntax& syntax) {
   return syntax.kind == Kind::literal ||
          (syntax.is(Kind::unary, "-") && syntax.parts[0].kind == Kind::literal);
+}
+
+/// Returns true unless a loop `for (i = 0; i < n; ++i)` ends at a number, as one that looks at the
+/// first elements only, begins elsewhere or leaves some out.
+bool goes_through_all(const Syntax& loop) {
+  if (loop.kind != Kind::loop || loop.text != "for") return false;
+  const Syntax* const first = counted_from(loop).second;
+  const Syntax& condition = loop.parts[Syntax::kCondition];
+  const Syntax& step = loop.parts[Syntax::kStep];
+  const bool is_bounded = condition.is(Kind::binary, "<") || condition.is(Kind::binary, "!=");
+  const bool by_one =
+      step.is(Kind::unary, "++") || (step.is(Kind::assignment, "+=") && step.parts[1].text == "1");
+  return first != nullptr && first->text == "0" && is_bounded && by_one &&
+         condition.parts[1].kind != Kind::literal;
 }
 
 /// Finds the comparisons in the statements of a function.
@@ -52,8 +67,7 @@ class ComparisonReader {
         return branch(syntax);
       case Kind::loop:
       case Kind::list_loop:
-        if (!syntax.parts.empty()) read(syntax.parts.back());
-        return;
+        return read_part(syntax.parts, goes_through_all(syntax), syntax.parts.size() - 1);
       case Kind::leave:
       case Kind::choice:
         return;
@@ -76,7 +90,15 @@ class ComparisonReader {
     const std::size_t before = found_.size();
     if (reports_difference(syntax.parts[0])) add(syntax.parts[0], syntax.whole, true);
     if (found_.size() > before) return;
-    for (std::size_t i = 1; i < syntax.parts.size(); ++i) read(syntax.parts[i]);
+    read_part(syntax.parts, false, 1);
+  }
+
+  /// Reads those parts of a statement from `first` on.
+  // NOLINTNEXTLINE(misc-no-recursion): likewise.
+  void read_part(const std::vector<Syntax>& parts, bool is_all, std::size_t first) {
+    parts_ += is_all ? 0 : 1;
+    for (std::size_t i = first; i < parts.size(); ++i) read(parts[i]);
+    parts_ -= is_all ? 0 : 1;
   }
 
   /// Returns true unless the condition holds where two values are the same: what is done then may
@@ -99,7 +121,8 @@ class ComparisonReader {
                             .array = element.parts[0].text,
                             .store = joined(tokens_, element.range) + " = " +
                                      joined(tokens_, right->whole) + ";",
-                            .is_literal = is_number(*right)});
+                            .is_literal = is_number(*right),
+                            .is_part = parts_ > 0});
         }
       }
     });
@@ -113,6 +136,7 @@ class ComparisonReader {
 
   const CppTokens& tokens_;
   std::map<std::string, const Syntax*> elements_;  ///< Variables that begin as elements.
+  int parts_ = 0;  ///< Statements around the place that may leave elements out.
   std::vector<Comparison> found_;
 };
 
@@ -171,7 +195,8 @@ class CheckWriter {
                        .name = name,
                        .array = array,
                        .text = text(range, edits),
-                       .line = source_.line(function_)});
+                       .line = source_.line(function_),
+                       .is_part = is_part(array, range)});
   }
 
   /// Makes what is stored to no constant, and passes vectors by reference.
@@ -216,13 +241,23 @@ class CheckWriter {
       if (is_inside && !parameters_.contains(one.array)) arrays.insert(one.array);
     }
     if (!arrays.empty()) return arrays;
-    for_each(loop, [&](const Syntax& part) {
-      const bool stores = part.kind == Kind::assignment && part.parts[0].kind == Kind::element;
-      if (stores && part.parts[0].parts[0].kind == Kind::name) {
-        arrays.insert(part.parts[0].parts[0].text);
-      }
-    });
+    const auto here = stores_in(loop);
+    const auto all = stores_in(body_);
+    for (const auto& [array, signs] : here) {
+      const bool is_only = all.at(array).size() == signs.size();
+      if (is_only && signs.front() == "=") arrays.insert(array);
+    }
     return arrays;
+  }
+
+  /// Returns the signs of all assignments to elements, in their order, by array.
+  static std::map<std::string, std::vector<std::string>> stores_in(const Syntax& syntax) {
+    std::map<std::string, std::vector<std::string>> stores;
+    for_each(syntax, [&](const Syntax& part) {
+      const bool is_store = part.kind == Kind::assignment && part.parts[0].kind == Kind::element;
+      if (is_store) stores[part.parts[0].parts[0].text].push_back(part.text);
+    });
+    return stores;
   }
 
   void add_loop(const Syntax& loop, const std::string& array) {
@@ -232,7 +267,8 @@ class CheckWriter {
                        .name = "expected_by_" + name_ + "_" + std::to_string(line),
                        .array = array,
                        .line = line,
-                       .is_loop = true};
+                       .is_loop = true,
+                       .is_part = is_part(array, loop.whole)};
     std::set<std::string> own;
     for_each(loop, [&](const Syntax& part) {
       if (part.kind == Kind::variable) own.insert(part.text);
@@ -254,7 +290,7 @@ class CheckWriter {
         check.passed.emplace(name, name);
       }
     }
-    check.text = "void " + check.name + "(" + parameters + ") { " + begins + code + " }";
+    check.text = "void " + check.name + "(" + parameters + ") { " + begins + code + "; }";
     checks_.push_back(std::move(check));
   }
 
@@ -277,6 +313,17 @@ class CheckWriter {
     });
     if (initial == nullptr || changes > 0 || !is_number(*initial)) return std::nullopt;
     return " = " + joined(tokens_, initial->whole);
+  }
+
+  /// Returns true if each comparison of an array's elements in a range may leave some out.
+  bool is_part(const std::string& array, TokenRange range) const {
+    const auto is_its = [&](const Comparison& one) {
+      return one.array == array && one.statement.first >= range.first &&
+             one.statement.end <= range.end;
+    };
+    const std::vector<Comparison>& all = comparisons_.found();
+    return std::ranges::any_of(all, is_its) &&
+           std::ranges::none_of(all, [&](const auto& one) { return is_its(one) && !one.is_part; });
   }
 
   // Texts.

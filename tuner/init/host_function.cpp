@@ -61,9 +61,20 @@ bool computes(const CppTokens& tokens, const SourceItem& item,
     const std::size_t close = closing(tokens, i + 1);
     if (close + 1 >= item.end) continue;
     const std::string_view sign = tokens[close + 1].text;
-    if (sign == "=" || sign == "+=" || sign == "*=" || sign == "++") stored.emplace(tokens[i].text);
+    const bool is_stored = sign == "=" || sign == "+=" || sign == "*=" || sign == "++";
+    if (is_stored || tokens[i - 1].is("++")) stored.emplace(tokens[i].text);
   }
   return has_loop && std::ranges::includes(stored, results);
+}
+
+/// Returns true if a body never gives an element of an array a value but by adding to it.
+bool only_adds(const CppTokens& tokens, const SourceItem& item, const std::string& array) {
+  for (std::size_t i = item.body; i + 1 < item.end; ++i) {
+    const std::size_t close = tokens[i].is(array) ? closing(tokens, i + 1) : item.end;
+    if (!tokens[i].is(array) || close + 1 >= item.end) continue;
+    if (!tokens[i + 1].is("[") || tokens[close + 1].is("=")) return false;
+  }
+  return true;
 }
 
 /// Returns true if a body stores one result behind the other, `out[n++] = x`, where a kernel would
@@ -403,6 +414,39 @@ std::set<std::string> results_of(const HostSignature& function,
   return results;
 }
 
+/// Returns the token behind the statement that begins at token i.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as loops lie in each other.
+std::size_t behind_statement(const CppTokens& tokens, std::size_t i) {
+  const bool has_head = i + 1 < tokens.size() && (tokens[i].is("for") || tokens[i].is("if"));
+  if (has_head) return behind_statement(tokens, closing(tokens, i + 1) + 1);
+  for (; i < tokens.size() && !tokens[i].is(";"); ++i) {
+    if (tokens[i].is("{")) return closing(tokens, i) + 1;
+    if (tokens[i].is("(")) i = closing(tokens, i);
+  }
+  return i + 1;
+}
+
+/// Returns the names that bound the loops of a function, those of each loop behind those of the
+/// loops around it.
+std::vector<std::vector<std::string>> nests_of(const CppTokens& tokens, const SourceItem& item) {
+  std::vector<std::vector<std::string>> nests;
+  std::vector<std::pair<std::size_t, std::vector<std::string>>> around;  // Ends, and names.
+  for (std::size_t i = item.body; i + 1 < item.end; ++i) {
+    if (!tokens[i].is("for")) continue;
+    while (!around.empty() && around.back().first <= i) around.pop_back();
+    auto names = around.empty() ? std::vector<std::string>() : around.back().second;
+    const std::size_t close = std::min(closing(tokens, i + 1), item.end);
+    std::size_t j = i + 2;
+    while (j < close && !tokens[j].is(";")) ++j;
+    for (++j; j < close && !tokens[j].is(";"); ++j) {
+      if (tokens[j].is_word()) names.emplace_back(tokens[j].text);
+    }
+    nests.push_back(names);
+    around.emplace_back(behind_statement(tokens, i), std::move(names));
+  }
+  return nests;
+}
+
 /// Returns a function with the kernel that passes it the arguments that match its parameters.
 HostFunction wrapped(const std::string& source, const CppTokens& tokens,
                      const std::vector<NeededFunction>& needed, const HostSignature& signature,
@@ -440,6 +484,23 @@ HostFunction wrapped(const std::string& source, const CppTokens& tokens,
         : number == kNone                   ? "1"
                           : cast_to(parameters[number]) + parameters[number].name);
   }
+  for (std::size_t i = 0; i < matches.numbers.size(); ++i) {
+    const std::size_t number = matches.numbers[i];
+    const bool is_result =
+        number < kernel.parameters.size() && kernel.parameters[number].may_be_written();
+    if (is_result && only_adds(tokens, item, signature.parameters[i].name)) {
+      found.added_to.push_back(parameters[number].name);
+    }
+  }
+  found.nests = nests_of(tokens, item);
+  for (std::vector<std::string>& nest : found.nests) {
+    for (std::string& name : nest) {
+      const auto own = std::ranges::find(signature.parameters, name, &KernelParameter::name);
+      if (own != signature.parameters.end()) {
+        name = calling.given[static_cast<std::size_t>(own - signature.parameters.begin())];
+      }
+    }
+  }
   if (matches.returned != kNone) calling.result = parameters[matches.returned].name;
   found.source = with_functions_for_device(source, tokens, needed, signature, calling);
   return found;
@@ -459,9 +520,10 @@ struct Sought {
   const HostCheck* check = nullptr;  ///< What the function is made from.
 };
 
-/// Returns true if what the kernel leaves in each result does not depend on what was there before,
-/// or if the host clears that: a check knows of nothing else.
-bool begins_known(const std::vector<std::size_t>& matches, const Sought& sought) {
+/// Returns true if a check says of each result what the kernel leaves there: that does not depend
+/// on what was there before, or the host clears it, and the check goes through all that the kernel
+/// stores.
+bool says_all(const std::vector<std::size_t>& matches, const Sought& sought) {
   const HostTerms terms(sought.launch, {}, [](const std::string& text) { return text; });
   return std::ranges::all_of(matches, [&](std::size_t number) {
     if (number >= sought.kernel.parameters.size()) return true;
@@ -470,7 +532,9 @@ bool begins_known(const std::vector<std::size_t>& matches, const Sought& sought)
     for (std::size_t frame = 0; frame < sought.launch.frames.size(); ++frame) {
       is_cleared = is_cleared || sought.host.zeroed.contains(terms.passed(number, frame));
     }
-    return !parameter.may_be_written() || parameter.access == Access::written || is_cleared;
+    const bool is_known = parameter.access == Access::written || is_cleared;
+    const bool is_whole = !sought.check->is_part || parameter.leaves_elements;
+    return !parameter.may_be_written() || (is_known && is_whole);
   });
 }
 
@@ -488,7 +552,7 @@ bool is_certain(How how, const Sought& sought, const SourceItem& item,
   const std::set<std::string> results = results_of(signature, matches.numbers, kernel);
   if (packs(tokens, item, results)) return false;
   const bool stores = computes(tokens, item, results);
-  if (check != nullptr) return stores && begins_known(matches.numbers, sought);
+  if (check != nullptr) return stores && says_all(matches.numbers, sought);
   if (!is_computing && is_for_comparison(name)) {
     return stores || matches.returned != kNone || returned_type(tokens, item) == "void";
   }

@@ -29,6 +29,11 @@ struct HostFunction {
   /// The source with the function for the device as well, and that kernel behind it.
   std::string source = {};
   std::vector<Scalar> scalars = {};  ///< The kernel takes these behind the arguments.
+  /// The arguments to whose elements it adds, and stores nothing else there.
+  std::vector<std::string> added_to = {};
+  /// Names that bound its loops, in the names of the kernel, by nest: one thread has as many turns
+  /// as their product.
+  std::vector<std::vector<std::string>> nests = {};
 
   /// Names it for people: `gold()`.
   std::string said() const {

@@ -247,6 +247,19 @@ bool add_scalars(const HostFunction& witness, const SpaceNames& names, Json& arg
   return true;
 }
 
+/// Clears results that a function of the host adds to, as the host does before it calls it.
+void clear_results(const HostFunction& witness, Json& arguments) {
+  for (const std::string& name : witness.added_to) {
+    for (Json& argument : arguments) {
+      const bool is_its = argument["name"] == SpaceNames::argument_name(name);
+      if (!is_its || argument.value("role", "") != "output") continue;
+      argument["role"] = "inout";
+      argument["init"] = "zero";
+      argument["description"] = "Begins with zeros, since " + witness.said() + " adds to it.";
+    }
+  }
+}
+
 void add_witness(const DraftRequest& request, const KernelFunction& called, const SpaceNames& names,
                  const Json& problem, Json& verify, Json& kernels) {
   const HostFunction& witness = *request.witness;
@@ -292,7 +305,7 @@ bool complete_verification(const FlatSource& source, const KernelFile& file,
   Json& verify = root["verify"];
   Json& kernels = root["kernels"];
   // The function answers only for a problem that is neither tuned nor the CPU device's.
-  const Json small = small_problem(names, kernels);
+  const Json small = small_problem(names, kernels, request.witness ? &*request.witness : nullptr);
   const bool is_other = small != names.problem() && small != root["cpu_problems"][0];
   const bool has_witness =
       request.witness && is_other && add_scalars(*request.witness, names, arguments, kernels);
@@ -302,7 +315,11 @@ bool complete_verification(const FlatSource& source, const KernelFile& file,
   }
   add_definition(source, file, names, arguments, verify);
   add_answers(source, file, arguments, verify);
-  if (!has_witness) add_advice(verify);
+  if (has_witness) {
+    clear_results(*request.witness, arguments);
+  } else {
+    add_advice(verify);
+  }
   return has_witness;
 }
 
@@ -484,15 +501,19 @@ KernelFunction as_launched(const KernelFile& file, const DraftRequest& request) 
   const auto sequence =
       request.together ? sequence_of(file, request.kernels.front()) : std::nullopt;
   KernelFunction kernel = sequence ? sequence->whole : kernel_named(file, request.kernels.front());
-  const SpaceNames names(file, {.kernels = {request.kernels.front()}});
-  const KernelFunction& first = names.first();
-  for (std::size_t i = 0; i < first.template_parameters.size(); ++i) {
-    const std::string type = names.template_type(first, i);
-    if (!first.template_parameters[i].is_type() || elements_of(type).count != 1 ||
-        elements_of(type).type.empty())
-      continue;
-    for (KernelParameter& parameter : kernel.parameters) {
-      if (parameter.type == first.template_parameters[i].name) parameter.type = type;
+  const std::vector<std::string> all =
+      sequence ? request.kernels : std::vector{request.kernels.front()};
+  for (const std::string& name : all) {
+    const SpaceNames names(file, {.kernels = {name}});
+    const KernelFunction& one = names.first();
+    for (std::size_t i = 0; i < one.template_parameters.size(); ++i) {
+      const std::string type = names.template_type(one, i);
+      if (!one.template_parameters[i].is_type() || elements_of(type).count != 1 ||
+          elements_of(type).type.empty())
+        continue;
+      for (KernelParameter& parameter : kernel.parameters) {
+        if (parameter.type == one.template_parameters[i].name) parameter.type = type;
+      }
     }
   }
   return kernel;
