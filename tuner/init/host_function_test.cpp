@@ -359,13 +359,14 @@ int main() {
   for (int turn = 0; turn < 4; ++turn) {
     cudaMemset(out, 0, n * 4);
     k<<<n / 256, 256>>>(in, out, n);
+    cudaMemcpy(in, out, n * 4, cudaMemcpyDeviceToDevice);
   }
 }
 )"));
   KernelFile file = read_kernel_file(source);
   add_host(read_host(source), file);
   const DraftRequest request = {.kernels = kernels_launched_with(file, "k"), .together = true};
-  ASSERT_THAT(request.kernels, ElementsAre("smemtune_set", "k"));
+  ASSERT_THAT(request.kernels, ElementsAre("smemtune_set", "k", "smemtune_copy"));
   for (const KernelParameter& parameter : as_launched(file, request).parameters) {
     EXPECT_NE(parameter.type, "T") << parameter.name;
   }
