@@ -228,11 +228,23 @@ class CallMatcher {
       } else if (number == kNone && !is_repeat(own)) {
         if (scalar_bytes_of(own.type) == 0) return std::nullopt;
         number = kernel_.size() + matches.scalars.size();
-        matches.scalars.push_back({own, text, frame_});
+        matches.scalars.push_back({own, text, frame_, sized_by(own, matches.numbers)});
       }
       matches.numbers.push_back(number);
     }
     return matches;
+  }
+
+  /// Returns the kernel's parameter that stands for a vector whose size the function is passed;
+  /// empty if it is passed anything else. `numbers`: those of the function's first parameters.
+  std::string sized_by(const KernelParameter& own, const std::vector<std::size_t>& numbers) const {
+    const auto piece = candidate_.pieces.find(own.name);
+    if (piece == candidate_.pieces.end() || piece->second.is_member) return "";
+    const auto vector =
+        std::ranges::find(candidate_.parameters, piece->second.parameter, &KernelParameter::name);
+    const auto place = static_cast<std::size_t>(vector - candidate_.parameters.begin());
+    const std::size_t number = place < numbers.size() ? numbers[place] : kNone;
+    return number < kernel_.size() ? kernel_[number].name : "";
   }
 
   std::size_t array(const KernelParameter& own, const std::string& text,

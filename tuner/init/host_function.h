@@ -15,8 +15,9 @@ struct HostFunction {
   /// A scalar that the function takes and the kernel does not.
   struct Scalar {
     KernelParameter parameter;
-    std::string passed;     ///< The host's text for it, in the names of the calling function.
-    std::size_t frame = 0;  ///< Number of the calling function's frame.
+    std::string passed;      ///< The host's text for it, in the names of the calling function.
+    std::size_t frame = 0;   ///< Number of the calling function's frame.
+    std::string sizes = {};  ///< The kernel's argument of which it is the number of elements.
   };
 
   std::string name;  ///< `softmax_forward_cpu`.

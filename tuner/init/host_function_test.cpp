@@ -345,6 +345,17 @@ TEST(HostFunction, MayGoThroughAVector) {
   EXPECT_THAT(one.found->source, HasSubstr("gold(const float* in, float* out, long in_size)"));
 }
 
+TEST(HostFunction, IsPassedTheSizeOfAVectorThatIsFilledOneByOne) {
+  const Witnessed one(
+      checked("void gold(vector<float>& in, vector<float>& out) {\n"
+              "  for (int i = 0; i < in.size(); ++i) out[i] = 2 * in[i];\n}",
+              "vector<float> some; some.reserve(n); for (i = 0; i < n; ++i) some.push_back(i);\n"
+              "cudaMemcpy(d_in, some.data(), n * 4, cudaMemcpyHostToDevice);\ngold(some, v_out);"));
+  ASSERT_TRUE(one.is_taken);
+  EXPECT_EQ(one.json["arguments"].back()["name"], "in_size");
+  EXPECT_EQ(one.json["arguments"].back()["value"], "N");
+}
+
 TEST(HostFunction, IsFoundForATemplateThatIsLaunchedBehindACallThatClears) {
   const FlatSource source = with_copy_kernels(FlatSource(R"(
 template <class T> __global__ void k(const T* in, T* out, int n) {

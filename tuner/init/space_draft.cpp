@@ -215,6 +215,21 @@ bool is_in_a_size(const std::string& text, std::size_t frame, const HostTerms& t
   return false;
 }
 
+/// Returns the number of elements of an argument; nullopt if that is not known.
+std::optional<std::string> elements_of_argument(const std::string& name, const Json& arguments) {
+  for (const Json& argument : arguments) {
+    if (argument["name"] != SpaceNames::argument_name(name) || !argument.contains("shape"))
+      continue;
+    std::string elements;
+    for (const Json& extent : argument["shape"]) {
+      if (is_todo(plain_text(extent))) return std::nullopt;
+      elements += (elements.empty() ? "" : " * ") + in_parentheses(plain_text(extent));
+    }
+    return elements;
+  }
+  return std::nullopt;
+}
+
 /// Adds the scalars that only the host's function takes to the arguments, and leaves them out of
 /// what the kernels take. Returns false if they cannot be said, as numbers that would not follow
 /// the sizes of a small problem.
@@ -227,9 +242,9 @@ bool add_scalars(const HostFunction& witness, const SpaceNames& names, Json& arg
   Json added = Json::array();
   for (const HostFunction::Scalar& scalar : witness.scalars) {
     const bool is_real = is_floating_name(scalar.parameter.type);
-    const auto value = is_real
-                           ? terms.formula(scalar.passed, names.numbers_of_problem(), scalar.frame)
-                           : terms.in_our_names(scalar.passed, scalar.frame);
+    auto value = is_real ? terms.formula(scalar.passed, names.numbers_of_problem(), scalar.frame)
+                         : terms.in_our_names(scalar.passed, scalar.frame);
+    if (!value) value = elements_of_argument(scalar.sizes, arguments);
     if (!value) return false;
     const bool is_number = identifiers(*value).empty();
     if (is_number && is_in_a_size(scalar.passed, scalar.frame, terms, names, arguments)) {
