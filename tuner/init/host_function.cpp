@@ -613,6 +613,44 @@ std::optional<HostFunction> found_in(const std::string& source, const HostCheck&
   return found;
 }
 
+/// Returns true if the function that launches also launches a kernel of other arguments before that
+/// line, which is passed one of the results.
+bool is_changed_before(std::size_t line, const Sought& sought) {
+  const LaunchSite& launch = sought.launch;
+  return std::ranges::any_of(sought.host.launches, [&](const LaunchSite& other) {
+    const bool is_between = !other.frames.empty() && other.line > launch.line &&
+                            other.frames.front().function == launch.frames.front().function &&
+                            other.line < line && other.arguments != launch.arguments;
+    for (std::size_t i = 0; i < launch.arguments.size() && is_between; ++i) {
+      const bool is_result =
+          i < sought.kernel.parameters.size() && sought.kernel.parameters[i].may_be_written();
+      const auto same = std::ranges::find(other.arguments, launch.arguments[i]);
+      if (is_result && same != other.arguments.end()) return true;
+    }
+    return false;
+  });
+}
+
+/// Returns the checks that may be of a launch, the nearest behind it first.
+std::vector<const HostCheck*> checks_of(const Sought& sought) {
+  const HostPart& host = sought.host;
+  const LaunchSite& launch = sought.launch;
+  std::multimap<std::pair<bool, std::size_t>, const HostCheck*> ordered;
+  for (const HostCheck& check : host.checks) {
+    for (const HostCall& call : host.calls) {
+      const auto frame = std::ranges::find(launch.frames, call.caller, &HostFrame::function);
+      if (call.callee != check.name || frame == launch.frames.end()) continue;
+      const bool is_here = frame == launch.frames.begin();
+      if (is_here && is_changed_before(call.line, sought)) continue;
+      const bool is_before = call.line < frame->line;
+      ordered.emplace(std::pair(is_before, is_before ? 0 : call.line - frame->line), &check);
+    }
+  }
+  std::vector<const HostCheck*> checks;
+  for (const auto& [place, check] : ordered) checks.push_back(check);
+  return checks;
+}
+
 bool has_kernel(const std::string& source, const std::string& name) {
   const CppTokens tokens = cpp_tokens(source);
   return std::ranges::any_of(read_items(tokens).items, [&](const SourceItem& item) {
@@ -648,8 +686,8 @@ std::optional<HostFunction> host_function_for(const std::string& source,
     }
   };
   look(How::called);
-  for (const HostCheck& check : host.checks) {
-    if (!found) found = found_in(source, check, sought);
+  for (const HostCheck* const check : checks_of(sought)) {
+    if (!found) found = found_in(source, *check, sought);
   }
   look(How::named);
   look(How::computing);

@@ -306,6 +306,28 @@ TEST(HostFunction, IsMadeOfALoopThatComparesTheResults) {
       << "nothing says what it begins with";
 }
 
+TEST(HostFunction, IsMadeOfTheCheckBehindTheLaunch) {
+  const std::string twice = "for (i = 0; i < n; ++i) wrong += h_out[i] != 2 * h_in[i];\n";
+  const std::string same = "for (i = 0; i < n; ++i) wrong += h_out[i] != 1 * h_in[i];\n";
+  std::string source = checked("__global__ void other(const float* in, float* out) {}", twice);
+  source.insert(
+      source.find("  k<<<"),
+      "  bool same = true;\n  int wrong = 0, i;\n  other<<<n / 256, 256>>>(d_in, d_out);\n"
+      "  cudaMemcpy(h_out, d_out, n * 4, cudaMemcpyDeviceToHost);\n  " +
+          same);
+  const Witnessed one(source);
+  ASSERT_TRUE(one.found);
+  EXPECT_THAT(one.found->source, HasSubstr("h_out[i] = 2 * h_in[i];"));
+  EXPECT_FALSE(Witnessed(checked("__global__ void other(float* out) {}",
+                                 "other<<<n / 256, 256>>>(d_out);\n"
+                                 "cudaMemcpy(h_out, d_out, n * 4, cudaMemcpyDeviceToHost);\n" +
+                                     twice))
+                   .found)
+      << "another kernel has changed the results";
+  EXPECT_TRUE(
+      Witnessed(checked("__global__ void other(int n) {}", "other<<<1, n>>>(n);\n" + twice)).found);
+}
+
 TEST(HostFunction, IsMadeOfALoopThatComputesWhatIsCompared) {
   const std::string compare = "for (i = 0; i < n; ++i) if (h_out[i] != gold[i]) same = false;";
   const auto found = [&](const std::string& loops) {

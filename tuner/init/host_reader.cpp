@@ -65,6 +65,7 @@ struct Call {
   const Function* caller = nullptr;
   const Function* callee = nullptr;
   std::map<std::string, std::string> passed;
+  std::size_t line = 0;
 };
 
 /// A launch, and what its function knows there.
@@ -144,7 +145,7 @@ class HostReader {
   std::vector<HostCall> calls() const {
     std::vector<HostCall> calls;
     for (const Call& call : calls_) {
-      calls.push_back({call.caller->name, call.callee->name, call.passed});
+      calls.push_back({call.caller->name, call.callee->name, call.passed, call.line});
     }
     return calls;
   }
@@ -164,12 +165,12 @@ class HostReader {
     const std::vector<HostCall> known = host.calls;
     for (const HostCheck& check : host.checks) {
       if (check.is_loop) {
-        host.calls.push_back({check.function, check.name, check.passed});
+        host.calls.push_back({check.function, check.name, check.passed, check.line});
         continue;
       }
       for (const HostCall& call : known) {
         if (call.callee == check.function) {
-          host.calls.push_back({call.caller, check.name, call.passed});
+          host.calls.push_back({call.caller, check.name, call.passed, call.line});
         }
       }
     }
@@ -824,7 +825,8 @@ class HostReader {
       if (std::max(to, from) >= call->arguments.size()) continue;
       note_copy(call->arguments[to], call->arguments[from]);
     }
-    calls_.push_back({.caller = function_, .callee = callee, .passed = caller.passed});
+    calls_.push_back(
+        {.caller = function_, .callee = callee, .passed = caller.passed, .line = caller.line});
     callers_.emplace(callee, std::move(caller));
   }
 

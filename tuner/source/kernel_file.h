@@ -82,6 +82,7 @@ struct HostCall {
   std::string caller;
   std::string callee;
   std::map<std::string, std::string> passed;
+  std::size_t line = 0;
 };
 
 /// What a function of the host expects of an array's elements, or computes for them, as a function
