@@ -346,7 +346,7 @@ TEST(HostFunction, AddsToZeros) {
   const auto argument = [](const std::string& loop) {
     const Witnessed one(checked("void gold(const float* in, float* out, int n) { " + loop + " }",
                                 "gold(h_in, h_gold, n);"));
-    return one.is_taken ? one.json["arguments"][1] : Json();
+    return one.is_taken ? one.json.at("arguments").at(1) : Json();
   };
   const Json added = argument("for (int i = 0; i < n; ++i) out[i] += 2 * in[i];");
   EXPECT_EQ(added["role"], "inout");
@@ -376,6 +376,33 @@ TEST(HostFunction, IsPassedTheSizeOfAVectorThatIsFilledOneByOne) {
   ASSERT_TRUE(one.is_taken);
   EXPECT_EQ(one.json["arguments"].back()["name"], "in_size");
   EXPECT_EQ(one.json["arguments"].back()["value"], "N");
+}
+
+TEST(HostFunction, HasTheSizesOfTheProblemThatOnlyItNames) {
+  const Witnessed one(R"(
+const int ROWS = 1024;
+const int COLUMNS = 512;
+__global__ void k(const float* in, float* out) {
+  int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i * COLUMNS + j] = in[i * COLUMNS + j];
+}
+void gold(const float* in, float* out) {
+  for (int i = 0; i < ROWS; ++i) for (int j = 0; j < COLUMNS; ++j) {
+    out[i * COLUMNS + j] = in[i * COLUMNS + j];
+  }
+}
+int main() {
+  float *h_in, *h_gold, *d_in, *d_out;
+  cudaMalloc(&d_in, ROWS * COLUMNS * 4);
+  cudaMalloc(&d_out, ROWS * COLUMNS * 4);
+  cudaMemcpy(d_in, h_in, ROWS * COLUMNS * 4, cudaMemcpyHostToDevice);
+  k<<<dim3(COLUMNS / 16, ROWS / 16), dim3(16, 16)>>>(d_in, d_out);
+  gold(h_in, h_gold);
+}
+)");
+  ASSERT_TRUE(one.is_taken);
+  EXPECT_EQ(one.json["problems"].dump(), R"([{"ROWS":1024,"COLUMNS":512}])");
+  EXPECT_EQ(one.json["kernels"].back().value("pass", ""), "define");
 }
 
 TEST(HostFunction, IsFoundForATemplateThatIsLaunchedBehindACallThatClears) {
