@@ -51,12 +51,16 @@ bool sizes_shared_memory(const KernelFile& file, const std::string& name) {
 }
 
 /// Returns the meaning of a number. Sizes of constant memory and of the host's allocations belong
-/// to the problem, unless the name says something else.
+/// to the problem, unless a kernel that is launched has it and the name says something else.
 Meaning meaning_in(const KernelFile& file, const std::string& name) {
   const Meaning meaning = meaning_of(name);
   if (meaning == Meaning::problem && sizes_shared_memory(file, name)) {
     return is_allocated_by(file, name) ? meaning : Meaning::unknown;
   }
+  const bool is_launched = std::ranges::any_of(file.kernels, [&](const KernelFunction& kernel) {
+    return kernel.reached.contains(name) && first_launch(file, kernel.name) != nullptr;
+  });
+  if (!is_launched && is_allocated_by(file, name)) return Meaning::problem;
   if (meaning != Meaning::unknown || file.compared.contains(name)) return meaning;
   if (is_allocated_by(file, name)) return Meaning::problem;
   const bool is_extent = std::ranges::any_of(file.constants, [&](const SharedArray& constant) {
