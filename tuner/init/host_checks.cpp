@@ -2,7 +2,7 @@
 
 #include "tuner/init/counting_loop.h"
 #include "tuner/init/elements.h"
-#include "tuner/init/names.h"
+#include "tuner/init/host_terms.h"
 #include "tuner/init/statements.h"
 
 #include <algorithm>
@@ -38,22 +38,18 @@ bool is_number(const Syntax& syntax) {
 
 /// Returns true unless a loop `for (i = 0; i < n; ++i)` ends at a number, as one that looks at the
 /// first elements only, begins elsewhere or leaves some out.
-bool goes_through_all(const Syntax& loop) {
-  if (loop.kind != Kind::loop || loop.text != "for") return false;
-  const Syntax* const first = counted_from(loop).second;
-  const Syntax& condition = loop.parts[Syntax::kCondition];
-  const Syntax& step = loop.parts[Syntax::kStep];
-  const bool is_bounded = condition.is(Kind::binary, "<") || condition.is(Kind::binary, "!=");
-  const bool by_one =
-      step.is(Kind::unary, "++") || (step.is(Kind::assignment, "+=") && step.parts[1].text == "1");
-  return first != nullptr && first->text == "0" && is_bounded && by_one &&
-         condition.parts[1].kind != Kind::literal;
+bool goes_through_all(const ParsedSource& source, const Syntax& syntax) {
+  const CountingLoop loop = read_counting_loop(source, syntax);
+  const bool is_bounded = loop.compares == "<" || loop.compares == "!=";
+  return !loop.counter.empty() && loop.first == "0" && is_bounded && loop.operation == '+' &&
+         loop.step == "1" && !number_of(loop.bound);
 }
 
 /// Finds the comparisons in the statements of a function.
 class ComparisonReader {
  public:
-  explicit ComparisonReader(const CppTokens& tokens) : tokens_(tokens) {}
+  explicit ComparisonReader(const ParsedSource& source)
+      : source_(source), tokens_(source.tokens()) {}
 
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
   void read(const Syntax& syntax) {
@@ -67,7 +63,7 @@ class ComparisonReader {
         return branch(syntax);
       case Kind::loop:
       case Kind::list_loop:
-        return read_part(syntax.parts, goes_through_all(syntax), syntax.parts.size() - 1);
+        return read_part(syntax.parts, goes_through_all(source_, syntax), syntax.parts.size() - 1);
       case Kind::leave:
       case Kind::choice:
         return;
@@ -134,6 +130,7 @@ class ComparisonReader {
     return known == elements_.end() ? syntax : *known->second;
   }
 
+  const ParsedSource& source_;
   const CppTokens& tokens_;
   std::map<std::string, const Syntax*> elements_;  ///< Variables that begin as elements.
   int parts_ = 0;  ///< Statements around the place that may leave elements out.
@@ -149,7 +146,7 @@ class CheckWriter {
         function_(function),
         body_(body),
         name_(ParsedSource::name(function)),
-        comparisons_(tokens_) {
+        comparisons_(source) {
     name_ = name_.substr(0, name_.find('<'));
     for (const CXCursor child : ParsedSource::children(function)) {
       if (ParsedSource::kind(child) == CXCursor_ParmDecl) add_variable(child, true);
