@@ -218,7 +218,10 @@ class CheckWriter {
       for (const Syntax& part : syntax.parts) add_loops(part);
       return;
     }
-    for (const std::string& array : arrays_of(syntax)) add_loop(syntax, array);
+    const std::set<std::string> compared = arrays_compared(syntax);
+    for (const std::string& array : compared) add_loop(syntax, array, false);
+    const std::string filled = compared.empty() ? array_filled(syntax) : "";
+    if (!filled.empty()) add_loop(syntax, filled, true);
   }
 
   bool uses_device(TokenRange range) const {
@@ -229,22 +232,24 @@ class CheckWriter {
     return false;
   }
 
-  /// Returns the arrays whose elements a loop compares, or else those that it stores to.
-  std::set<std::string> arrays_of(const Syntax& loop) const {
+  /// Returns the arrays whose elements a loop compares; none if it also stores to elements.
+  std::set<std::string> arrays_compared(const Syntax& loop) const {
     std::set<std::string> arrays;
     for (const Comparison& one : comparisons_.found()) {
       const bool is_inside = one.statement.first >= loop.range.first &&
                              one.statement.end <= loop.whole.end && !one.is_literal;
       if (is_inside && !parameters_.contains(one.array)) arrays.insert(one.array);
     }
-    if (!arrays.empty()) return arrays;
-    const auto here = stores_in(loop);
-    const auto all = stores_in(body_);
-    for (const auto& [array, signs] : here) {
-      const bool is_only = all.at(array).size() == signs.size();
-      if (is_only && signs.front() == "=") arrays.insert(array);
-    }
-    return arrays;
+    return stores_in(loop).empty() ? arrays : std::set<std::string>();
+  }
+
+  /// Returns the only array that a loop stores to, if it gives its elements values and no other
+  /// statement does; empty if there is none.
+  std::string array_filled(const Syntax& loop) const {
+    const auto stores = stores_in(loop);
+    if (stores.size() != 1 || stores.begin()->second.front() != "=") return "";
+    const auto& [array, signs] = *stores.begin();
+    return stores_in(body_).at(array).size() == signs.size() ? array : "";
   }
 
   /// Returns the signs of all assignments to elements, in their order, by array.
@@ -257,7 +262,7 @@ class CheckWriter {
     return stores;
   }
 
-  void add_loop(const Syntax& loop, const std::string& array) {
+  void add_loop(const Syntax& loop, const std::string& array, bool is_filled) {
     const std::string code = text(loop.range, stores_to(array, loop.range));
     const std::size_t line = source_.line(loop.cursor);
     HostCheck check = {.function = name_,
@@ -265,6 +270,7 @@ class CheckWriter {
                        .array = array,
                        .line = line,
                        .is_loop = true,
+                       .is_filled = is_filled,
                        .is_part = is_part(array, loop.whole)};
     std::set<std::string> own;
     for_each(loop, [&](const Syntax& part) {

@@ -253,15 +253,16 @@ class CallMatcher {
     const bool is_member = piece != candidate_.pieces.end() && piece->second.is_member;
     const std::string name = is_member ? text : array_in(text);
     const bool is_result = check_ != nullptr && check_->array == own.name;
-    for (std::size_t i = 0; i < kernel_.size() && is_result; ++i) {
+    const bool is_filled = is_result && check_->is_filled;
+    for (std::size_t i = 0; i < kernel_.size() && is_result && !is_filled; ++i) {
       if (holds({name}, i, Copied::from_device) && takes(candidate_, own, kernel_[i])) return i;
     }
-    for (std::size_t i = 0; i < kernel_.size(); ++i) {
+    for (std::size_t i = 0; i < kernel_.size() && !is_filled; ++i) {
       if (holds({name, without_blanks(text)}, i, Copied::to_device) &&
           takes(candidate_, own, kernel_[i]))
         return i;
     }
-    if (check_ != nullptr && !(is_result && check_->is_loop)) return kNone;
+    if (check_ != nullptr && !is_filled) return kNone;
     // Otherwise it is for results: those that the host compares it with, the only ones of its type,
     // or those of its name.
     std::size_t named = kNone;

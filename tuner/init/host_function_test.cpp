@@ -340,6 +340,10 @@ TEST(HostFunction, IsMadeOfALoopThatComputesWhatIsCompared) {
               HasSubstr("void expected_by_main_29(int n, float* gold, float* h_in)"));
   EXPECT_EQ(found("for (i = 0; i < n; ++i) gold[i] = 1;\n" + stores), "") << "two loops make it";
   EXPECT_EQ(found("for (i = 0; i < n; ++i) if (h_in[i] > 0) gold[i] += h_in[i];\n"), "");
+  EXPECT_EQ(found("for (i = 0; i < n; ++i) { gold[i] = h_in[i]; h_in[i] = 0; }\n"), "")
+      << "it changes what it reads";
+  EXPECT_EQ(found("for (i = 0; i < n; ++i) h_out[i] = h_in[i];\n"), "")
+      << "the results themselves are filled before";
 }
 
 TEST(HostFunction, AddsToZeros) {

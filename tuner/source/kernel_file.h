@@ -95,6 +95,8 @@ struct HostCheck {
   std::size_t line = 0;
   /// True if it is made from a loop: what a call passes for its parameters are these variables.
   bool is_loop = false;
+  /// True if the array is not that of the results, but the loop fills it for comparison.
+  bool is_filled = false;
   /// True if it may leave elements out: the loop does not go through all, or a condition stands
   /// before it.
   bool is_part = false;
