@@ -372,6 +372,11 @@ bool is_input(const KernelParameter& parameter) {
   return parameter.pointers > 0 && parameter.access == Access::read;
 }
 
+/// Returns true for memory that the kernel is not seen to write.
+bool may_be_input(const KernelParameter& parameter) {
+  return parameter.pointers > 0 && !parameter.is_written();
+}
+
 /// Returns true if a launch is passed memory for one element.
 bool is_single(const LaunchSite& launch, std::size_t argument) {
   const HostTerms terms(launch, {}, [](const std::string& text) { return text; });
@@ -565,7 +570,10 @@ bool is_certain(How how, const Sought& sought, const SourceItem& item,
   const std::set<std::string> results = results_of(signature, matches.numbers, kernel);
   if (packs(tokens, item, results)) return false;
   const bool stores = computes(tokens, item, results);
-  if (check != nullptr) return stores && says_all(matches.numbers, sought);
+  if (check != nullptr) {
+    return stores && gets(matches.numbers, kernel, may_be_input, 0) &&
+           says_all(matches.numbers, sought);
+  }
   if (!is_computing && is_for_comparison(name)) {
     return stores || matches.returned != kNone || returned_type(tokens, item) == "void";
   }

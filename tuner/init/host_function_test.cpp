@@ -346,6 +346,17 @@ TEST(HostFunction, IsMadeOfALoopThatComputesWhatIsCompared) {
       << "the results themselves are filled before";
 }
 
+TEST(HostFunction, IsNotMadeOfACheckThatIsNotPassedWhatTheKernelMayRead) {
+  const auto found = [](const std::string& expected) {
+    std::string source =
+        checked("", "for (i = 0; i < n; ++i) wrong += h_out[i] != " + expected + ";");
+    source.replace(source.find("in[i] : 0"), 9, "seen(in) : 0");
+    return Witnessed(source).found.has_value();
+  };
+  EXPECT_TRUE(found("(float)n * h_in[i]"));
+  EXPECT_FALSE(found("(float)n"));
+}
+
 TEST(HostFunction, AddsToZeros) {
   const auto argument = [](const std::string& loop) {
     const Witnessed one(checked("void gold(const float* in, float* out, int n) { " + loop + " }",
