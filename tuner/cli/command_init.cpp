@@ -337,7 +337,7 @@ int run_init(const InitOptions& options) {
   write_out("wrote " + files.space.string() + (faults.empty() ? ":\n" : ", to be completed:\n"));
   say_draft(draft);
   if (draft.has_witness) {
-    write_out("  " + witness->name + "(), " + source.place(witness->line) +
+    write_out("  " + witness->said() + ", " + source.place(witness->line) +
               ", gives the expected results of small problems: " + witness->kernel_name +
               ", which init adds, calls it\n");
   }

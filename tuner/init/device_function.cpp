@@ -78,26 +78,46 @@ std::optional<VectorType> vector_reference(const CppTokens& tokens, std::size_t 
   return is_one ? type : std::nullopt;
 }
 
-/// Returns true if a function only reads and stores a vector's elements and asks for its size.
+/// Returns true if a function only reads and stores a vector's elements, goes through them and asks
+/// for its size.
 /// `declared`: the token of the vector's declaration.
 bool uses_elements(const CppTokens& tokens, const SourceItem& item, std::string_view vector,
                    std::size_t declared) {
   for (std::size_t i = item.body; i + 2 < item.end; ++i) {
     const bool is_size = tokens[i + 1].is(".") && tokens[i + 2].is("size");
-    if (i != declared && tokens[i].is(vector) && !tokens[i + 1].is("[") && !is_size) return false;
+    const bool is_list = tokens[i - 1].is(":") && tokens[i + 1].is(")");
+    const bool is_known = tokens[i + 1].is("[") || is_size || is_list;
+    if (i != declared && tokens[i].is(vector) && !is_known) return false;
   }
   return true;
 }
 
 std::string size_of_vector(std::string_view vector) { return std::string(vector) + "_size"; }
 
-/// Replaces a vector's `v.size()` by the variable that holds it.
+/// Replaces what only a vector has: `v.size()` by the variable that holds it, and
+/// `for (auto x : v)` by a loop that counts.
 void replace_sizes(const CppTokens& tokens, const SourceItem& item, std::string_view vector,
                    Edits& edits) {
+  const std::string size = size_of_vector(vector);
   for (std::size_t i = item.body; i + 4 < item.end; ++i) {
-    const bool is_size = tokens[i].is(vector) && tokens[i + 1].is(".");
-    if (is_size) edits[tokens[i].begin] = {tokens[i + 4].end(), size_of_vector(vector)};
+    if (!tokens[i].is(vector)) continue;
+    if (tokens[i + 1].is(".")) edits[tokens[i].begin] = {tokens[i + 4].end(), size};
+    if (!tokens[i - 1].is(":")) continue;
+    const std::size_t open = opening(tokens, i + 1);
+    const std::string at = std::string(vector) + "_at";
+    edits[tokens[open].begin] = {
+        tokens[i + 1].end(), "(long " + at + " = 0; " + at + " < " + size + "; ++" + at + ") if (" +
+                                 joined(tokens, {open + 1, i - 1}) + " = " + std::string(vector) +
+                                 "[" + at + "]; true)"};
   }
+}
+
+/// Returns true if a function asks for a vector's size, or goes through all of its elements.
+bool needs_size(const CppTokens& tokens, const SourceItem& item, std::string_view vector) {
+  for (std::size_t i = item.body; i + 1 < item.end; ++i) {
+    if (tokens[i].is(vector) && (tokens[i + 1].is(".") || tokens[i - 1].is(":"))) return true;
+  }
+  return false;
 }
 
 /// Reads what a function does with a heap: `malloc(...)`, `new T[n]`, `std::vector<T> v(n, 0)`.
@@ -334,7 +354,7 @@ class SignatureReader {
       if (is_taken || !uses_elements(tokens_, item_, parameter.name, kNoToken)) return false;
       parameter.type = vector->element;
       parameter.pointers = 1;
-      if (substituted(text_, {{parameter.name + ".size()", size}}) != text_) {
+      if (needs_size(tokens_, item_, parameter.name)) {
         signature_.pieces[size] = {.parameter = parameter.name, .behind = ".size()"};
         sizes_.emplace_back();
         sizes_.back().name = size;

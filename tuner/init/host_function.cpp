@@ -61,9 +61,20 @@ bool computes(const CppTokens& tokens, const SourceItem& item,
     const std::size_t close = closing(tokens, i + 1);
     if (close + 1 >= item.end) continue;
     const std::string_view sign = tokens[close + 1].text;
-    if (sign == "=" || sign == "+=" || sign == "*=" || sign == "++") stored.emplace(tokens[i].text);
+    const bool is_stored = sign == "=" || sign == "+=" || sign == "*=" || sign == "++";
+    if (is_stored || tokens[i - 1].is("++")) stored.emplace(tokens[i].text);
   }
   return has_loop && std::ranges::includes(stored, results);
+}
+
+/// Returns true if a body never gives an element of an array a value but by adding to it.
+bool only_adds(const CppTokens& tokens, const SourceItem& item, const std::string& array) {
+  for (std::size_t i = item.body; i + 1 < item.end; ++i) {
+    const std::size_t close = tokens[i].is(array) ? closing(tokens, i + 1) : item.end;
+    if (!tokens[i].is(array) || close + 1 >= item.end) continue;
+    if (!tokens[i + 1].is("[") || tokens[close + 1].is("=")) return false;
+  }
+  return true;
 }
 
 /// Returns true if a body stores one result behind the other, `out[n++] = x`, where a kernel would
@@ -139,6 +150,8 @@ struct Matches {
   std::vector<std::size_t> numbers;
   std::vector<HostFunction::Scalar> scalars = {};
   std::size_t returned = kNone;  ///< The kernel's parameter that is to have what it returns.
+  /// Variables in constant memory that it is passed instead, by number of its parameter.
+  std::map<std::size_t, std::string> constants = {};
 };
 
 /// Returns the kernel's parameter for each of the function's: the one of the same name, else the
@@ -178,12 +191,14 @@ std::optional<Matches> matched(const HostSignature& candidate,
 /// Finds out by the host's calls which of a launch's arguments a function's parameters stand for.
 class CallMatcher {
  public:
+  /// `check`: what the function is made from; may be nullptr.
   CallMatcher(const HostSignature& candidate, const KernelFunction& kernel, const HostPart& host,
-              const LaunchSite& launch)
+              const LaunchSite& launch, const HostCheck* check)
       : candidate_(candidate),
         kernel_(kernel.parameters),
         host_(host),
         launch_(launch),
+        check_(check),
         terms_(launch, {}, [](const std::string& text) { return text; }) {}
 
   std::optional<Matches> matches(const std::string& function) {
@@ -205,30 +220,49 @@ class CallMatcher {
       const std::string& text = *passed;
       std::size_t number = own.pointers > 0 ? array(own, text, call) : scalar(own, text);
       const bool is_passed = std::ranges::find(matches.numbers, number) != matches.numbers.end();
-      if (own.pointers > 0 && (number == kNone || is_passed)) return std::nullopt;
-      if (number == kNone && !is_repeat(own)) {
+      const std::string constant = own.pointers > 0 && number == kNone ? constant_of(text) : "";
+      if (!constant.empty()) {
+        matches.constants[matches.numbers.size()] = constant;
+      } else if (own.pointers > 0 && (number == kNone || is_passed)) {
+        return std::nullopt;
+      } else if (number == kNone && !is_repeat(own)) {
         if (scalar_bytes_of(own.type) == 0) return std::nullopt;
         number = kernel_.size() + matches.scalars.size();
-        matches.scalars.push_back({own, text, frame_});
+        matches.scalars.push_back({own, text, frame_, sized_by(own, matches.numbers)});
       }
       matches.numbers.push_back(number);
     }
     return matches;
   }
 
+  /// Returns the kernel's parameter that stands for a vector whose size the function is passed;
+  /// empty if it is passed anything else. `numbers`: those of the function's first parameters.
+  std::string sized_by(const KernelParameter& own, const std::vector<std::size_t>& numbers) const {
+    const auto piece = candidate_.pieces.find(own.name);
+    if (piece == candidate_.pieces.end() || piece->second.is_member) return "";
+    const auto vector =
+        std::ranges::find(candidate_.parameters, piece->second.parameter, &KernelParameter::name);
+    const auto place = static_cast<std::size_t>(vector - candidate_.parameters.begin());
+    const std::size_t number = place < numbers.size() ? numbers[place] : kNone;
+    return number < kernel_.size() ? kernel_[number].name : "";
+  }
+
   std::size_t array(const KernelParameter& own, const std::string& text,
                     const HostCall& call) const {
     const auto piece = candidate_.pieces.find(own.name);
     const bool is_member = piece != candidate_.pieces.end() && piece->second.is_member;
-    std::string name = is_member ? text : "";
-    for (const std::string_view word : identifiers(text)) {
-      if (!is_member && word != "data") name = word;
+    const std::string name = is_member ? text : array_in(text);
+    const bool is_result = check_ != nullptr && check_->array == own.name;
+    const bool is_filled = is_result && check_->is_filled;
+    for (std::size_t i = 0; i < kernel_.size() && is_result && !is_filled; ++i) {
+      if (holds({name}, i, Copied::from_device) && takes(candidate_, own, kernel_[i])) return i;
     }
-    for (std::size_t i = 0; i < kernel_.size(); ++i) {
+    for (std::size_t i = 0; i < kernel_.size() && !is_filled; ++i) {
       if (holds({name, without_blanks(text)}, i, Copied::to_device) &&
           takes(candidate_, own, kernel_[i]))
         return i;
     }
+    if (check_ != nullptr && !is_filled) return kNone;
     // Otherwise it is for results: those that the host compares it with, the only ones of its type,
     // or those of its name.
     std::size_t named = kNone;
@@ -242,7 +276,27 @@ class CallMatcher {
       found = i;
       ++count;
     }
-    return count == 1 ? found : named;
+    return check_ != nullptr ? kNone : count == 1 ? found : named;
+  }
+
+  /// Returns the array in `a`, `a.data()`.
+  static std::string array_in(const std::string& text) {
+    std::string name;
+    for (const std::string_view word : identifiers(text)) {
+      if (word != "data") name = word;
+    }
+    return name;
+  }
+
+  /// Returns the variable in constant memory that the host copies an array to; empty if there is
+  /// none, or if the kernel has a parameter of that name.
+  std::string constant_of(const std::string& text) const {
+    for (const auto& [constant, copied] : host_.copied_to_constants) {
+      const bool is_hidden =
+          std::ranges::find(kernel_, constant, &KernelParameter::name) != kernel_.end();
+      if (!is_hidden && copied.contains(array_in(text))) return constant;
+    }
+    return "";
   }
 
   enum class Copied { to_device, from_device };
@@ -292,6 +346,7 @@ class CallMatcher {
   const std::vector<KernelParameter>& kernel_;
   const HostPart& host_;
   const LaunchSite& launch_;
+  const HostCheck* check_;
   HostTerms terms_;
   std::size_t frame_ = 0;
 };
@@ -315,6 +370,11 @@ bool is_result(const KernelParameter& parameter) { return parameter.may_be_writt
 
 bool is_input(const KernelParameter& parameter) {
   return parameter.pointers > 0 && parameter.access == Access::read;
+}
+
+/// Returns true for memory that the kernel is not seen to write.
+bool may_be_input(const KernelParameter& parameter) {
+  return parameter.pointers > 0 && !parameter.is_written();
 }
 
 /// Returns true if a launch is passed memory for one element.
@@ -372,6 +432,39 @@ std::set<std::string> results_of(const HostSignature& function,
   return results;
 }
 
+/// Returns the token behind the statement that begins at token i.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as loops lie in each other.
+std::size_t behind_statement(const CppTokens& tokens, std::size_t i) {
+  const bool has_head = i + 1 < tokens.size() && (tokens[i].is("for") || tokens[i].is("if"));
+  if (has_head) return behind_statement(tokens, closing(tokens, i + 1) + 1);
+  for (; i < tokens.size() && !tokens[i].is(";"); ++i) {
+    if (tokens[i].is("{")) return closing(tokens, i) + 1;
+    if (tokens[i].is("(")) i = closing(tokens, i);
+  }
+  return i + 1;
+}
+
+/// Returns the names that bound the loops of a function, those of each loop behind those of the
+/// loops around it.
+std::vector<std::vector<std::string>> nests_of(const CppTokens& tokens, const SourceItem& item) {
+  std::vector<std::vector<std::string>> nests;
+  std::vector<std::pair<std::size_t, std::vector<std::string>>> around;  // Ends, and names.
+  for (std::size_t i = item.body; i + 1 < item.end; ++i) {
+    if (!tokens[i].is("for")) continue;
+    while (!around.empty() && around.back().first <= i) around.pop_back();
+    auto names = around.empty() ? std::vector<std::string>() : around.back().second;
+    const std::size_t close = std::min(closing(tokens, i + 1), item.end);
+    std::size_t j = i + 2;
+    while (j < close && !tokens[j].is(";")) ++j;
+    for (++j; j < close && !tokens[j].is(";"); ++j) {
+      if (tokens[j].is_word()) names.emplace_back(tokens[j].text);
+    }
+    nests.push_back(names);
+    around.emplace_back(behind_statement(tokens, i), std::move(names));
+  }
+  return nests;
+}
+
 /// Returns a function with the kernel that passes it the arguments that match its parameters.
 HostFunction wrapped(const std::string& source, const CppTokens& tokens,
                      const std::vector<NeededFunction>& needed, const HostSignature& signature,
@@ -397,14 +490,34 @@ HostFunction wrapped(const std::string& source, const CppTokens& tokens,
       found.arguments.push_back(parameters[j].name);
     }
   }
-  for (const std::size_t number : matches.numbers) {
-    const bool is_pointer = number != kNone && parameters[number].pointers > 0;
-    const std::string cast =
-        is_pointer
-            ? "(" + parameters[number].type +
-                  std::string(static_cast<std::size_t>(parameters[number].pointers), '*') + ")"
-            : "";
-    calling.given.push_back(number == kNone ? "1" : cast + parameters[number].name);
+  const auto cast_to = [](const KernelParameter& parameter) {
+    const std::string stars(static_cast<std::size_t>(parameter.pointers), '*');
+    return stars.empty() ? "" : "(" + parameter.type + stars + ")";
+  };
+  for (std::size_t i = 0; i < matches.numbers.size(); ++i) {
+    const std::size_t number = matches.numbers[i];
+    const auto constant = matches.constants.find(i);
+    calling.given.push_back(
+        constant != matches.constants.end() ? cast_to(signature.parameters[i]) + constant->second
+        : number == kNone                   ? "1"
+                          : cast_to(parameters[number]) + parameters[number].name);
+  }
+  for (std::size_t i = 0; i < matches.numbers.size(); ++i) {
+    const std::size_t number = matches.numbers[i];
+    const bool is_result =
+        number < kernel.parameters.size() && kernel.parameters[number].may_be_written();
+    if (is_result && only_adds(tokens, item, signature.parameters[i].name)) {
+      found.added_to.push_back(parameters[number].name);
+    }
+  }
+  found.nests = nests_of(tokens, item);
+  for (std::vector<std::string>& nest : found.nests) {
+    for (std::string& name : nest) {
+      const auto own = std::ranges::find(signature.parameters, name, &KernelParameter::name);
+      if (own != signature.parameters.end()) {
+        name = calling.given[static_cast<std::size_t>(own - signature.parameters.begin())];
+      }
+    }
   }
   if (matches.returned != kNone) calling.result = parameters[matches.returned].name;
   found.source = with_functions_for_device(source, tokens, needed, signature, calling);
@@ -422,12 +535,31 @@ struct Sought {
   const KernelFunction& kernel;
   const HostPart& host;
   const LaunchSite& launch;
+  const HostCheck* check = nullptr;  ///< What the function is made from.
 };
+
+/// Returns true if a check says of each result what the kernel leaves there: that does not depend
+/// on what was there before, or the host clears it, and the check goes through all that the kernel
+/// stores.
+bool says_all(const std::vector<std::size_t>& matches, const Sought& sought) {
+  const HostTerms terms(sought.launch, {}, [](const std::string& text) { return text; });
+  return std::ranges::all_of(matches, [&](std::size_t number) {
+    if (number >= sought.kernel.parameters.size()) return true;
+    const KernelParameter& parameter = sought.kernel.parameters[number];
+    bool is_cleared = false;
+    for (std::size_t frame = 0; frame < sought.launch.frames.size(); ++frame) {
+      is_cleared = is_cleared || sought.host.zeroed.contains(terms.passed(number, frame));
+    }
+    const bool is_known = parameter.access == Access::written || is_cleared;
+    const bool is_whole = !sought.check->is_part || parameter.leaves_elements;
+    return !parameter.may_be_written() || (is_known && is_whole);
+  });
+}
 
 /// Returns true if a function that takes these arguments is to compute what the kernel does.
 bool is_certain(How how, const Sought& sought, const SourceItem& item,
                 const HostSignature& signature, Matches& matches) {
-  const auto& [tokens, read, kernel, host, launch] = sought;
+  const auto& [tokens, read, kernel, host, launch, check] = sought;
   const bool is_computing = how == How::computing;
   if (!gets(matches.numbers, kernel, is_input, 0)) return false;
   if (!gets(matches.numbers, kernel, is_result, 1) &&
@@ -438,6 +570,10 @@ bool is_certain(How how, const Sought& sought, const SourceItem& item,
   const std::set<std::string> results = results_of(signature, matches.numbers, kernel);
   if (packs(tokens, item, results)) return false;
   const bool stores = computes(tokens, item, results);
+  if (check != nullptr) {
+    return stores && gets(matches.numbers, kernel, may_be_input, 0) &&
+           says_all(matches.numbers, sought);
+  }
   if (!is_computing && is_for_comparison(name)) {
     return stores || matches.returned != kNone || returned_type(tokens, item) == "void";
   }
@@ -457,14 +593,71 @@ std::optional<HostFunction> found_in(const std::string& source, const SourceItem
   if (signature.parameters.empty()) return std::nullopt;
   if (how != How::called && !signature.pieces.empty())
     return std::nullopt;  // Only a call shows what is passed for them.
-  auto matches =
-      how == How::called
-          ? CallMatcher(signature, sought.kernel, sought.host, sought.launch).matches(name)
-          : matched(signature, sought.kernel.parameters);
+  auto matches = how == How::called ? CallMatcher(signature, sought.kernel, sought.host,
+                                                  sought.launch, sought.check)
+                                          .matches(name)
+                                    : matched(signature, sought.kernel.parameters);
   if (!matches || !is_certain(how, sought, item, signature, *matches)) return std::nullopt;
   const auto needed = needed_by(sought.tokens, sought.read, item);
   if (needed.empty()) return std::nullopt;
   return wrapped(source, sought.tokens, needed, signature, sought.kernel, *matches);
+}
+
+/// Returns what a check expects as a function; nullopt if that is not what the launch computes.
+std::optional<HostFunction> found_in(const std::string& source, const HostCheck& check,
+                                     const Sought& sought) {
+  const std::string with_check = source + "\n" + check.text + "\n";
+  const CppTokens tokens = cpp_tokens(with_check);
+  const SourceItems read = read_items(tokens);
+  const auto item = std::ranges::find_if(read.items, [&](const SourceItem& one) {
+    return one.body != kNoToken && one.declares == std::vector{check.name};
+  });
+  if (item == read.items.end()) return std::nullopt;
+  auto found = found_in(with_check, *item, How::called,
+                        {tokens, read, sought.kernel, sought.host, sought.launch, &check});
+  if (!found) return std::nullopt;
+  found->name = check.function;
+  found->line = check.line;
+  found->is_check = true;
+  return found;
+}
+
+/// Returns true if the function that launches also launches a kernel of other arguments before that
+/// line, which is passed one of the results.
+bool is_changed_before(std::size_t line, const Sought& sought) {
+  const LaunchSite& launch = sought.launch;
+  return std::ranges::any_of(sought.host.launches, [&](const LaunchSite& other) {
+    const bool is_between = !other.frames.empty() && other.line > launch.line &&
+                            other.frames.front().function == launch.frames.front().function &&
+                            other.line < line && other.arguments != launch.arguments;
+    for (std::size_t i = 0; i < launch.arguments.size() && is_between; ++i) {
+      const bool is_result =
+          i < sought.kernel.parameters.size() && sought.kernel.parameters[i].may_be_written();
+      const auto same = std::ranges::find(other.arguments, launch.arguments[i]);
+      if (is_result && same != other.arguments.end()) return true;
+    }
+    return false;
+  });
+}
+
+/// Returns the checks that may be of a launch, the nearest behind it first.
+std::vector<const HostCheck*> checks_of(const Sought& sought) {
+  const HostPart& host = sought.host;
+  const LaunchSite& launch = sought.launch;
+  std::multimap<std::pair<bool, std::size_t>, const HostCheck*> ordered;
+  for (const HostCheck& check : host.checks) {
+    for (const HostCall& call : host.calls) {
+      const auto frame = std::ranges::find(launch.frames, call.caller, &HostFrame::function);
+      if (call.callee != check.name || frame == launch.frames.end()) continue;
+      const bool is_here = frame == launch.frames.begin();
+      if (is_here && is_changed_before(call.line, sought)) continue;
+      const bool is_before = call.line < frame->line;
+      ordered.emplace(std::pair(is_before, is_before ? 0 : call.line - frame->line), &check);
+    }
+  }
+  std::vector<const HostCheck*> checks;
+  for (const auto& [place, check] : ordered) checks.push_back(check);
+  return checks;
 }
 
 bool has_kernel(const std::string& source, const std::string& name) {
@@ -495,15 +688,20 @@ std::optional<HostFunction> host_function_for(const std::string& source,
   const CppTokens tokens = cpp_tokens(source);
   const SourceItems read = read_items(tokens);
   const Sought sought = {tokens, read, kernel, host, launch};
-  for (const How how : {How::called, How::named, How::computing}) {
+  std::optional<HostFunction> found;
+  const auto look = [&](How how) {
     for (const SourceItem& item : read.items) {
-      auto found = found_in(source, item, how, sought);
-      if (!found) continue;
-      // A brace that is not closed may hide the kernel that was added.
-      return has_kernel(found->source, found->kernel_name) ? std::move(found) : std::nullopt;
+      if (!found) found = found_in(source, item, how, sought);
     }
+  };
+  look(How::called);
+  for (const HostCheck* const check : checks_of(sought)) {
+    if (!found) found = found_in(source, *check, sought);
   }
-  return std::nullopt;
+  look(How::named);
+  look(How::computing);
+  // A brace that is not closed may hide the kernel that was added.
+  return found && has_kernel(found->source, found->kernel_name) ? std::move(found) : std::nullopt;
 }
 
 }  // namespace smemtune

@@ -1,6 +1,7 @@
 #include "tuner/init/host_function.h"
 
 #include "tuner/config/json_reader.h"
+#include "tuner/init/copies.h"
 #include "tuner/init/host_reader.h"
 #include "tuner/init/space_draft.h"
 
@@ -198,6 +199,284 @@ TEST(HostFunction, IsNoneWhereItsScalarsDoNotFollowASmallProblem) {
 }
 
 TEST(HostFunction, KnowsItsLine) { EXPECT_EQ(Witnessed(with_gold("")).found->line, 2); }
+
+/// Returns a program whose kernel cannot be read, with what its host does to check the results.
+std::string checked(const std::string& functions, const std::string& check) {
+  return R"(
+#include <cassert>
+#include <vector>
+using std::vector;
+__constant__ float weights[3];
+__global__ void k(const float* in, float* out, int n) {
+  __shared__ float tile[256];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  tile[threadIdx.x] = i < n ? in[i] : 0;
+  __syncthreads();
+  if (i < n) out[i] = 2 * tile[threadIdx.x] + weights[0];
+}
+)" + functions +
+         R"(
+int main() {
+  int n = 4096;
+  float *h_in = new float[n], *h_out = new float[n], *d_in, *d_out, h_weights[3];
+  vector<float> v_in(n), v_out(n);
+  cudaMalloc(&d_in, n * 4);
+  cudaMalloc(&d_out, n * 4);
+  cudaMemcpy(d_in, h_in, n * 4, cudaMemcpyHostToDevice);
+  cudaMemcpy(d_in, v_in.data(), n * 4, cudaMemcpyHostToDevice);
+  cudaMemcpyToSymbol(weights, h_weights, 12);
+  k<<<n / 256, 256>>>(d_in, d_out, n);
+  cudaMemcpy(h_out, d_out, n * 4, cudaMemcpyDeviceToHost);
+  cudaMemcpy(v_out.data(), d_out, n * 4, cudaMemcpyDeviceToHost);
+  bool same = true;
+  int wrong = 0, i;
+  )" + check +
+         "\n}\n";
+}
+
+TEST(HostFunction, IsMadeOfTheFunctionThatComparesTheResults) {
+  const Witnessed one(checked(R"(
+bool verify(vector<float> in, const vector<float>& out, int n) {
+  for (int i = 0; i < n; ++i) {
+    float sum = 0;
+    for (int j = 0; j < 2; ++j) sum += in[i];
+    if (out[i] != sum) {
+      printf("wrong at %d\n", i);
+      return false;
+    }
+  }
+  std::cout << "right" << 1 << "\n";
+  return true;
+})",
+                              "verify(v_in, v_out, n);"));
+  ASSERT_TRUE(one.is_taken);
+  EXPECT_THAT(
+      one.found->source,
+      HasSubstr("bool expected_by_verify(float* in, float* out, int n) { "
+                "for (int i = 0; i < n; ++i) { float sum = 0; "
+                "for (int j = 0; j < 2; ++j) sum += in[i]; out[i] = sum; } ;return true; }"));
+  EXPECT_EQ(one.found->line, 14);
+  EXPECT_THAT(one.json["verify"]["description"].get<std::string>(),
+              HasSubstr("compared with what verify() expects in the source"));
+}
+
+TEST(HostFunction, IsMadeOfEveryKindOfComparison) {
+  const auto stores = [](const std::string& comparison) {
+    const Witnessed one(
+        checked("void check(float* in, float* out, int n) { float worst = 0; for (int i = 0; i < "
+                "n; ++i) { " +
+                    comparison + " } }",
+                "check(h_in, h_out, n);"));
+    return one.found ? one.found->source : "";
+  };
+  const std::string store = "++i) { out[i] = 2 * in[i];";
+  EXPECT_THAT(stores("assert(2 * in[i] == out[i]);"), HasSubstr(store));
+  EXPECT_THAT(stores("if (fabs(out[i] - 2 * in[i]) > 1e-5) exit(1);"), HasSubstr(store));
+  EXPECT_THAT(stores("if (!(out[i] == 2 * in[i])) exit(1);"), HasSubstr(store));
+  EXPECT_THAT(stores("worst = fmax(worst, fabs(out[i] - 2 * in[i]));"), HasSubstr(store));
+  EXPECT_THAT(stores("const float error = out[i] - 2 * in[i]; worst += error;"),
+              HasSubstr(store + " const float error = "));
+  EXPECT_THAT(stores("const float got = out[i]; if (got != 2 * in[i]) exit(1);"),
+              HasSubstr("const float got = out[i]; out[i] = 2 * in[i];"));
+  EXPECT_EQ(stores("if (out[i] == 2 * in[i]) continue;"), "") << "they may be filtered";
+  EXPECT_EQ(stores("if (out[i] != 0) worst = in[i];"), "") << "a number is no result";
+  EXPECT_EQ(stores("if (i > 1) if (out[i] != 2 * in[i]) exit(1);"), "") << "the first are left out";
+}
+
+TEST(HostFunction, IsMadeOfALoopThatComparesTheResults) {
+  const Witnessed one(checked("", R"(for (i = 0; i < n; i++) {
+    float expected = in_range(h_in[i]) ? 2 * h_in[i] : 0;
+    if (h_out[i] != expected) { same = false; wrong++; }
+  })"));
+  ASSERT_TRUE(one.found);
+  EXPECT_THAT(one.found->source,
+              HasSubstr("void expected_by_main_28(int n, float* h_in, float* h_out) { int i; "
+                        "for (i = 0; i < n; i++) { float expected = in_range(h_in[i]) ? "));
+  const auto found = [](const std::string& loop) {
+    return Witnessed(checked("", loop)).found.has_value();
+  };
+  EXPECT_TRUE(found("for (i = 0; i < n; ++i) wrong += h_out[i] != 2 * h_in[i];"));
+  EXPECT_FALSE(found("for (i = 0; i < 10; ++i) wrong += h_out[i] != 2 * h_in[i];"));
+  EXPECT_FALSE(found("for (i = 1; i < n; ++i) wrong += h_out[i] != 2 * h_in[i];"));
+  EXPECT_FALSE(found("for (i = 0; i < n; i += 7) wrong += h_out[i] != 2 * h_in[i];"));
+  EXPECT_FALSE(found("for (i = 0; i < n; ++i) wrong += h_out[i] != i;")) << "of its data";
+  EXPECT_FALSE(
+      found("wrong = read(); for (i = 0; i < n; ++i) if (h_out[i] != wrong++ * h_in[i]) "
+            "same = false;"))
+      << "nothing says what it begins with";
+}
+
+TEST(HostFunction, IsMadeOfTheCheckBehindTheLaunch) {
+  const std::string twice = "for (i = 0; i < n; ++i) wrong += h_out[i] != 2 * h_in[i];\n";
+  const std::string same = "for (i = 0; i < n; ++i) wrong += h_out[i] != 1 * h_in[i];\n";
+  std::string source = checked("__global__ void other(const float* in, float* out) {}", twice);
+  source.insert(
+      source.find("  k<<<"),
+      "  bool same = true;\n  int wrong = 0, i;\n  other<<<n / 256, 256>>>(d_in, d_out);\n"
+      "  cudaMemcpy(h_out, d_out, n * 4, cudaMemcpyDeviceToHost);\n  " +
+          same);
+  const Witnessed one(source);
+  ASSERT_TRUE(one.found);
+  EXPECT_THAT(one.found->source, HasSubstr("h_out[i] = 2 * h_in[i];"));
+  EXPECT_FALSE(Witnessed(checked("__global__ void other(float* out) {}",
+                                 "other<<<n / 256, 256>>>(d_out);\n"
+                                 "cudaMemcpy(h_out, d_out, n * 4, cudaMemcpyDeviceToHost);\n" +
+                                     twice))
+                   .found)
+      << "another kernel has changed the results";
+  EXPECT_TRUE(
+      Witnessed(checked("__global__ void other(int n) {}", "other<<<1, n>>>(n);\n" + twice)).found);
+}
+
+TEST(HostFunction, IsMadeOfALoopThatComputesWhatIsCompared) {
+  const std::string compare = "for (i = 0; i < n; ++i) if (h_out[i] != gold[i]) same = false;";
+  const auto found = [&](const std::string& loops) {
+    const Witnessed one(checked("", "float* gold = new float[n];\n" + loops + compare));
+    return one.found ? one.found->source : "";
+  };
+  const std::string stores =
+      "for (i = 0; i < n; ++i) { gold[i] = h_in[i]; if (h_in[i] > 0) gold[i] *= 2; }\n";
+  EXPECT_THAT(found(stores),
+              HasSubstr("void expected_by_main_29(int n, float* gold, float* h_in)"));
+  EXPECT_EQ(found("for (i = 0; i < n; ++i) gold[i] = 1;\n" + stores), "") << "two loops make it";
+  EXPECT_EQ(found("for (i = 0; i < n; ++i) if (h_in[i] > 0) gold[i] += h_in[i];\n"), "");
+  EXPECT_EQ(found("for (i = 0; i < n; ++i) { gold[i] = h_in[i]; h_in[i] = 0; }\n"), "")
+      << "it changes what it reads";
+  EXPECT_EQ(found("for (i = 0; i < n; ++i) h_out[i] = h_in[i];\n"), "")
+      << "the results themselves are filled before";
+}
+
+TEST(HostFunction, IsNotMadeOfACheckThatIsNotPassedWhatTheKernelMayRead) {
+  const auto found = [](const std::string& expected) {
+    std::string source =
+        checked("", "for (i = 0; i < n; ++i) wrong += h_out[i] != " + expected + ";");
+    source.replace(source.find("in[i] : 0"), 9, "seen(in) : 0");
+    return Witnessed(source).found.has_value();
+  };
+  EXPECT_TRUE(found("(float)n * h_in[i]"));
+  EXPECT_FALSE(found("(float)n"));
+}
+
+TEST(HostFunction, AddsToZeros) {
+  const auto argument = [](const std::string& loop) {
+    const Witnessed one(checked("void gold(const float* in, float* out, int n) { " + loop + " }",
+                                "gold(h_in, h_gold, n);"));
+    return one.is_taken ? one.json.at("arguments").at(1) : Json();
+  };
+  const Json added = argument("for (int i = 0; i < n; ++i) out[i] += 2 * in[i];");
+  EXPECT_EQ(added["role"], "inout");
+  EXPECT_EQ(added["init"], "zero");
+  EXPECT_EQ(argument("for (int i = 0; i < n; ++i) { out[i] = 0; out[i] += in[i]; }")["role"],
+            "output");
+}
+
+TEST(HostFunction, MayGoThroughAVector) {
+  const Witnessed one(
+      checked("void gold(const vector<float>& in, vector<float>& out) {\n"
+              "  int i = 0;\n  for (const auto& one : in) { out[i] = 2 * one; ++i; }\n}",
+              "gold(v_in, v_out);"));
+  ASSERT_TRUE(one.found);
+  EXPECT_THAT(one.found->source,
+              HasSubstr("for (long in_at = 0; in_at < in_size; ++in_at) "
+                        "if (const auto& one = in[in_at]; true) { out[i] = 2 * one;"));
+  EXPECT_THAT(one.found->source, HasSubstr("gold(const float* in, float* out, long in_size)"));
+}
+
+TEST(HostFunction, IsPassedTheSizeOfAVectorThatIsFilledOneByOne) {
+  const Witnessed one(
+      checked("void gold(vector<float>& in, vector<float>& out) {\n"
+              "  for (int i = 0; i < in.size(); ++i) out[i] = 2 * in[i];\n}",
+              "vector<float> some; some.reserve(n); for (i = 0; i < n; ++i) some.push_back(i);\n"
+              "cudaMemcpy(d_in, some.data(), n * 4, cudaMemcpyHostToDevice);\ngold(some, v_out);"));
+  ASSERT_TRUE(one.is_taken);
+  EXPECT_EQ(one.json["arguments"].back()["name"], "in_size");
+  EXPECT_EQ(one.json["arguments"].back()["value"], "N");
+}
+
+TEST(HostFunction, HasTheSizesOfTheProblemThatOnlyItNames) {
+  const Witnessed one(R"(
+const int ROWS = 1024;
+const int COLUMNS = 512;
+__global__ void k(const float* in, float* out) {
+  int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i * COLUMNS + j] = in[i * COLUMNS + j];
+}
+void gold(const float* in, float* out) {
+  for (int i = 0; i < ROWS; ++i) for (int j = 0; j < COLUMNS; ++j) {
+    out[i * COLUMNS + j] = in[i * COLUMNS + j];
+  }
+}
+int main() {
+  float *h_in, *h_gold, *d_in, *d_out;
+  cudaMalloc(&d_in, ROWS * COLUMNS * 4);
+  cudaMalloc(&d_out, ROWS * COLUMNS * 4);
+  cudaMemcpy(d_in, h_in, ROWS * COLUMNS * 4, cudaMemcpyHostToDevice);
+  k<<<dim3(COLUMNS / 16, ROWS / 16), dim3(16, 16)>>>(d_in, d_out);
+  gold(h_in, h_gold);
+}
+)");
+  ASSERT_TRUE(one.is_taken);
+  EXPECT_EQ(one.json["problems"].dump(), R"([{"ROWS":1024,"COLUMNS":512}])");
+  EXPECT_EQ(one.json["kernels"].back().value("pass", ""), "define");
+}
+
+TEST(HostFunction, IsFoundForATemplateThatIsLaunchedBehindACallThatClears) {
+  const FlatSource source = with_copy_kernels(FlatSource(R"(
+template <class T> __global__ void k(const T* in, T* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] += in[i];
+}
+int main() {
+  int n = 4096;
+  float *in, *out;
+  cudaMalloc(&in, n * 4);
+  cudaMalloc(&out, n * 4);
+  for (int turn = 0; turn < 4; ++turn) {
+    cudaMemset(out, 0, n * 4);
+    k<<<n / 256, 256>>>(in, out, n);
+    cudaMemcpy(in, out, n * 4, cudaMemcpyDeviceToDevice);
+  }
+}
+)"));
+  KernelFile file = read_kernel_file(source);
+  add_host(read_host(source), file);
+  const DraftRequest request = {.kernels = kernels_launched_with(file, "k"), .together = true};
+  ASSERT_THAT(request.kernels, ElementsAre("smemtune_set", "k", "smemtune_copy"));
+  for (const KernelParameter& parameter : as_launched(file, request).parameters) {
+    EXPECT_NE(parameter.type, "T") << parameter.name;
+  }
+}
+
+TEST(HostFunction, IsPassedConstantMemory) {
+  const Witnessed one(
+      checked("void check(float* in, float* factors, float* out, int n) {\n"
+              "  for (int i = 0; i < n; ++i) assert(out[i] == 2 * in[i] + factors[0]);\n}",
+              "check(h_in, h_weights, h_out, n);"));
+  ASSERT_TRUE(one.is_taken);
+  EXPECT_THAT(one.found->source,
+              HasSubstr("expected_by_check((float*)in, (float*)weights, (float*)out, n);"));
+  EXPECT_THAT(one.found->arguments, ElementsAre("in", "out", "n"));
+}
+
+TEST(HostFunction, IsNotMadeOfAComparisonWithWhatTheKernelChanges) {
+  std::string source = checked("", "for (i = 0; i < n; ++i) wrong += h_out[i] != 2 * h_in[i];");
+  ASSERT_TRUE(Witnessed(source).found);
+  source.replace(source.find("out[i] = 2"), 9, "out[i] += ");
+  EXPECT_FALSE(Witnessed(source).found);
+  source.insert(source.find("  k<<<"), "  cudaMemset(d_out, 0, n * 4);\n");
+  EXPECT_TRUE(Witnessed(source).found) << "it begins with zeros";
+}
+
+TEST(SmallProblem, IsNoMoreThanOneThreadOfTheHostsFunctionComputes) {
+  const Witnessed one(checked(
+      "void gold(const float* in, float* out, int n) { for (int i = 0; i < n; ++i) { out[i] = 0;\n"
+      "for (int j = 0; j < n; ++j) for (int l = 0; l < n; l++) out[i] += in[j] * in[l]; } }",
+      "gold(h_in, h_gold, n);"));
+  ASSERT_TRUE(one.is_taken);
+  const int size = one.json["verify"]["also"][0]["N"];
+  EXPECT_LE(size, 256);
+  EXPECT_LT(size, one.json["cpu_problems"][0]["N"].get<int>());
+}
 
 TEST(SmallProblem, HasWholeBlocksWhereTheLargeOneHas) {
   const auto on_cpu = [](const std::string& size, const std::string& blocks) {

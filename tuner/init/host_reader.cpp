@@ -3,6 +3,7 @@
 #include "tuner/init/copies.h"
 #include "tuner/init/counting_loop.h"
 #include "tuner/init/elements.h"
+#include "tuner/init/host_checks.h"
 #include "tuner/init/host_function.h"
 #include "tuner/init/host_state.h"
 #include "tuner/init/host_terms.h"
@@ -30,6 +31,7 @@ using Kind = Syntax::Kind;
 /// A function of the host that has a body.
 struct Function {
   std::string name;
+  CXCursor cursor = {};
   std::vector<std::string> parameters;
   std::vector<bool> may_change;  ///< True for each parameter that is a reference to a variable.
   std::vector<std::string> template_parameters;
@@ -63,6 +65,7 @@ struct Call {
   const Function* caller = nullptr;
   const Function* callee = nullptr;
   std::map<std::string, std::string> passed;
+  std::size_t line = 0;
 };
 
 /// A launch, and what its function knows there.
@@ -97,7 +100,9 @@ class HostReader {
                      .copied_to_constants = copied_to_constants(),
                      .values = values(),
                      .calls = calls(),
+                     .checks = checks(),
                      .copies = copies_};
+    add_calls_of_checks(host);
     for (const auto& [token, answer] : answers_) host.answers.push_back(answer);
     add_enumerations(source_, host);
     return host;
@@ -140,9 +145,35 @@ class HostReader {
   std::vector<HostCall> calls() const {
     std::vector<HostCall> calls;
     for (const Call& call : calls_) {
-      calls.push_back({call.caller->name, call.callee->name, call.passed});
+      calls.push_back({call.caller->name, call.callee->name, call.passed, call.line});
     }
     return calls;
+  }
+
+  std::vector<HostCheck> checks() const {
+    std::vector<HostCheck> checks;
+    for (const Function& function : functions_) {
+      if (function.is_member) continue;
+      std::ranges::move(checks_in(source_, function.cursor, function.body),
+                        std::back_inserter(checks));
+    }
+    return checks;
+  }
+
+  /// Adds a call of each check: where its function has it, or where that is called.
+  static void add_calls_of_checks(HostPart& host) {
+    const std::vector<HostCall> known = host.calls;
+    for (const HostCheck& check : host.checks) {
+      if (check.is_loop) {
+        host.calls.push_back({check.function, check.name, check.passed, check.line});
+        continue;
+      }
+      for (const HostCall& call : known) {
+        if (call.callee == check.function) {
+          host.calls.push_back({call.caller, check.name, call.passed, call.line});
+        }
+      }
+    }
   }
 
   /// Returns what functions store and compare, also what those do that they call, in the names of
@@ -214,6 +245,7 @@ class HostReader {
     function.name = ParsedSource::name(cursor);
     function.name = function.name.substr(0, function.name.find('<'));
     function.is_member = is_member;
+    function.cursor = cursor;
     bool has_body = false;
     for (const CXCursor child : ParsedSource::children(cursor)) {
       const CXCursorKind kind = ParsedSource::kind(child);
@@ -793,7 +825,8 @@ class HostReader {
       if (std::max(to, from) >= call->arguments.size()) continue;
       note_copy(call->arguments[to], call->arguments[from]);
     }
-    calls_.push_back({.caller = function_, .callee = callee, .passed = caller.passed});
+    calls_.push_back(
+        {.caller = function_, .callee = callee, .passed = caller.passed, .line = caller.line});
     callers_.emplace(callee, std::move(caller));
   }
 

@@ -4,6 +4,7 @@
 #include "tuner/init/counting_loop.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/macro_expansion.h"
+#include "tuner/init/space_names.h"
 #include "tuner/init/statements.h"
 #include "tuner/init/syntax.h"
 #include "tuner/source/directive.h"
@@ -50,9 +51,7 @@ class Functions {
 
   /// Returns the function called `name` in one of these lines, or nullptr.
   const DeviceFunction* find(const KernelFunction& kernel) const {
-    const std::size_t colons = kernel.name.rfind(':');
-    const std::string name = kernel.name.substr(colons == std::string::npos ? 0 : colons + 1);
-    const auto [first, end] = by_name_.equal_range(name);
+    const auto [first, end] = by_name_.equal_range(last_name(kernel.name));
     for (auto entry = first; entry != end; ++entry) {
       const std::vector<std::size_t>& others = kernel.other_lines;
       const std::size_t line = entry->second->line;

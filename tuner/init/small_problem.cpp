@@ -228,6 +228,23 @@ double work_of(const std::vector<Launch>& launches, const std::set<std::string>&
   return most;
 }
 
+/// Returns the turns of the loops of a function of the host, as far as sizes bound them.
+double turns_of(const SpaceNames& names, const HostFunction& function, const Json& problem) {
+  double most = 1;
+  for (const std::vector<std::string>& nest : function.nests) {
+    double turns = 1;
+    for (const std::string& bound : nest) {
+      const auto size =
+          std::ranges::find(names.sizes(), bound, [](const auto& one) { return one.first; });
+      const std::string& name = size == names.sizes().end() ? bound : size->second;
+      const auto value = value_with(name, {&problem});
+      if (value && *value > 1) turns *= static_cast<double>(*value);
+    }
+    most = std::max(most, turns);
+  }
+  return most;
+}
+
 /// Halves the largest size that decides how much there is to do, and those that are equal to it in
 /// the whole problem too. Returns false if there is none.
 bool halve_largest(const SpaceNames& names, const std::function<double(const Json&)>& work,
@@ -252,18 +269,21 @@ bool halve_largest(const SpaceNames& names, const std::function<double(const Jso
 
 /// Makes the largest sizes smaller until no kernel has more to do than a CPU emulates in a second
 /// or two, as far as threads and loops over sizes tell.
-void limit_work(const SpaceNames& names, const std::vector<Launch>& launches, Json& small) {
+void limit_work(const SpaceNames& names, const std::vector<Launch>& launches,
+                const HostFunction* witness, Json& small) {
   constexpr double kMost = 1 << 22;
   const auto work = [&, loops = sizes_of_loops(names)](const Json& problem) {
-    return work_of(launches, loops, problem);
+    return std::max(work_of(launches, loops, problem),
+                    witness == nullptr ? 0 : turns_of(names, *witness, problem));
   };
   while (work(small) > kMost && halve_largest(names, work, small)) continue;
 }
 
-Json fitted(const SpaceNames& names, const Json& kernels, Json problem) {
+Json fitted(const SpaceNames& names, const Json& kernels, const HostFunction* witness,
+            Json problem) {
   const std::vector<Launch> launches = launches_of(kernels);
   fit_blocks(launches, problem);
-  limit_work(names, launches, problem);
+  limit_work(names, launches, witness, problem);
   for (const Launch& launch : launches) {
     for (const std::string& extent : launch.grid) {
       fill_blocks(names.problem(), launch, extent, problem);
@@ -283,20 +303,20 @@ Json fitted(const SpaceNames& names, const Json& kernels, Json problem) {
 }  // namespace
 
 Json cpu_problem(const SpaceNames& names, const Json& kernels) {
-  return fitted(names, kernels, names.cpu_problem());
+  return fitted(names, kernels, nullptr, names.cpu_problem());
 }
 
-Json small_problem(const SpaceNames& names, const Json& kernels) {
+Json small_problem(const SpaceNames& names, const Json& kernels, const HostFunction* witness) {
   constexpr std::int64_t kFewest = 3;
   const Json on_cpu = cpu_problem(names, kernels);
-  Json small = fitted(names, kernels, names.small_problem(largest_default(kernels)));
+  Json small = fitted(names, kernels, witness, names.small_problem(largest_default(kernels)));
   for (const bool halves : {true, true, false}) {  // It is to be another problem.
     if (small != names.problem() && small != on_cpu) break;
     for (auto& [name, value] : small.items()) {
       if (!value.is_number_integer() || value.get<std::int64_t>() <= kFewest) continue;
       value = halves ? value.get<std::int64_t>() / 2 : value.get<std::int64_t>() * 8;
     }
-    small = fitted(names, kernels, std::move(small));
+    small = fitted(names, kernels, witness, std::move(small));
   }
   return small;
 }

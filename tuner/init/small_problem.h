@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/config/json_reader.h"
+#include "tuner/init/host_function.h"
 #include "tuner/init/space_names.h"
 
 namespace smemtune {
@@ -10,7 +11,8 @@ namespace smemtune {
 /// grid is empty. `kernels`: those of the space.
 Json cpu_problem(const SpaceNames& names, const Json& kernels);
 
-/// Returns another such problem, which is smaller still if it can be.
-Json small_problem(const SpaceNames& names, const Json& kernels);
+/// Returns another such problem, which is smaller still if it can be. `witness`: a function of the
+/// host that one thread is to run for it; may be nullptr.
+Json small_problem(const SpaceNames& names, const Json& kernels, const HostFunction* witness);
 
 }  // namespace smemtune

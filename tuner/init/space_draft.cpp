@@ -51,12 +51,16 @@ bool sizes_shared_memory(const KernelFile& file, const std::string& name) {
 }
 
 /// Returns the meaning of a number. Sizes of constant memory and of the host's allocations belong
-/// to the problem, unless the name says something else.
+/// to the problem, unless a kernel that is launched has it and the name says something else.
 Meaning meaning_in(const KernelFile& file, const std::string& name) {
   const Meaning meaning = meaning_of(name);
   if (meaning == Meaning::problem && sizes_shared_memory(file, name)) {
     return is_allocated_by(file, name) ? meaning : Meaning::unknown;
   }
+  const bool is_launched = std::ranges::any_of(file.kernels, [&](const KernelFunction& kernel) {
+    return kernel.reached.contains(name) && first_launch(file, kernel.name) != nullptr;
+  });
+  if (!is_launched && is_allocated_by(file, name)) return Meaning::problem;
   if (meaning != Meaning::unknown || file.compared.contains(name)) return meaning;
   if (is_allocated_by(file, name)) return Meaning::problem;
   const bool is_extent = std::ranges::any_of(file.constants, [&](const SharedArray& constant) {
@@ -215,6 +219,21 @@ bool is_in_a_size(const std::string& text, std::size_t frame, const HostTerms& t
   return false;
 }
 
+/// Returns the number of elements of an argument; nullopt if that is not known.
+std::optional<std::string> elements_of_argument(const std::string& name, const Json& arguments) {
+  for (const Json& argument : arguments) {
+    if (argument["name"] != SpaceNames::argument_name(name) || !argument.contains("shape"))
+      continue;
+    std::string elements;
+    for (const Json& extent : argument["shape"]) {
+      if (is_todo(plain_text(extent))) return std::nullopt;
+      elements += (elements.empty() ? "" : " * ") + in_parentheses(plain_text(extent));
+    }
+    return elements;
+  }
+  return std::nullopt;
+}
+
 /// Adds the scalars that only the host's function takes to the arguments, and leaves them out of
 /// what the kernels take. Returns false if they cannot be said, as numbers that would not follow
 /// the sizes of a small problem.
@@ -227,9 +246,9 @@ bool add_scalars(const HostFunction& witness, const SpaceNames& names, Json& arg
   Json added = Json::array();
   for (const HostFunction::Scalar& scalar : witness.scalars) {
     const bool is_real = is_floating_name(scalar.parameter.type);
-    const auto value = is_real
-                           ? terms.formula(scalar.passed, names.numbers_of_problem(), scalar.frame)
-                           : terms.in_our_names(scalar.passed, scalar.frame);
+    auto value = is_real ? terms.formula(scalar.passed, names.numbers_of_problem(), scalar.frame)
+                         : terms.in_our_names(scalar.passed, scalar.frame);
+    if (!value) value = elements_of_argument(scalar.sizes, arguments);
     if (!value) return false;
     const bool is_number = identifiers(*value).empty();
     if (is_number && is_in_a_size(scalar.passed, scalar.frame, terms, names, arguments)) {
@@ -238,7 +257,7 @@ bool add_scalars(const HostFunction& witness, const SpaceNames& names, Json& arg
     added.push_back({{"name", SpaceNames::argument_name(scalar.parameter.name)},
                      {"type", elements_of(scalar.parameter.type).type},
                      {"value", as_value(*value)},
-                     {"description", "Only " + witness.name + "() takes it."}});
+                     {"description", "Only " + witness.said() + " takes it."}});
   }
   arguments.insert(arguments.end(), added.begin(), added.end());
   for (Json& kernel : kernels) {
@@ -247,18 +266,31 @@ bool add_scalars(const HostFunction& witness, const SpaceNames& names, Json& arg
   return true;
 }
 
+/// Clears results that a function of the host adds to, as the host does before it calls it.
+void clear_results(const HostFunction& witness, Json& arguments) {
+  for (const std::string& name : witness.added_to) {
+    for (Json& argument : arguments) {
+      const bool is_its = argument["name"] == SpaceNames::argument_name(name);
+      if (!is_its || argument.value("role", "") != "output") continue;
+      argument["role"] = "inout";
+      argument["init"] = "zero";
+      argument["description"] = "Begins with zeros, since " + witness.said() + " adds to it.";
+    }
+  }
+}
+
 void add_witness(const DraftRequest& request, const KernelFunction& called, const SpaceNames& names,
                  const Json& problem, Json& verify, Json& kernels) {
   const HostFunction& witness = *request.witness;
-  verify["description"] =
-      "On the problems of \"also\" every configuration is compared with " + witness.name +
-      "() of the source, which one thread runs. Worth adding there: a size that "
-      "no tile divides, where the kernels allow for such.";
+  verify["description"] = "On the problems of \"also\" every configuration is compared with " +
+                          witness.said() +
+                          " in the source, which one thread runs. Worth adding there: a size that "
+                          "no tile divides, where the kernels allow for such.";
   verify["reference"] = request.together ? request.name : reference_of(request);
   verify["also"] = Json::array({problem});
   verify["also_reference"] = witness.kernel_name;
   Json kernel = {{"name", witness.kernel_name},
-                 {"description", "The host's " + witness.name + "(), by one thread."},
+                 {"description", "The host's " + witness.said() + ", by one thread."},
                  {"source", request.source},
                  {"entry", witness.kernel_name},
                  {"block", Json::array({1})},
@@ -292,7 +324,7 @@ bool complete_verification(const FlatSource& source, const KernelFile& file,
   Json& verify = root["verify"];
   Json& kernels = root["kernels"];
   // The function answers only for a problem that is neither tuned nor the CPU device's.
-  const Json small = small_problem(names, kernels);
+  const Json small = small_problem(names, kernels, request.witness ? &*request.witness : nullptr);
   const bool is_other = small != names.problem() && small != root["cpu_problems"][0];
   const bool has_witness =
       request.witness && is_other && add_scalars(*request.witness, names, arguments, kernels);
@@ -302,7 +334,11 @@ bool complete_verification(const FlatSource& source, const KernelFile& file,
   }
   add_definition(source, file, names, arguments, verify);
   add_answers(source, file, arguments, verify);
-  if (!has_witness) add_advice(verify);
+  if (has_witness) {
+    clear_results(*request.witness, arguments);
+  } else {
+    add_advice(verify);
+  }
   return has_witness;
 }
 
@@ -484,15 +520,19 @@ KernelFunction as_launched(const KernelFile& file, const DraftRequest& request) 
   const auto sequence =
       request.together ? sequence_of(file, request.kernels.front()) : std::nullopt;
   KernelFunction kernel = sequence ? sequence->whole : kernel_named(file, request.kernels.front());
-  const SpaceNames names(file, {.kernels = {request.kernels.front()}});
-  const KernelFunction& first = names.first();
-  for (std::size_t i = 0; i < first.template_parameters.size(); ++i) {
-    const std::string type = names.template_type(first, i);
-    if (!first.template_parameters[i].is_type() || elements_of(type).count != 1 ||
-        elements_of(type).type.empty())
-      continue;
-    for (KernelParameter& parameter : kernel.parameters) {
-      if (parameter.type == first.template_parameters[i].name) parameter.type = type;
+  const std::vector<std::string> all =
+      sequence ? request.kernels : std::vector{request.kernels.front()};
+  for (const std::string& name : all) {
+    const SpaceNames names(file, {.kernels = {name}});
+    const KernelFunction& one = names.first();
+    for (std::size_t i = 0; i < one.template_parameters.size(); ++i) {
+      const std::string type = names.template_type(one, i);
+      if (!one.template_parameters[i].is_type() || elements_of(type).count != 1 ||
+          elements_of(type).type.empty())
+        continue;
+      for (KernelParameter& parameter : kernel.parameters) {
+        if (parameter.type == one.template_parameters[i].name) parameter.type = type;
+      }
     }
   }
   return kernel;

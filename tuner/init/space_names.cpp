@@ -306,10 +306,12 @@ std::string SpaceNames::free_name(const std::string& wanted) {
   return name;
 }
 
-/// Adds a number of the problem that the kernels have as a macro.
+/// Adds a number of the problem that the kernels or the host's function have as a macro.
 void SpaceNames::add_number(const std::string& name, std::int64_t value, bool is_guess) {
   constexpr std::int64_t kMostOnCpu = 256;
-  const bool is_reached = std::ranges::any_of(request_.kernels, [&](const std::string& wanted) {
+  std::vector<std::string> all = request_.kernels;
+  if (request_.witness) all.push_back(request_.witness->kernel_name);
+  const bool is_reached = std::ranges::any_of(all, [&](const std::string& wanted) {
     const KernelFunction& kernel = kernel_named(file_, wanted);
     const auto& own = kernel.parameters;  // A parameter of the same name hides it.
     return kernel.reached.contains(name) &&

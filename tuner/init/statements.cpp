@@ -336,8 +336,6 @@ class HostStatements : public Statements {
   HostValues found() const { return found_; }
 
  private:
-  using Pair = std::pair<const Syntax*, const Syntax*>;
-
   /// Notes the variables that get a value more than once.
   void note_changed(const Syntax& body) {
     std::map<std::string, int> times;
@@ -516,35 +514,6 @@ class HostStatements : public Statements {
     return arrays;
   }
 
-  /// Returns what a part of an expression compares: `a != b`, `abs(a - b)`, `diff = a - b`.
-  static std::vector<Pair> compared_by(const Syntax& syntax) {
-    static constexpr std::array<std::string_view, 3> kDifferences = {"diff", "err", "delta"};
-    static constexpr std::array<std::string_view, 4> kSame = {"near", "equal", "close", "same"};
-    const std::vector<Syntax>& parts = syntax.parts;
-    const auto difference = [](const Syntax& of) -> std::vector<Pair> {
-      const bool is_relative = of.is(Kind::binary, "/");
-      const Syntax& whole = is_relative ? of.parts[0] : of;
-      if (!whole.is(Kind::binary, "-")) return {};
-      return {{&whole.parts[0], &whole.parts[1]}};
-    };
-    if (syntax.is(Kind::binary, "==") || syntax.is(Kind::binary, "!=")) {
-      return {{&parts[0], &parts[1]}};
-    }
-    if (syntax.kind == Kind::variable && parts.size() == 1 &&
-        holds_any(syntax.text, kDifferences)) {
-      return difference(parts[0]);
-    }
-    if (syntax.kind == Kind::assignment && holds_any(parts[0].text, kDifferences)) {
-      return difference(parts[1]);
-    }
-    if (syntax.kind != Kind::call) return {};
-    if (parts.size() == 2 && lower_case(syntax.text).find("abs") != std::string::npos) {
-      return difference(parts[1]);
-    }
-    if (parts.size() < 3 || !holds_any(syntax.text, kSame)) return {};
-    return {{&parts[1], &parts[2]}};
-  }
-
   /// Notes what elements of the array are compared with; outside of loops, single values.
   void compare(const Syntax& syntax) {
     if (syntax.kind == Kind::branch) return compare(syntax.parts[0]);
@@ -592,6 +561,33 @@ std::optional<SingleStore> single_store(const ParsedSource& source, const Syntax
   } catch (const NotSimple&) {
     return std::nullopt;
   }
+}
+
+std::vector<ComparedPair> compared_by(const Syntax& syntax) {
+  static constexpr std::array<std::string_view, 3> kDifferences = {"diff", "err", "delta"};
+  static constexpr std::array<std::string_view, 4> kSame = {"near", "equal", "close", "same"};
+  const std::vector<Syntax>& parts = syntax.parts;
+  const auto difference = [](const Syntax& of) -> std::vector<ComparedPair> {
+    const bool is_relative = of.is(Kind::binary, "/");
+    const Syntax& whole = is_relative ? of.parts[0] : of;
+    if (!whole.is(Kind::binary, "-")) return {};
+    return {{&whole.parts[0], &whole.parts[1]}};
+  };
+  if (syntax.is(Kind::binary, "==") || syntax.is(Kind::binary, "!=")) {
+    return {{&parts[0], &parts[1]}};
+  }
+  if (syntax.kind == Kind::variable && parts.size() == 1 && holds_any(syntax.text, kDifferences)) {
+    return difference(parts[0]);
+  }
+  if (syntax.kind == Kind::assignment && holds_any(parts[0].text, kDifferences)) {
+    return difference(parts[1]);
+  }
+  if (syntax.kind != Kind::call) return {};
+  if (parts.size() == 2 && lower_case(syntax.text).find("abs") != std::string::npos) {
+    return difference(parts[1]);
+  }
+  if (parts.size() < 3 || !holds_any(syntax.text, kSame)) return {};
+  return {{&parts[1], &parts[2]}};
 }
 
 HostValues host_values(const ParsedSource& source, const Syntax& body) {

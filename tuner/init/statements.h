@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smemtune {
@@ -14,6 +15,11 @@ namespace smemtune {
 /// else, loops that add up, and one element that is stored; nullopt for any other kernel.
 std::optional<SingleStore> single_store(const ParsedSource& source, const Syntax& body,
                                         const KernelFunction& kernel);
+
+using ComparedPair = std::pair<const Syntax*, const Syntax*>;
+
+/// Returns what a part of an expression compares: `a != b`, `abs(a - b)`, `diff = a - b`.
+std::vector<ComparedPair> compared_by(const Syntax& syntax);
 
 /// The stores and comparisons of a function of the host.
 struct HostValues {

@@ -51,7 +51,7 @@ class Builder {
       // The function behind a class's operator stands where the operator does.
       const bool is_sign = tokens_[range.first].kind == CppToken::Kind::symbol &&
                            ParsedSource::name(child).starts_with("operator") &&
-                           range.end <= range.first + 2;
+                           (range.end <= range.first + 2 || tokens_[range.first].is("["));
       if (!is_sign) children.push_back({child, range});
     }
     return children;

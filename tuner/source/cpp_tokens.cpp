@@ -363,7 +363,10 @@ std::string joined(const CppTokens& tokens, TokenRange range) {
   std::string text;
   for (std::size_t i = range.first; i < range.end && i < tokens.size(); ++i) {
     if (i > range.first && tokens[i].begin > tokens[i - 1].end()) text += ' ';
-    text += tokens[i].text;
+    const bool is_number = tokens[i].kind == CppToken::Kind::number;
+    for (const char c : tokens[i].text) {
+      if (!is_number || c != '\'') text += c;
+    }
   }
   return text;
 }

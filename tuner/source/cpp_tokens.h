@@ -76,7 +76,8 @@ std::size_t opening_angle(const CppTokens& tokens, std::size_t close, std::size_
 /// Returns the parts of a range that commas outside brackets separate.
 std::vector<TokenRange> split(const CppTokens& tokens, TokenRange range);
 
-/// Returns the text of a range, with a single blank where the source has blanks.
+/// Returns the text of a range, with a single blank where the source has blanks, and with 1000 for
+/// 1'000.
 std::string joined(const CppTokens& tokens, TokenRange range);
 
 std::vector<std::string> texts(const CppTokens& tokens, const std::vector<TokenRange>& ranges);

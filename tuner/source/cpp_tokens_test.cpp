@@ -34,6 +34,12 @@ TEST(CppTokens, KeepStringsWhole) {
   EXPECT_THAT(words("R\"(open"), ElementsAre("R\"(open"));
 }
 
+TEST(CppTokens, AreJoinedWithoutTheMarksInNumbers) {
+  const std::string text = "f(1'000,  0xff'ff, '\\'', \"1'0\")";
+  const CppTokens tokens = cpp_tokens(text);
+  EXPECT_EQ(joined(tokens, {0, tokens.size()}), "f(1000, 0xffff, '\\'', \"1'0\")");
+}
+
 TEST(CppTokens, KnowNumbers) {
   EXPECT_THAT(words("1'000 1.5e-3f .5 0x1p-3 0xE+1 a1"),
               ElementsAre("1'000", "1.5e-3f", ".5", "0x1p-3", "0xE", "+", "1", "a1"));

@@ -82,6 +82,25 @@ struct HostCall {
   std::string caller;
   std::string callee;
   std::map<std::string, std::string> passed;
+  std::size_t line = 0;
+};
+
+/// What a function of the host expects of an array's elements, or computes for them, as a function
+/// of the host that stores it there.
+struct HostCheck {
+  std::string function;  ///< The one that expects it.
+  std::string name;      ///< The name of the function that stores.
+  std::string array;     ///< The parameter that it stores to.
+  std::string text = {};
+  std::size_t line = 0;
+  /// True if it is made from a loop: what a call passes for its parameters are these variables.
+  bool is_loop = false;
+  /// True if the array is not that of the results, but the loop fills it for comparison.
+  bool is_filled = false;
+  /// True if it may leave elements out: the loop does not go through all, or a condition stands
+  /// before it.
+  bool is_part = false;
+  std::map<std::string, std::string> passed = {};
 };
 
 /// The findings of init's read_host() in a source.
@@ -102,7 +121,8 @@ struct HostPart {
   std::map<std::string, std::set<std::string>> copied_to_constants;
   std::vector<Answer> answers = {};
   std::vector<HostValue> values = {};
-  std::vector<HostCall> calls = {};
+  std::vector<HostCall> calls = {};  ///< Also those that checks stand for.
+  std::vector<HostCheck> checks = {};
   /// The copies between host and device: the pointers to and from.
   std::set<std::pair<std::string, std::string>> copies = {};
 };

@@ -1,0 +1,431 @@
+#include "tuner/init/host_checks.h"
+
+#include "tuner/init/counting_loop.h"
+#include "tuner/init/elements.h"
+#include "tuner/init/host_terms.h"
+#include "tuner/init/statements.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace smemtune {
+namespace {
+
+using Kind = Syntax::Kind;
+
+/// New texts for ranges of tokens, by the token where each begins.
+using TokenEdits = std::map<std::size_t, std::pair<std::size_t, std::string>>;
+
+/// A statement that compares an element of an array with what it should be.
+struct Comparison {
+  TokenRange statement;
+  bool is_replaced = false;  ///< False where the store goes before the statement.
+  std::string array;
+  std::string store;        ///< `c[i] = a[i] + b[i];`
+  bool is_literal = false;  ///< True if a number is expected.
+  bool is_part = false;     ///< True if not all elements may come to it.
+};
+
+bool is_number(const Syntax& syntax) {
+  return syntax.kind == Kind::literal ||
+         (syntax.is(Kind::unary, "-") && syntax.parts[0].kind == Kind::literal);
+}
+
+/// Returns true unless a loop `for (i = 0; i < n; ++i)` ends at a number, as one that looks at the
+/// first elements only, begins elsewhere or leaves some out.
+bool goes_through_all(const ParsedSource& source, const Syntax& syntax) {
+  const CountingLoop loop = read_counting_loop(source, syntax);
+  const bool is_bounded = loop.compares == "<" || loop.compares == "!=";
+  return !loop.counter.empty() && loop.first == "0" && is_bounded && loop.operation == '+' &&
+         loop.step == "1" && !number_of(loop.bound);
+}
+
+/// Finds the comparisons in the statements of a function.
+class ComparisonReader {
+ public:
+  explicit ComparisonReader(const ParsedSource& source)
+      : source_(source), tokens_(source.tokens()) {}
+
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  void read(const Syntax& syntax) {
+    switch (syntax.kind) {
+      case Kind::block:
+        for (const Syntax& part : syntax.parts) {
+          part.kind == Kind::variable ? declare(part, syntax.whole) : read(part);
+        }
+        return;
+      case Kind::branch:
+        return branch(syntax);
+      case Kind::loop:
+      case Kind::list_loop:
+        return read_part(syntax.parts, goes_through_all(source_, syntax), syntax.parts.size() - 1);
+      case Kind::leave:
+      case Kind::choice:
+        return;
+      default:
+        add(syntax, syntax.whole, true);
+    }
+  }
+
+  const std::vector<Comparison>& found() const { return found_; }
+
+ private:
+  void declare(const Syntax& variable, TokenRange statement) {
+    if (variable.parts.size() != 1) return;
+    if (variable.parts[0].kind == Kind::element) elements_[variable.text] = &variable.parts[0];
+    add(variable, statement, false);
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): likewise.
+  void branch(const Syntax& syntax) {
+    const std::size_t before = found_.size();
+    if (reports_difference(syntax.parts[0])) add(syntax.parts[0], syntax.whole, true);
+    if (found_.size() > before) return;
+    read_part(syntax.parts, false, 1);
+  }
+
+  /// Reads those parts of a statement from `first` on.
+  // NOLINTNEXTLINE(misc-no-recursion): likewise.
+  void read_part(const std::vector<Syntax>& parts, bool is_all, std::size_t first) {
+    parts_ += is_all ? 0 : 1;
+    for (std::size_t i = first; i < parts.size(); ++i) read(parts[i]);
+    parts_ -= is_all ? 0 : 1;
+  }
+
+  /// Returns true unless the condition holds where two values are the same: what is done then may
+  /// be anything.
+  static bool reports_difference(const Syntax& condition) {
+    return condition.is(Kind::unary, "!") ||
+           !has_any(condition, [](const Syntax& part) { return part.is(Kind::binary, "=="); });
+  }
+
+  void add(const Syntax& syntax, TokenRange statement, bool is_replaced) {
+    std::set<std::string> arrays;
+    for_each(syntax, [&](const Syntax& part) {
+      for (const auto& [one, other] : compared_by(part)) {
+        for (const auto& [left, right] : {std::pair(one, other), std::pair(other, one)}) {
+          const Syntax& element = element_of(*left);
+          const bool is_one = element.kind == Kind::element && element.parts[0].kind == Kind::name;
+          if (!is_one || !arrays.insert(element.parts[0].text).second) continue;
+          found_.push_back({.statement = statement,
+                            .is_replaced = is_replaced,
+                            .array = element.parts[0].text,
+                            .store = joined(tokens_, element.range) + " = " +
+                                     joined(tokens_, right->whole) + ";",
+                            .is_literal = is_number(*right),
+                            .is_part = parts_ > 0});
+        }
+      }
+    });
+  }
+
+  /// Returns the element that a variable was given, else the syntax itself.
+  const Syntax& element_of(const Syntax& syntax) const {
+    const auto known = syntax.kind == Kind::name ? elements_.find(syntax.text) : elements_.end();
+    return known == elements_.end() ? syntax : *known->second;
+  }
+
+  const ParsedSource& source_;
+  const CppTokens& tokens_;
+  std::map<std::string, const Syntax*> elements_;  ///< Variables that begin as elements.
+  int parts_ = 0;  ///< Statements around the place that may leave elements out.
+  std::vector<Comparison> found_;
+};
+
+/// Writes the functions that store what a function of the host expects.
+class CheckWriter {
+ public:
+  CheckWriter(const ParsedSource& source, CXCursor function, const Syntax& body)
+      : source_(source),
+        tokens_(source.tokens()),
+        function_(function),
+        body_(body),
+        name_(ParsedSource::name(function)),
+        comparisons_(source) {
+    name_ = name_.substr(0, name_.find('<'));
+    for (const CXCursor child : ParsedSource::children(function)) {
+      if (ParsedSource::kind(child) == CXCursor_ParmDecl) add_variable(child, true);
+    }
+    for_each(body, [&](const Syntax& part) {
+      if (part.kind == Kind::variable) add_variable(part.cursor, false);
+    });
+    comparisons_.read(body);
+  }
+
+  std::vector<HostCheck> checks() {
+    std::set<std::string> arrays;
+    for (const Comparison& comparison : comparisons_.found()) {
+      if (!comparison.is_literal) arrays.insert(comparison.array);
+    }
+    for (const std::string& array : arrays) {
+      if (parameters_.contains(array)) add_function(array);
+    }
+    add_loops(body_);
+    return std::move(checks_);
+  }
+
+ private:
+  void add_variable(CXCursor cursor, bool is_parameter) {
+    const std::string name = ParsedSource::name(cursor);
+    variables_.emplace(name, cursor);
+    if (is_parameter) parameters_.emplace(name, cursor);
+  }
+
+  // Functions.
+
+  void add_function(const std::string& array) {
+    const TokenRange range = source_.range(function_);
+    const std::string name = "expected_by_" + name_;
+    TokenEdits edits = stores_to(array, range);
+    for (std::size_t i = range.first; i < body_.range.first; ++i) {
+      if (tokens_[i].is(name_) && tokens_[i + 1].is("(")) edits[i] = {i + 1, name};
+    }
+    for (const auto& [parameter, cursor] : parameters_) {
+      edit_parameter(cursor, parameter == array, edits);
+    }
+    checks_.push_back({.function = name_,
+                       .name = name,
+                       .array = array,
+                       .text = text(range, edits),
+                       .line = source_.line(function_),
+                       .is_part = is_part(array, range)});
+  }
+
+  /// Makes what is stored to no constant, and passes vectors by reference.
+  void edit_parameter(CXCursor cursor, bool is_stored, TokenEdits& edits) const {
+    const TokenRange range = source_.range(cursor);
+    const CXType type = clang().getCursorType(cursor);
+    const bool is_copied = type.kind != CXType_LValueReference && !vector_of(cursor).empty();
+    for (std::size_t i = range.first; i < range.end; ++i) {
+      if (is_stored && tokens_[i].is("const")) edits[i] = {i + 1, ""};
+      if (is_copied && i + 1 == range.end) edits[i] = {i, "& "};
+    }
+  }
+
+  // Loops.
+
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  void add_loops(const Syntax& syntax) {
+    constexpr std::size_t kMost = 50;
+    if (checks_.size() > kMost) return;
+    const bool is_loop = syntax.is(Kind::loop, "for") || syntax.kind == Kind::list_loop;
+    if (!is_loop || uses_device(syntax.range)) {
+      for (const Syntax& part : syntax.parts) add_loops(part);
+      return;
+    }
+    const std::set<std::string> compared = arrays_compared(syntax);
+    for (const std::string& array : compared) add_loop(syntax, array, false);
+    const std::string filled = compared.empty() ? array_filled(syntax) : "";
+    if (!filled.empty()) add_loop(syntax, filled, true);
+  }
+
+  bool uses_device(TokenRange range) const {
+    for (std::size_t i = range.first; i < range.end; ++i) {
+      if (tokens_[i].text.starts_with("cuda")) return true;
+      if (tokens_[i].is("<") && tokens_[i + 1].is("<") && tokens_[i + 2].is("<")) return true;
+    }
+    return false;
+  }
+
+  /// Returns the arrays whose elements a loop compares; none if it also stores to elements.
+  std::set<std::string> arrays_compared(const Syntax& loop) const {
+    std::set<std::string> arrays;
+    for (const Comparison& one : comparisons_.found()) {
+      const bool is_inside = one.statement.first >= loop.range.first &&
+                             one.statement.end <= loop.whole.end && !one.is_literal;
+      if (is_inside && !parameters_.contains(one.array)) arrays.insert(one.array);
+    }
+    return stores_in(loop).empty() ? arrays : std::set<std::string>();
+  }
+
+  /// Returns the only array that a loop stores to, if it gives its elements values and no other
+  /// statement does; empty if there is none.
+  std::string array_filled(const Syntax& loop) const {
+    const auto stores = stores_in(loop);
+    if (stores.size() != 1 || stores.begin()->second.front() != "=") return "";
+    const auto& [array, signs] = *stores.begin();
+    return stores_in(body_).at(array).size() == signs.size() ? array : "";
+  }
+
+  /// Returns the signs of all assignments to elements, in their order, by array.
+  static std::map<std::string, std::vector<std::string>> stores_in(const Syntax& syntax) {
+    std::map<std::string, std::vector<std::string>> stores;
+    for_each(syntax, [&](const Syntax& part) {
+      const bool is_store = part.kind == Kind::assignment && part.parts[0].kind == Kind::element;
+      if (is_store) stores[part.parts[0].parts[0].text].push_back(part.text);
+    });
+    return stores;
+  }
+
+  void add_loop(const Syntax& loop, const std::string& array, bool is_filled) {
+    const std::string code = text(loop.range, stores_to(array, loop.range));
+    const std::size_t line = source_.line(loop.cursor);
+    HostCheck check = {.function = name_,
+                       .name = "expected_by_" + name_ + "_" + std::to_string(line),
+                       .array = array,
+                       .line = line,
+                       .is_loop = true,
+                       .is_filled = is_filled,
+                       .is_part = is_part(array, loop.whole)};
+    std::set<std::string> own;
+    for_each(loop, [&](const Syntax& part) {
+      if (part.kind == Kind::variable) own.insert(part.text);
+    });
+    const std::set<std::string> assigned = assigned_in(loop);
+    std::string parameters;
+    std::string begins;
+    for (const std::string_view word : identifiers(code)) {
+      const std::string name(word);
+      const bool is_new = own.insert(name).second && variables_.contains(name);
+      if (!is_new) continue;
+      const auto declared = declaration_of(name);
+      const auto value = assigned.contains(name) ? first_value(name, loop, code) : "";
+      if (!declared || !value) return;
+      if (assigned.contains(name)) {
+        begins += *declared + *value + "; ";
+      } else {
+        parameters += (parameters.empty() ? "" : ", ") + *declared;
+        check.passed.emplace(name, name);
+      }
+    }
+    check.text = "void " + check.name + "(" + parameters + ") { " + begins + code + "; }";
+    checks_.push_back(std::move(check));
+  }
+
+  /// Returns ` = 1` for a variable that begins with that number and that only the loop changes, and
+  /// nothing for one that the loop gives a value before it reads it; nullopt for any other.
+  std::optional<std::string> first_value(const std::string& name, const Syntax& loop,
+                                         const std::string& code) const {
+    const CppTokens tokens = cpp_tokens(code);
+    const auto first = std::ranges::find(tokens, name, &CppToken::text);
+    if (first != tokens.end() && (first + 1)->is("=")) return "";
+    const Syntax* initial = nullptr;
+    std::size_t changes = 0;
+    for_each(body_, [&](const Syntax& part) {
+      if (part.kind == Kind::variable && part.text == name) {
+        initial = part.parts.size() == 1 ? part.parts.data() : nullptr;
+      }
+      const bool is_inside =
+          part.range.first >= loop.range.first && part.range.end <= loop.range.end;
+      if (part.kind == Kind::assignment && part.parts[0].is_name(name) && !is_inside) ++changes;
+    });
+    if (initial == nullptr || changes > 0 || !is_number(*initial)) return std::nullopt;
+    return " = " + joined(tokens_, initial->whole);
+  }
+
+  /// Returns true if each comparison of an array's elements in a range may leave some out.
+  bool is_part(const std::string& array, TokenRange range) const {
+    const auto is_its = [&](const Comparison& one) {
+      return one.array == array && one.statement.first >= range.first &&
+             one.statement.end <= range.end;
+    };
+    const std::vector<Comparison>& all = comparisons_.found();
+    return std::ranges::any_of(all, is_its) &&
+           std::ranges::none_of(all, [&](const auto& one) { return is_its(one) && !one.is_part; });
+  }
+
+  // Texts.
+
+  /// Returns the edits that put stores in place of the comparisons in a range, and leave out what
+  /// the host prints.
+  TokenEdits stores_to(const std::string& array, TokenRange range) const {
+    TokenEdits edits;
+    for (const Comparison& one : comparisons_.found()) {
+      const bool is_inside = one.statement.first >= range.first && one.statement.end <= range.end;
+      if (one.array != array || !is_inside) continue;
+      const TokenRange whole = one.statement;
+      edits[whole.first] = {one.is_replaced ? whole.end : whole.first, one.store + " "};
+    }
+    for (std::size_t i = range.first; i < range.end; ++i) {
+      if (const std::size_t end = end_of_output(i); end != kNoToken) edits.try_emplace(i, end, ";");
+    }
+    return edits;
+  }
+
+  /// Returns the token behind the statement at token i if that prints or ends the program.
+  std::size_t end_of_output(std::size_t i) const {
+    static constexpr std::array<std::string_view, 8> kNames = {
+        "printf", "fprintf", "puts", "cout", "cerr", "exit", "abort", "fflush"};
+    static constexpr std::array<std::string_view, 5> kBefore = {"{", "}", ";", ")", "else"};
+    const bool begins = i > 0 && std::ranges::find(kBefore, tokens_[i - 1].text) != kBefore.end();
+    const std::size_t name = tokens_[i].is("std") ? i + 2 : i;
+    if (!begins || name >= tokens_.size() ||
+        std::ranges::find(kNames, tokens_[name].text) == kNames.end()) {
+      return kNoToken;
+    }
+    std::size_t end = name;
+    while (end < tokens_.size() && !tokens_[end].is(";")) {
+      end = (tokens_[end].is("(") ? closing(tokens_, end) : end) + 1;
+    }
+    return end < tokens_.size() ? end + 1 : kNoToken;
+  }
+
+  /// Returns the text of a range with edits, in one line.
+  std::string text(TokenRange range, const TokenEdits& edits) const {
+    std::string text;
+    for (std::size_t i = range.first; i < range.end;) {
+      const auto edit = edits.find(i);
+      if (edit != edits.end()) text += edit->second.second;
+      if (edit != edits.end() && edit->second.first > i) {
+        i = edit->second.first;
+        continue;
+      }
+      const bool is_directive = tokens_[i].kind == CppToken::Kind::directive;
+      if (!is_directive) text += joined(tokens_, {i, i + 1});
+      ++i;
+      const bool is_apart = i < tokens_.size() && tokens_[i].begin > tokens_[i - 1].end();
+      if (is_apart) text += ' ';
+    }
+    return text;
+  }
+
+  /// Returns the vector type of a variable, without `const` and `&`; empty if it is no vector.
+  static std::string vector_of(CXCursor cursor) {
+    const std::string type = ParsedSource::type(cursor);
+    const std::size_t begin = type.find("vector<");
+    const std::size_t end = type.rfind('>');
+    if (begin == std::string::npos || end == std::string::npos) return "";
+    return "std::" + type.substr(begin, end + 1 - begin);
+  }
+
+  /// Returns the declaration of a parameter that may stand for a variable; nullopt if none can.
+  std::optional<std::string> declaration_of(const std::string& name) const {
+    const CXCursor cursor = variables_.find(name)->second;
+    if (const std::string vector = vector_of(cursor); !vector.empty()) return vector + "& " + name;
+    CXType type = clang().getCanonicalType(clang().getCursorType(cursor));
+    std::string stars;
+    const CXType element = clang().getArrayElementType(type);
+    if (type.kind == CXType_Pointer || element.kind != CXType_Invalid) {
+      const bool is_pointer = type.kind == CXType_Pointer;
+      type = clang().getCanonicalType(is_pointer ? clang().getPointeeType(type) : element);
+      stars = "*";
+    }
+    std::string spelled = clang().text(clang().getTypeSpelling(type));
+    if (spelled.starts_with("const ")) spelled = spelled.substr(6);
+    const bool is_plain = spelled == "bool" || !elements_of(spelled).type.empty();
+    return is_plain ? std::optional(spelled + stars + " " + name) : std::nullopt;
+  }
+
+  const ParsedSource& source_;
+  const CppTokens& tokens_;
+  CXCursor function_;
+  const Syntax& body_;
+  std::string name_;
+  ComparisonReader comparisons_;
+  std::map<std::string, CXCursor> parameters_;
+  std::map<std::string, CXCursor> variables_;  ///< Includes the parameters.
+  std::vector<HostCheck> checks_;
+};
+
+}  // namespace
+
+std::vector<HostCheck> checks_in(const ParsedSource& source, CXCursor cursor, const Syntax& body) {
+  return CheckWriter(source, cursor, body).checks();
+}
+
+}  // namespace smemtune
