@@ -3,7 +3,6 @@
 #include "db/device_model.h"
 #include "db/export_csv.h"
 #include "db/json_forms.h"
-#include "reports/device_names.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
 

@@ -1,6 +1,6 @@
 #include "tuner/cli/terminal.h"
 
-#include "reports/text_layout.h"
+#include "reports/table.h"
 #include "tuner/core/number_text.h"
 #include "tuner/core/text.h"
 

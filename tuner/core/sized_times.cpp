@@ -1,7 +1,7 @@
 #include "tuner/core/sized_times.h"
 
 #include "tuner/core/selection.h"
-#include "tuner/core/size_ratio.h"
+#include "tuner/core/selection_table.h"
 #include "tuner/core/verdict.h"
 
 #include <algorithm>

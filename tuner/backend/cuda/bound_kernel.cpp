@@ -2,7 +2,6 @@
 
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/faults.h"
-#include "tuner/backend/cuda/launch.h"
 #include "tuner/backend/cuda/plain_kernel.h"
 #include "tuner/backend/cuda/texture.h"
 #include "tuner/core/reasons.h"
