@@ -1,8 +1,8 @@
 #include "db/export_tuners.h"
 
 #include "db/code_names.h"
-#include "db/export_order.h"
 #include "db/json_forms.h"
+#include "db/rows.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 

@@ -1,5 +1,4 @@
 #include "reports/findings.h"
-#include "reports/report_json.h"
 #include "reports/report_page.h"
 #include "reports/report_source.h"
 #include "reports/report_source_examples_test_support.h"

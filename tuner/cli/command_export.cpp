@@ -1,6 +1,5 @@
 #include "db/export_bundle.h"
 #include "db/export_formats.h"
-#include "db/export_order.h"
 #include "db/rows.h"
 #include "reports/portfolio_report.h"
 #include "reports/table.h"

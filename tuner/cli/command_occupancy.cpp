@@ -9,7 +9,7 @@
 #include "tuner/cli/terminal.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
-#include "tuner/core/occupancy_advice.h"
+#include "tuner/core/occupancy.h"
 #include "tuner/core/text.h"
 #include "tuner/engine/fit_check.h"
 #include "tuner/engine/worker_pool.h"

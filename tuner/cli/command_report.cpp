@@ -4,7 +4,6 @@
 #include "db/recording.h"
 #include "reports/energy.h"
 #include "reports/findings.h"
-#include "reports/report_json.h"
 #include "reports/report_page.h"
 #include "reports/report_source.h"
 #include "reports/why.h"

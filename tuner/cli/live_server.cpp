@@ -1,7 +1,6 @@
 #include "tuner/cli/live_server.h"
 
 #include "db/result_store.h"
-#include "reports/report_json.h"
 #include "reports/report_page.h"
 #include "reports/report_source.h"
 #include "tuner/cli/random_id.h"

@@ -2,7 +2,7 @@
 
 #include "tuner/backend/cuda/bound_kernel.h"
 #include "tuner/backend/cuda/device_kernels.h"
-#include "tuner/backend/cuda/handles.h"
+#include "tuner/backend/cuda/driver.h"
 #include "tuner/backend/cuda/prepared_workload.h"
 #include "tuner/backend/launcher.h"
 

@@ -1,6 +1,5 @@
 #include "tuner/backend/cuda/compiler_log.h"
 
-#include "tuner/core/number_text.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "tuner/backend/cuda/plain_kernel.h"
 
 #include "tuner/backend/contents.h"
-#include "tuner/backend/cuda/faults.h"
+#include "tuner/backend/cuda/driver.h"
 #include "tuner/backend/cuda/tensor_map.h"
 #include "tuner/backend/cuda/texture.h"
 #include "tuner/core/error.h"
