@@ -9,8 +9,8 @@
 
 namespace smemtune {
 
-/// A table of text in aligned columns, as terminals and logs show it, never wider than the page
-/// (text_layout.h).
+/// A table of text in aligned columns, as terminals and logs show it, never wider than
+/// page_columns().
 class Table {
  public:
   /// `columns`: the titles, after marks: `>` aligns the column to the right; `=` says once above the
