@@ -2,7 +2,7 @@
 
 #include "db/rows.h"
 #include "tuner/core/main_effects.h"
-#include "tuner/core/verdict.h"
+#include "tuner/core/measurement.h"
 
 #include <cstddef>
 #include <functional>

@@ -1,8 +1,7 @@
 #include "db/export_code.h"
 
 #include "db/code_names.h"
-#include "db/export_constraints.h"
-#include "db/export_order.h"
+#include "db/rows.h"
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
 #include "tuner/core/selection.h"

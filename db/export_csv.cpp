@@ -1,6 +1,6 @@
 #include "db/export_csv.h"
 
-#include "db/export_order.h"
+#include "db/rows.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "db/export_code.h"
 #include "db/export_csv.h"
 #include "db/export_json.h"
-#include "db/export_policies.h"
+#include "db/export_tuners.h"
 
 #include <algorithm>
 

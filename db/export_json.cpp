@@ -1,7 +1,7 @@
 #include "db/export_json.h"
 
-#include "db/export_order.h"
 #include "db/json_forms.h"
+#include "db/rows.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,4 @@
-#include "db/export_policies.h"
-
+#include "db/export_tuners.h"
 #include "db/planted_results_test_support.h"
 #include "tuner/core/error.h"
 

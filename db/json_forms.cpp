@@ -1,7 +1,7 @@
 #include "db/json_forms.h"
 
 #include "db/device_model.h"
-#include "db/export_order.h"
+#include "db/rows.h"
 #include "tuner/core/error.h"
 #include "tuner/core/fields.h"
 #include "tuner/core/text.h"
@@ -355,17 +355,19 @@ Json utc(double unix_seconds) {
 
 }  // namespace
 
+Json slowdown_json(const std::optional<Slowdown>& slower) {
+  if (!slower) return nullptr;
+  return {{"percent", number_json(slower->percent)},
+          {"low_percent", number_json(slower->low_percent)},
+          {"high_percent", number_json(slower->high_percent)}};
+}
+
 Json finals_json(const FinalsFacts& facts) {
   if (facts == FinalsFacts()) return nullptr;
   Json json = {{"noise_percent", value_json(facts.noise_percent)},
-               {"default_slower", nullptr},
+               {"default_slower", slowdown_json(facts.default_slower)},
                {"cpu_checks", Json::array()},
                {"searched", nullptr}};
-  if (const auto& slower = facts.default_slower) {
-    json["default_slower"] = {{"percent", number_json(slower->percent)},
-                              {"low_percent", number_json(slower->low_percent)},
-                              {"high_percent", number_json(slower->high_percent)}};
-  }
   for (const CpuCheck& check : facts.cpu_checks) {
     json["cpu_checks"].push_back(cpu_check_json(check));
   }

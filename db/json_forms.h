@@ -4,6 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,10 @@ StoredResult stored_from(const Json& json);
 /// Returns the stored results that an entry of an export's lists is: itself, or each of the `results`
 /// of a group with what they have in common.
 std::vector<Json> entries_of(Json entry);
+
+/// Returns `percent` and the ends of its interval; null where nothing is known, and so an end that
+/// is not finite.
+Json slowdown_json(const std::optional<Slowdown>& slower);
 
 /// Returns what finals knew, as a result has it; null where there is nothing.
 Json finals_json(const FinalsFacts& facts);

@@ -1,5 +1,6 @@
 #include "db/maintenance.h"
 
+#include "db/bests.h"
 #include "db/columns.h"
 #include "db/contradictions.h"
 #include "db/database_file.h"
@@ -8,7 +9,6 @@
 #include "db/run_log.h"
 #include "db/run_rows.h"
 #include "db/stored_names.h"
-#include "db/timing_history.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 #include "tuner/core/whole_file.h"

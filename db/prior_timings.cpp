@@ -1,7 +1,7 @@
+#include "db/bests.h"
 #include "db/columns.h"
 #include "db/device_model.h"
 #include "db/result_store.h"
-#include "db/timing_history.h"
 #include "tuner/core/fields.h"
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 #include "db/recording.h"
 #include "tuner/core/error.h"
 #include "tuner/core/names.h"
-#include "tuner/core/number_text.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>

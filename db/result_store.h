@@ -3,9 +3,7 @@
 #include "db/result_reader.h"
 #include "db/rows.h"
 #include "tuner/core/device.h"
-#include "tuner/core/prior_timings.h"
 #include "tuner/core/result_log.h"
-#include "tuner/core/run.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include "db/result_store.h"
 
+#include "db/bests.h"
 #include "db/columns.h"
 #include "db/database_file.h"
 #include "db/device_model.h"
@@ -9,7 +10,6 @@
 #include "db/process_name.h"
 #include "db/result_sql.h"
 #include "db/run_log.h"
-#include "db/timing_history.h"
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
 #include "tuner/core/repetitions_test_support.h"

@@ -5,7 +5,6 @@
 #include "db/process_name.h"
 #include "db/result_sql.h"
 #include "db/rows.h"
-#include "db/timing_history.h"
 #include "tuner/core/fields.h"
 #include "tuner/core/reasons.h"
 

@@ -4,7 +4,6 @@
 #include "db/sqlite.h"
 #include "tuner/core/result.h"
 #include "tuner/core/result_log.h"
-#include "tuner/core/run.h"
 
 #include <cstdint>
 #include <functional>

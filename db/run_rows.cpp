@@ -1,8 +1,8 @@
 #include "db/run_rows.h"
 
+#include "db/bests.h"
 #include "db/columns.h"
 #include "db/device_model.h"
-#include "db/timing_history.h"
 #include "tuner/core/fields.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/text.h"

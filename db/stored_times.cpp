@@ -1,7 +1,7 @@
 #include "db/stored_times.h"
 
+#include "db/bests.h"
 #include "db/columns.h"
-#include "db/timing_history.h"
 
 #include <algorithm>
 #include <cmath>

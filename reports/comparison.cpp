@@ -3,7 +3,6 @@
 #include "db/device_model.h"
 #include "db/export_csv.h"
 #include "db/json_forms.h"
-#include "reports/device_names.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
 
@@ -380,11 +379,9 @@ std::string source_for_programs(const Comparison::Column& column) {
 }
 
 Json slower_json(const std::optional<Slowdown>& slower) {
-  if (!slower) return nullptr;
-  return {{"percent", db::number_json(slower->percent)},
-          {"low_percent", db::number_json(slower->low_percent)},
-          {"high_percent", db::number_json(slower->high_percent)},
-          {"verdict", to_text(verdict_of(slower, kSameBetweenSessions_percent))}};
+  Json json = db::slowdown_json(slower);
+  if (slower) json["verdict"] = to_text(verdict_of(slower, kSameBetweenSessions_percent));
+  return json;
 }
 
 /// Returns true if the configuration ran on the guest device and its time comes from samples.

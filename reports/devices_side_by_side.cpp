@@ -1,7 +1,6 @@
 #include "reports/devices_side_by_side.h"
 
 #include "reports/comparison.h"
-#include "reports/device_names.h"
 #include "reports/result_texts.h"
 #include "tuner/core/text.h"
 

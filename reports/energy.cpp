@@ -3,7 +3,6 @@
 #include "db/json_forms.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
-#include "reports/text_layout.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 

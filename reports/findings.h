@@ -17,4 +17,7 @@ std::vector<std::string> findings(const ReportSource& source, const db::ProblemR
 std::vector<std::string> repeating_commands(const ReportSource& source,
                                             const db::ProblemResults& section);
 
+/// Returns the findings and tables in Markdown, for pull requests.
+std::string report_markdown(const ReportSource& source);
+
 }  // namespace smemtune

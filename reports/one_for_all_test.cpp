@@ -1,4 +1,4 @@
-#include "reports/one_for_all.h"
+#include "reports/portfolio_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

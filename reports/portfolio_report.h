@@ -2,9 +2,11 @@
 
 #include "db/export_rules.h"
 #include "db/stored_portfolio.h"
+#include "tuner/core/summary.h"
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,5 +35,35 @@ db::DeviceRules device_rules(const db::StoredPortfolio& stored, std::size_t most
 
 /// Returns JSON for `export --portfolio`.
 nlohmann::ordered_json portfolio_json(const PortfolioReport& report);
+
+/// The single configuration that loses least if every problem must use the same one.
+struct OneForAll {
+  struct Loss {
+    Problem problem;
+    double median_ms = 0;
+    double best_ms = 0;  ///< Time of the problem's best configuration.
+    double percent = 0;  ///< How much slower the configuration is than the best.
+  };
+  std::string kernel;
+  Configuration configuration;
+  double mean_percent = 0;  ///< Geometric mean of the losses.
+  double worst_percent = 0;
+  std::vector<Loss> losses;  ///< One per problem.
+};
+
+/// Returns the best single configuration among those that are correct and timed on all problems of
+/// a run. Of two results of one configuration on one problem, the later one counts. A problem's
+/// best is taken from the finals if there were any. nullopt if there are fewer than two problems,
+/// or if no configuration runs on all of them.
+std::optional<OneForAll> one_for_all(const TuningSummary& summary);
+
+/// Returns the same for stored results, given a portfolio of size one.
+std::optional<OneForAll> one_for_all(const db::StoredPortfolio& stored);
+
+/// Returns lines of text, each ending with a newline.
+std::string one_for_all_text(const OneForAll& one, const std::string& indent = "");
+
+/// Returns JSON for the documents of `best --one` and of a run.
+nlohmann::ordered_json one_for_all_json(const OneForAll& one);
 
 }  // namespace smemtune

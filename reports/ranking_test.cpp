@@ -2,7 +2,6 @@
 #include "db/json_forms.h"
 #include "db/planted_results_test_support.h"
 #include "db/result_store.h"
-#include "reports/report_documents.h"
 #include "reports/report_source.h"
 #include "reports/result_texts.h"
 #include "reports/summary_json.h"

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "reports/report_source.h"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
@@ -17,5 +19,10 @@ std::string report_page(const nlohmann::ordered_json& data, const std::string& t
 
 /// Returns Chart.js if the program was built with it; otherwise empty.
 std::string_view embedded_charts();
+
+/// Returns the data that the page draws; written as a document, `"format": "smemtune-report",
+/// "version": 1`. Configurations are stored in columns of numbers, and each word appears once in a
+/// list.
+nlohmann::ordered_json report_json(const ReportSource& source);
 
 }  // namespace smemtune

@@ -4,10 +4,13 @@
 #include "db/result_reader.h"
 #include "db/sections.h"
 #include "reports/history.h"
+#include "reports/version_diff.h"
 
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 namespace smemtune {
@@ -43,5 +46,11 @@ std::vector<const db::StoredResult*> by_time(const db::ProblemResults& section,
 
 /// Returns true if a dry run is all that is known of it.
 bool is_dry(const db::ProblemResults& section);
+
+/// Reads a document that smemtune wrote: of a run or a dry run (`--json`), of stored results
+/// (`list --results --json`), or of two versions (`diff --json`). `name` is the file's, for errors.
+/// Throws InputError with it and the place.
+std::variant<ReportSource, VersionDiff> read_document(const std::string& name,
+                                                      std::string_view text);
 
 }  // namespace smemtune

@@ -1,8 +1,6 @@
 #include "reports/findings.h"
-#include "reports/report_documents.h"
-#include "reports/report_json.h"
-#include "reports/report_markdown.h"
 #include "reports/report_page.h"
+#include "reports/report_source.h"
 #include "reports/report_source_examples_test_support.h"
 #include "tuner/core/error.h"
 

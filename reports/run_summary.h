@@ -32,4 +32,11 @@ std::string without_effect_lines(const ProblemSummary& problem);
 /// fits, and why the others are rejected.
 std::string dry_run_text(const Space& space, const TuningSummary& summary, const Device& device);
 
+/// A row per kernel, its best, in two tables of at most 160 columns. How fast it is: time, speed-up
+/// over the first kernel's default, where the articles begin, and over its own default, rates, and
+/// on a GPU the share of what its clocks and widths allow. What it takes: shared memory, registers,
+/// stack, spills, occupancy. `*` marks the winner.
+std::string kernel_table_text(const Space& space, const ProblemSummary& problem,
+                              const Device& device);
+
 }  // namespace smemtune

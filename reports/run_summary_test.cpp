@@ -2,7 +2,6 @@
 
 #include "reports/energy.h"
 #include "reports/expectations.h"
-#include "reports/kernel_table.h"
 #include "reports/summary_json.h"
 #include "reports/why_best.h"
 #include "reports/wide_page_test_support.h"

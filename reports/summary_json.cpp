@@ -3,7 +3,7 @@
 #include "db/json_forms.h"
 #include "reports/energy.h"
 #include "reports/expectations.h"
-#include "reports/one_for_all.h"
+#include "reports/portfolio_report.h"
 #include "reports/result_texts.h"
 #include "reports/why_best.h"
 #include "tuner/core/derived_tolerance.h"

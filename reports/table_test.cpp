@@ -1,7 +1,5 @@
 #include "reports/table.h"
 
-#include "reports/text_layout.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

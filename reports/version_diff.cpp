@@ -165,18 +165,12 @@ std::string version_diff_text(const VersionDiff& diff, Markup markup) {
 std::string version_diff_json(const VersionDiff& diff) {
   Json pairs = Json::array();
   for (const VersionPair& pair : diff.pairs) {
-    Json slower = nullptr;
-    if (pair.slower) {
-      slower = {{"percent", db::number_json(pair.slower->percent)},
-                {"low_percent", db::number_json(pair.slower->low_percent)},
-                {"high_percent", db::number_json(pair.slower->high_percent)}};
-    }
     pairs.push_back({{"problem", db::bindings_json(pair.problem)},
                      {"what", pair.what},
                      {"old", side_json(pair.old_one, pair.old_result)},
                      {"new", side_json(pair.new_one, pair.new_result)},
                      {"outcome", outcome(pair)},
-                     {"slower", std::move(slower)},
+                     {"slower", db::slowdown_json(pair.slower)},
                      {"same_percent", pair.same_percent},
                      {"loss", pair.is_loss(diff.tolerance_percent)}});
   }

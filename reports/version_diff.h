@@ -1,8 +1,8 @@
 #pragma once
 
 #include "reports/comparison.h"
+#include "tuner/core/measurement.h"
 #include "tuner/core/result.h"
-#include "tuner/core/verdict.h"
 
 #include <nlohmann/json_fwd.hpp>
 

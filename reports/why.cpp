@@ -4,7 +4,6 @@
 #include "reports/energy.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
-#include "reports/text_layout.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "reports/text_layout.h"
+#include "reports/table.h"
 
 namespace smemtune {
 

@@ -4,7 +4,6 @@
 //
 //   report_example_pages FOLDER [CONFIGURATIONS]
 
-#include "reports/report_json.h"
 #include "reports/report_page.h"
 #include "reports/report_source_examples_test_support.h"
 #include "reports/version_diff.h"

@@ -1,5 +1,4 @@
-#include "tuner/backend/read_place.h"
-
+#include "tuner/backend/compiler.h"
 #include "tuner/core/temporary_folder.h"
 
 #include <gtest/gtest.h>

@@ -18,7 +18,7 @@
 #if SMEMTUNE_CUDA_BUILD
 #include "tuner/backend/cuda/cuda_launcher.h"
 #include "tuner/backend/cuda/devices.h"
-#include "tuner/backend/cuda/gpu_use.h"
+#include "tuner/backend/cuda/nvml.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/backend/cuda/plain_kernel.h"
 #endif

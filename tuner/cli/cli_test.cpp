@@ -801,17 +801,6 @@ TEST_F(CommandLine, TunesStoresAnswersAndResumesOnTheCpu) {
   EXPECT_THAT(compared.out, HasSubstr("N=1000"));
 }
 
-TEST_F(CommandLine, ComparesWithOneThreadOfTheHostWhereAsked) {
-  const std::string file = space(kTwice);
-  const Ended ended = run({"--space", file, "--device", "cpu", "--with-host"});
-  ASSERT_EQ(ended.status, 0) << ended.err;
-  EXPECT_THAT(ended.out, HasSubstr("host, one thread: twice's loop on N="));
-  EXPECT_THAT(ended.out, HasSubstr(" as much per second"));
-  const Ended json = run({"--space", file, "--device", "cpu", "--with-host", "--json"});
-  EXPECT_EQ(json.status, 2);
-  EXPECT_THAT(json.err, HasSubstr("--with-host"));
-}
-
 TEST_F(CommandLine, SaysWhatToExpectOfAGpuButDoesNotJudgeTheCpu) {
   const Ended ended = run({"--space", config("memory_constant.json"), "--device", "cpu"});
   ASSERT_EQ(ended.status, 0) << ended.err;

@@ -1,7 +1,7 @@
 #include "db/json_forms.h"
 #include "db/maintenance.h"
 #include "db/run_log.h"
-#include "reports/device_names.h"
+#include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/options.h"

@@ -287,7 +287,7 @@ class Diff {
         pair.old_result->stage == Stage::final && pair.new_result->stage == Stage::final;
     if (!in_turn) return;
     if (const auto paired = paired_difference(new_time.samples_ms, old_time.samples_ms)) {
-      pair.slower = {paired->percent, paired->low_percent, paired->high_percent};
+      pair.slower = *paired;
     }
   }
 

@@ -1,5 +1,4 @@
 #include "db/json_forms.h"
-#include "reports/device_names.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/cli/commands.h"

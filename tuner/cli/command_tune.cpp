@@ -10,12 +10,10 @@
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/model_runs.h"
 #include "tuner/cli/options.h"
-#include "tuner/cli/overrun_timer.h"
-#include "tuner/cli/remembered_gpus.h"
+#include "tuner/cli/progress.h"
 #include "tuner/cli/selected_kernels.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
-#include "tuner/cli/tune_output.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/whole_file.h"
@@ -120,8 +118,6 @@ void check_host_options(const TuneOptions& options) {
     throw InputError(
         "--hosts and --dry-run cannot be used together: a dry run only compiles, and on this "
         "machine");
-  if (options.with_host)
-    throw InputError("--with-host times this machine and cannot be used with --hosts");
   const std::string& devices = options.device.devices;
   if (!devices.empty() && devices != "all") {
     throw InputError("--hosts uses all GPUs that the hosts show: leave --devices out, and set " +
@@ -215,9 +211,6 @@ void add_tune_options(CLI::App& app, TuneOptions& options) {
   app.add_flag_callback(
       "--no-early-loss", [&options] { options.tuning.early_loss = false; },
       "Also verify and time in full configurations whose first launch is too slow to win");
-  app.add_flag(
-      "--with-host", options.with_host,
-      "Also time the reference on one thread of the host, on a problem that takes seconds");
   app.add_flag("--with-transfers", options.tuning.with_transfers,
                "Also report the time including copies of inputs and outputs (pageable memory)");
   app.add_flag("--counters", options.tuning.counters,
@@ -262,10 +255,6 @@ int run_tune(const TuneOptions& options) {
   if (options.space.empty()) throw InputError("--space FILE is missing; see smemtune --help");
   if (options.quiet && options.verbose)
     throw InputError("--quiet and --verbose cannot be used together");
-  if (options.with_host && (options.quiet || options.json || options.dry_run)) {
-    throw InputError(
-        "--with-host only adds to the summary of a run: leave out --quiet, --json and --dry-run");
-  }
   if (!options.device.devices.empty() && !options.device.device.empty())
     throw InputError("--device and --devices cannot be used together");
   check_host_options(options);

@@ -27,7 +27,6 @@ struct TuneOptions {
   std::string objective = "time";  ///< `--objective`: ranks the finalists.
   bool no_shipped = false;
   bool no_wait = false;  ///< Fail if another smemtune uses the device.
-  bool with_host = false;
   bool dry_run = false;
   bool fresh = false;
   bool json = false;

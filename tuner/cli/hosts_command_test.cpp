@@ -228,8 +228,8 @@ TEST_F(HostsCommand, RefusesAProgramThatIsNotThereOrNotSmemtune) {
 TEST_F(HostsCommand, RefusesWhatIsNoHostAndWhatDoesNotGoTogether) {
   for (const char* const words :
        {"--hosts a,a", "--hosts a,,b", "--hosts=-oProxyCommand=x", "--hosts 'a b'", "--hosts slurm",
-        "--hosts a --dry-run", "--hosts a --with-host", "--hosts a --devices 0",
-        "--hosts a --device 1", "--host-program /bin/true"}) {
+        "--hosts a --dry-run", "--hosts a --devices 0", "--hosts a --device 1",
+        "--host-program /bin/true"}) {
     const Ended ended = run(std::string(kTune) + words);
     EXPECT_EQ(ended.status, 2) << words << ": " << ended.err;
   }

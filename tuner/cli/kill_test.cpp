@@ -2,8 +2,8 @@
 // command ends in the same state as an undisturbed run.
 
 #include "db/result_store.h"
-#include "tuner/backend/fake/fake_compiler.h"
-#include "tuner/backend/fake/fake_launcher.h"
+#include "tuner/backend/fake/fake_compiler_test_support.h"
+#include "tuner/backend/fake/fake_launcher_test_support.h"
 #include "tuner/core/temporary_folder.h"
 #include "tuner/engine/compile_worker.h"
 #include "tuner/engine/device_worker.h"

@@ -3,7 +3,6 @@
 #include "db/database_file.h"
 #include "db/planted_results_test_support.h"
 #include "db/result_store.h"
-#include "tuner/cli/live_report.h"
 #include "tuner/core/error.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "reports/text_layout.h"
+#include "reports/table.h"
 #include "tuner/cli/backends.h"
 #include "tuner/cli/command_tune.h"
 #include "tuner/cli/commands.h"

@@ -4,14 +4,14 @@
 #include "db/process_name.h"
 #include "db/result_store.h"
 #include "db/run_log.h"
+#include "reports/run_summary.h"
+#include "reports/summary_json.h"
 #include "tuner/cli/device_sharing.h"
-#include "tuner/cli/host_baseline.h"
 #include "tuner/cli/progress.h"
 #include "tuner/cli/random_id.h"
 #include "tuner/cli/selected_kernels.h"
 #include "tuner/cli/shared_results.h"
 #include "tuner/cli/terminal.h"
-#include "tuner/cli/tune_output.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 #include "tuner/engine/fit_check.h"
@@ -22,6 +22,7 @@
 #include <chrono>
 #include <deque>
 #include <exception>
+#include <set>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -209,12 +210,6 @@ int tune_on(Session& session, const std::vector<Device>& units, const Hosts& hos
         check_also_fits(request, summary, units.front().kind, session.also_on, options.device);
   }
   const int status = finish(options, loaded.space, summary, hello.devices.front(), also_fits);
-  if (options.with_host && !summary.interrupted) {
-    late.phase("timing the host");
-    const auto host = measure_host(loaded, hello.devices.front());
-    write_out(host ? host_text(*host, summary)
-                   : "\nhost, one thread: every problem would take too long\n");
-  }
   late.phase("ending the workers");
   return status;
 }
@@ -321,6 +316,75 @@ int tune_models(Session& session, const std::vector<std::vector<Device>>& models
   const auto failed =
       std::ranges::find_if(runs, [](const ModelRun& run) { return run.status != 0; });
   return failed == runs.end() ? 0 : failed->status;
+}
+
+namespace {
+
+constexpr int kNothingWorked = 3;
+
+int exit_status(const TuningSummary& summary) {
+  if (summary.interrupted) return kInterrupted;
+  for (const ProblemSummary& problem : summary.problems) {
+    for (const Result& result : problem.results) {
+      if (!result.failed()) return 0;
+    }
+  }
+  return kNothingWorked;
+}
+
+void report_nothing_worked(const TuningSummary& summary) {
+  const bool too_short = summary.out_of_budget && !summary.first_failure;
+  write_error(too_short ? "smemtune: time ran out before any configuration was finished"
+                        : "smemtune: no configuration worked");
+  if (summary.first_failure) {
+    write_error("; the first failure (" + to_text(summary.first_failure->status) + "/" +
+                summary.first_failure->reason + "):\n" + summary.first_failure->detail);
+  }
+  write_error("\n");
+}
+
+}  // namespace
+
+void say_unless_quiet(const TuneOptions& options, const std::string& line) {
+  if (!options.quiet) cli::say(line);
+}
+
+Verbosity verbosity(const TuneOptions& options) {
+  if (options.quiet) return Verbosity::quiet;
+  return options.verbose ? Verbosity::verbose : Verbosity::normal;
+}
+
+void follow(Observer& observer, OverrunTimer& late) {
+  late.phase("listing the valid configurations");
+  observer.progress = [&late, tell = observer.progress](const Progress& progress) {
+    late.phase(progress.phase == "prepare"  ? "preparing the reference"
+               : progress.phase == "finals" ? "the finals"
+                                            : "the search");
+    tell(progress);
+  };
+}
+
+Objective objective_of(const TuneOptions& options, const Space& space) {
+  std::set<std::string> metrics;
+  for (const KernelTemplate& kernel : space.kernels) {
+    for (const auto& [name, expression] : kernel.metrics) metrics.insert(name);
+  }
+  return Objective(options.objective, metrics);
+}
+
+int finish(const TuneOptions& options, const Space& space, const TuningSummary& summary,
+           const Device& device, const std::vector<AlsoFits>& also_fits) {
+  if (options.json) {
+    write_document(summary_json(space, summary, device, also_fits, objective_of(options, space)));
+  } else if (!options.quiet) {
+    write_out(options.dry_run ? dry_run_text(space, summary, device)
+                              : summary_text(space, summary, device, objective_of(options, space)) +
+                                    also_fits_text(also_fits));
+  }
+  say_unless_quiet(options, unverified_warning(space, summary));
+  const int status = exit_status(summary);
+  if (status == kNothingWorked) report_nothing_worked(summary);
+  return status;
 }
 
 }  // namespace smemtune::cli

@@ -1,15 +1,21 @@
 #pragma once
 
+#include "reports/also_fits.h"
 #include "tuner/cli/command_tune.h"
 #include "tuner/cli/hosts.h"
-#include "tuner/cli/overrun_timer.h"
+#include "tuner/cli/progress.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/device.h"
+#include "tuner/core/objective.h"
+#include "tuner/core/space.h"
+#include "tuner/core/summary.h"
+#include "tuner/engine/observer.h"
 #include "tuner/engine/tuning_loop.h"
 
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <vector>
 
 // The concurrent runs of one command, one for each model of its devices.
@@ -43,5 +49,21 @@ Run run_now(const LoadedSpace& loaded, const DeviceGreeting& hello);
 /// have ended.
 int tune_models(Session& session, const std::vector<std::vector<Device>>& models, Hosts hosts,
                 OverrunTimer& late);
+
+// The output of `smemtune --space FILE` about its runs.
+
+void say_unless_quiet(const TuneOptions& options, const std::string& line);
+
+Verbosity verbosity(const TuneOptions& options);
+
+/// Makes the observer also report the run's activities to `late`.
+void follow(Observer& observer, OverrunTimer& late);
+
+/// Returns what `--objective` asks for. Throws InputError.
+Objective objective_of(const TuneOptions& options, const Space& space);
+
+/// Prints the summary of a run and returns its exit status.
+int finish(const TuneOptions& options, const Space& space, const TuningSummary& summary,
+           const Device& device, const std::vector<AlsoFits>& also_fits = {});
 
 }  // namespace smemtune::cli

@@ -1,7 +1,6 @@
 #include "tuner/cli/options.h"
 
 #include "tuner/core/error.h"
-#include "tuner/core/number_text.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "tuner/cli/overrun_timer.h"
+#include "tuner/cli/progress.h"
 
 #include <gtest/gtest.h>
 

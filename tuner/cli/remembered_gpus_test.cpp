@@ -1,5 +1,4 @@
-#include "tuner/cli/remembered_gpus.h"
-
+#include "tuner/cli/known_devices.h"
 #include "tuner/core/h200.h"
 #include "tuner/core/temporary_folder.h"
 

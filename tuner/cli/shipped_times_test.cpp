@@ -4,7 +4,7 @@
 #include "db/layered_store.h"
 #include "tuner/config/space_file.h"
 #include "tuner/core/kernel_hash.h"
-#include "tuner/core/least_time.h"
+#include "tuner/core/roofline.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,6 @@
 #include "tuner/cli/terminal.h"
 
-#include "reports/text_layout.h"
-#include "tuner/core/number_text.h"
+#include "reports/table.h"
 #include "tuner/core/text.h"
 
 #include <cstdio>

@@ -1,6 +1,5 @@
-#include "tuner/config/space_values.h"
-
 #include "tuner/config/space_file.h"
+#include "tuner/config/space_reader.h"
 #include "tuner/config/space_words.h"
 #include "tuner/core/text.h"
 

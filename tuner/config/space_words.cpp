@@ -3,7 +3,6 @@
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression.h"
-#include "tuner/core/number_text.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>

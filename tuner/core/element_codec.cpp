@@ -1,7 +1,7 @@
 #include "tuner/core/element_codec.h"
 
 #include "tuner/core/large_vector.h"
-#include "tuner/core/on_all_cores.h"
+#include "tuner/core/usable_cores.h"
 
 #include <algorithm>
 #include <array>

@@ -52,51 +52,10 @@ class CanonicalText {
   std::string text_;
 };
 
-// The hash contains these words as the numbers that they had when results were first stored. Never
-// change a number; a new word takes the next one.
-
-std::int64_t code(KernelTemplate::Pass pass) {
-  return pass == KernelTemplate::Pass::as_template ? 0 : 1;
-}
-
-std::int64_t code(Role role) {
-  switch (role) {
-    case Role::input:
-      return 0;
-    case Role::output:
-      return 1;
-    case Role::inout:
-      return 2;
-    case Role::scratch:
-      break;
-  }
-  return 3;
-}
-
-std::int64_t code(Init::Kind kind) {
-  switch (kind) {
-    case Init::Kind::none:
-      return 0;
-    case Init::Kind::uniform:
-      return 1;
-    case Init::Kind::normal:
-      return 2;
-    case Init::Kind::iota:
-      return 3;
-    case Init::Kind::zero:
-      return 4;
-    case Init::Kind::constant:
-      return 5;
-    case Init::Kind::permutation:
-      return 6;
-    case Init::Kind::file:
-      return 7;
-    case Init::Kind::full_range:
-      return 9;
-    case Init::Kind::definition:
-      break;
-  }
-  return 8;
+/// Returns the number of a word, which its enumeration fixes.
+template <typename Word>
+std::int64_t code(Word word) {
+  return static_cast<std::int64_t>(word);
 }
 
 void add_argument(CanonicalText& text, const ArgumentTemplate& argument) {

@@ -31,10 +31,13 @@ struct Parameter {
   bool operator==(const Parameter&) const = default;
 };
 
+// The kernel's hash contains words of these enumerations as their numbers (kernel_hash.h). A number
+// never changes; a new word takes the next one.
+
 /// How an argument is used: `input` must remain unchanged; `output` is poisoned before every
 /// checked run; `inout` is restored before every launch; `scratch` is not checked, and restored
 /// before every launch if it has an init.
-enum class Role { input, output, inout, scratch };
+enum class Role { input = 0, output = 1, inout = 2, scratch = 3 };
 
 /// A .npy file, and the checksum of its contents when the space was read.
 struct DataFile {
@@ -49,16 +52,16 @@ struct Init {
   /// uniform(a, b), normal(mean, deviation), iota, zero, constant(a), permutation, file("x.npy"),
   /// uniform (any value of an integer type, -1 to 1 of a floating one), `y[i] = 2 * x[i]`
   enum class Kind {
-    none,
-    uniform,
-    normal,
-    iota,
-    zero,
-    constant,
-    permutation,
-    file,
-    full_range,
-    definition
+    none = 0,
+    uniform = 1,
+    normal = 2,
+    iota = 3,
+    zero = 4,
+    constant = 5,
+    permutation = 6,
+    file = 7,
+    full_range = 9,
+    definition = 8
   };
   Kind kind = Kind::none;
   double a = 0;
@@ -193,7 +196,7 @@ struct KernelTemplate {
   std::string name;
   std::string description;
   std::filesystem::path source;  ///< Path as written in the space file.
-  enum class Pass { as_template, as_define };
+  enum class Pass { as_template = 0, as_define = 1 };
   Pass pass = Pass::as_template;
   std::vector<std::filesystem::path> include;  ///< Folders searched by #include "...".
   std::vector<std::string> options;            ///< NVRTC options from the allow-list.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/core/on_all_cores.h"
+#include "tuner/core/usable_cores.h"
 
 #include <cstddef>
 #include <cstdint>

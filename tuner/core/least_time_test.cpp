@@ -1,4 +1,4 @@
-#include "tuner/core/least_time.h"
+#include "tuner/core/roofline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tuner/core/occupancy_advice.h"
+#include "tuner/core/occupancy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

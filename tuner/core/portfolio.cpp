@@ -1,6 +1,6 @@
 #include "tuner/core/portfolio.h"
 
-#include "tuner/core/verdict.h"
+#include "tuner/core/measurement.h"
 
 #include <algorithm>
 #include <cmath>

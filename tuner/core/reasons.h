@@ -93,7 +93,7 @@ inline constexpr auto kReasons = std::to_array<ReasonRow>({
     {Status::correctness, "mismatch"},
     {Status::correctness, "nan"},
     {Status::correctness, "overrun"},
-    // Faster than the device can write or compute (least_time.h).
+    // Faster than the device can write or compute (roofline.h).
     {Status::correctness, "too_fast"},
     {Status::correctness, "unwritten"},
     // Found by the CPU device.

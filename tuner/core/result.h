@@ -79,7 +79,7 @@ struct FinalsFacts {
   std::optional<double> noise_percent;
   /// How much slower its kernel's default was in the same rounds; nullopt if it is the default, or
   /// the default was not in the finals.
-  std::optional<PairedDifference> default_slower;
+  std::optional<Slowdown> default_slower;
   /// Finalists that the CPU device ran, in the order in which they would have won.
   std::vector<CpuCheck> cpu_checks;
   /// Nullopt where it is not known, as after a list of configurations.

@@ -1,16 +1,38 @@
 #pragma once
 
+#include "tuner/core/device.h"
 #include "tuner/core/ranking.h"
 #include "tuner/core/result.h"
-#include "tuner/core/run.h"
+#include "tuner/core/value.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smemtune {
+
+/// One tuning session: its device, compiler and settings. Results refer to it for their provenance.
+struct Run {
+  std::string id;            ///< 32 random hexadecimal digits.
+  std::string space;         ///< Name of the space.
+  std::string space_sha256;  ///< Hash of the space file's text.
+  std::string space_json;
+  Device device;
+  /// Name of the compiler: `NVRTC 13.0`, or the host compiler's first line of output.
+  std::string compiler;
+  std::string compiler_sha256;  ///< Hash of libnvrtc and its builtins.
+  std::string tool_version;
+  std::string host;
+  std::string strategy;
+  std::uint64_t seed = 0;
+  std::vector<std::string> command_line;
+  double started_unix = 0;  ///< Start time in seconds since 1970, UTC.
+};
 
 /// Identifies a result on the device model of the run.
 struct ResultKey {
@@ -64,6 +86,32 @@ class ResultLog {
   /// Returns the bests of these kernels, whose hashes are given by name, on the device model of the
   /// run; results of earlier runs count as well.
   virtual Bests bests(const Problem& problem, const std::map<std::string, std::string>& hashes) = 0;
+};
+
+/// Largest number of PriorTimings that a search learns from.
+inline constexpr std::size_t kMostPriorTimings = 4;
+
+/// The best of a search that says what it may have missed.
+struct PriorWinner {
+  Configuration configuration;
+  std::string cubin_sha256;
+  Searched searched;
+};
+
+/// Times of a kernel's configurations measured elsewhere: on another device, or for another
+/// problem.
+struct PriorTimings {
+  std::string device;
+  std::string kernel;
+  Problem problem;
+  /// Distance of the device from the one that is tuned: 0 for the same model, 1 for the same
+  /// compute capability, more for others.
+  int device_distance = 0;
+  std::vector<std::pair<double, Configuration>> timed;  ///< Times in milliseconds, in any order.
+  /// The kernel's configuration that finals chose last among all kernels; nullopt if none was, or
+  /// it is not known what they had been searched for.
+  std::optional<PriorWinner> winner = std::nullopt;
+  bool is_in_log = false;  ///< True for this device and problem in the run's own log.
 };
 
 }  // namespace smemtune

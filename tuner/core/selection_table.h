@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tuner/core/value.h"
+
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -23,5 +25,10 @@ struct SelectionRow {
 /// Computes numbers and ratios, and brings equal configurations of a kernel together. The order is
 /// otherwise kept; that of the first row of each configuration decides.
 std::vector<SelectionRow> selection_table(std::vector<SelectionRow> rows);
+
+/// Returns how far one problem is from another: the product of selection.h's size_ratio() of all sizes
+/// and type_ratio() of the words that differ. 1 for equal problems; 0 for problems that cannot be
+/// compared because their names differ, or words that are no types.
+double size_ratio(const Problem& one, const Problem& other);
 
 }  // namespace smemtune

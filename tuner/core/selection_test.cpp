@@ -1,7 +1,6 @@
 #include "tuner/core/selection.h"
 
 #include "tuner/core/selection_table.h"
-#include "tuner/core/size_ratio.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

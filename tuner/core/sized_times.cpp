@@ -1,8 +1,8 @@
 #include "tuner/core/sized_times.h"
 
+#include "tuner/core/measurement.h"
 #include "tuner/core/selection.h"
-#include "tuner/core/size_ratio.h"
-#include "tuner/core/verdict.h"
+#include "tuner/core/selection_table.h"
 
 #include <algorithm>
 #include <cmath>

@@ -33,7 +33,11 @@ struct DefaultInDoubt {
 };
 
 /// `5 of 6 other configurations of twice agree with each other and not with its default: ...`.
-std::string to_text(const DefaultInDoubt& doubt);
+inline std::string to_text(const DefaultInDoubt& doubt) {
+  return std::to_string(doubt.agreeing) + " of " + std::to_string(doubt.others) +
+         " other configurations of " + doubt.kernel +
+         " agree with each other and not with its default: it may be the default that is wrong";
+}
 
 /// A search that ended before everything was evaluated.
 struct Unfinished {

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 // Text for people, and protection of their terminals against control characters in foreign text.
 
@@ -94,5 +97,15 @@ std::string nearest_name(std::string_view name, std::span<const std::string> kno
 /// Returns `; did you mean 'ITEMS'?`, to end a message, if nearest_name() finds a name; otherwise
 /// nothing.
 std::string suggestion(std::string_view name, std::span<const std::string> known);
+
+/// Returns the number that all of the text is, without blanks or a plus; nullopt for other texts and
+/// for numbers that the type cannot hold. `base...`: that of a whole number other than 10.
+template <typename Number>
+std::optional<Number> number_in(std::string_view text, auto... base) {
+  Number number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number, base...);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
 
 }  // namespace smemtune

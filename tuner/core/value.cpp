@@ -1,7 +1,7 @@
 #include "tuner/core/value.h"
 
 #include "tuner/core/error.h"
-#include "tuner/core/number_text.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 #include <array>

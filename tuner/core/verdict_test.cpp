@@ -1,4 +1,4 @@
-#include "tuner/core/verdict.h"
+#include "tuner/core/measurement.h"
 
 #include <gtest/gtest.h>
 

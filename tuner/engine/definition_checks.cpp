@@ -5,7 +5,6 @@
 #include "tuner/backend/tolerances.h"
 #include "tuner/core/definition.h"
 #include "tuner/core/element_codec.h"
-#include "tuner/core/on_all_cores.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/text.h"
 #include "tuner/core/usable_cores.h"

@@ -1,8 +1,8 @@
 // The tests' executable is its own worker, as smemtune is.
 
-#include "tuner/backend/fake/fake_compiler.h"
-#include "tuner/backend/fake/fake_launcher.h"
-#include "tuner/backend/fake/script.h"
+#include "tuner/backend/fake/fake_compiler_test_support.h"
+#include "tuner/backend/fake/fake_launcher_test_support.h"
+#include "tuner/backend/fake/script_test_support.h"
 #include "tuner/core/error.h"
 #include "tuner/core/temporary_folder.h"
 #include "tuner/engine/compile_worker.h"

@@ -41,8 +41,8 @@ void add_units(WorkerCommand& workers, int units);
 /// Number of configurations of FakeSpace; one of them is of naive.
 inline constexpr std::size_t kConfigurations = 16;
 
-/// A space with two kernels that follow scripts (backend/fake/script.h) over arrays `in` and `out`
-/// of N floats and the scalar `n`:
+/// A space with two kernels that follow scripts (fake/script_test_support.h) over arrays `in` and
+/// `out` of N floats and the scalar `n`:
 /// `naive`, the reference: naive<BLOCK>, BLOCK 64
 /// `tiled`: tiled<TILE, ITEMS>, TILE 1, 2, 4, 8, 16 and ITEMS 1, 2, 4; the fastest is 8, 2.
 struct FakeSpace {

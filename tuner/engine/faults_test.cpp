@@ -1,6 +1,6 @@
 // Everything that can go wrong with one configuration, while the run goes on.
 
-#include "tuner/backend/fake/fake_launcher.h"
+#include "tuner/backend/fake/fake_launcher_test_support.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/tuning_loop.h"

@@ -172,8 +172,8 @@ class Finals {
 
   /// Returns how much slower the default of the best's kernel was, round by round, so that a drift
   /// of the clock moves both.
-  std::optional<PairedDifference> default_slower(const std::vector<Race::Standing>& finalists,
-                                                 const Result& best) const {
+  std::optional<Slowdown> default_slower(const std::vector<Race::Standing>& finalists,
+                                         const Result& best) const {
     const Race::Standing* winner = nullptr;
     const Race::Standing* users = nullptr;
     for (const Race::Standing& standing : finalists) {

@@ -1,7 +1,7 @@
 // Workers on several hosts. Each host is an agent of this executable, and its carrier a program
 // that forwards bytes, as ssh and srun do.
 
-#include "tuner/backend/fake/fake_launcher.h"
+#include "tuner/backend/fake/fake_launcher_test_support.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 #include "tuner/engine/engine_test_support.h"

@@ -116,8 +116,6 @@ void level_rounds(std::vector<std::vector<double>>& logs) {
   }
 }
 
-double to_percent(double log_ratio) { return std::expm1(log_ratio) * 100; }
-
 double from_percent(double percent) { return std::log1p(percent / 100); }
 
 }  // namespace
@@ -368,14 +366,14 @@ std::optional<double> Race::noise_percent() const {
   return to_percent(std::abs(center(twin_differences_)));
 }
 
-std::optional<PairedDifference> paired_difference(const std::vector<double>& slower_ms,
-                                                  const std::vector<double>& faster_ms) {
+std::optional<Slowdown> paired_difference(const std::vector<double>& slower_ms,
+                                          const std::vector<double>& faster_ms) {
   const std::vector<double> ratios = log_ratios(slower_ms, faster_ms);
   if (ratios.empty()) return std::nullopt;
   const Estimate found = estimate(ratios, averages_beyond(ratios.size(), kShownTail));
-  return PairedDifference{.percent = to_percent(found.center),
-                          .low_percent = to_percent(found.low),
-                          .high_percent = to_percent(found.high)};
+  return Slowdown{.percent = to_percent(found.center),
+                  .low_percent = to_percent(found.low),
+                  .high_percent = to_percent(found.high)};
 }
 
 }  // namespace smemtune

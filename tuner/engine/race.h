@@ -29,8 +29,8 @@ struct RaceOptions {
 };
 
 /// Returns how much slower the first is, round by round; nullopt if no round has both.
-std::optional<PairedDifference> paired_difference(const std::vector<double>& slower_ms,
-                                                  const std::vector<double>& faster_ms);
+std::optional<Slowdown> paired_difference(const std::vector<double>& slower_ms,
+                                          const std::vector<double>& faster_ms);
 
 /// Finds the fastest of several variants on a machine that drifts. Each round measures every
 /// variant still in the race once, in random order; times are compared pairwise within rounds

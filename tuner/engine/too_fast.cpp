@@ -1,7 +1,7 @@
 #include "tuner/engine/too_fast.h"
 
-#include "tuner/core/least_time.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/roofline.h"
 
 #include <algorithm>
 #include <string>

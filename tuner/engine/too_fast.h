@@ -6,7 +6,7 @@
 
 namespace smemtune {
 
-/// Returns why `result` cannot have taken the time that was measured (core/least_time.h); nullopt
+/// Returns why `result` cannot have taken the time that was measured (core/roofline.h); nullopt
 /// when it can, or when it is not timed.
 ///
 /// A metric may declare more work than must be done. The witness shows that: the default of the

@@ -1,6 +1,6 @@
 #include "tuner/engine/tuning_loop.h"
 
-#include "tuner/backend/fake/script.h"
+#include "tuner/backend/fake/script_test_support.h"
 #include "tuner/core/error.h"
 #include "tuner/core/h200.h"
 #include "tuner/core/kernel_binding.h"

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "tuner/core/device.h"
-#include "tuner/core/prior_timings.h"
 #include "tuner/core/result.h"
+#include "tuner/core/result_log.h"
 #include "tuner/core/space.h"
 #include "tuner/engine/tuning_options.h"
 

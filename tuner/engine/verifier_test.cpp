@@ -1,7 +1,7 @@
 #include "tuner/engine/verifier.h"
 
-#include "tuner/backend/fake/fake_compiler.h"
-#include "tuner/backend/fake/fake_launcher.h"
+#include "tuner/backend/fake/fake_compiler_test_support.h"
+#include "tuner/backend/fake/fake_launcher_test_support.h"
 #include "tuner/backend/tolerances.h"
 #include "tuner/core/element_codec.h"
 #include "tuner/core/expression.h"

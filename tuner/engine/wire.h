@@ -107,7 +107,7 @@ constexpr MemorySpace last_enumerator(MemorySpace) { return MemorySpace::texture
 constexpr TextureReading::Address last_enumerator(TextureReading::Address) {
   return TextureReading::Address::mirror;
 }
-constexpr Init::Kind last_enumerator(Init::Kind) { return Init::Kind::definition; }
+constexpr Init::Kind last_enumerator(Init::Kind) { return Init::Kind::full_range; }
 constexpr DeviceKind last_enumerator(DeviceKind) { return DeviceKind::cpu; }
 constexpr Status last_enumerator(Status) { return Status::timeout; }
 constexpr ComparedWith last_enumerator(ComparedWith) { return ComparedWith::only_itself; }

@@ -1,8 +1,7 @@
 // Compiling, loading and launching by the C interface.
 
 #include "smemtune/smemtune_c.h"
-#include "tuner/backend/cuda/handles.h"
-#include "tuner/backend/cuda/launch.h"
+#include "tuner/backend/cuda/driver.h"
 #include "tuner/backend/cuda/plain_kernel.h"
 #include "tuner/backend/cuda/tensor_map.h"
 #include "tuner/backend/cuda/texture.h"

@@ -1,7 +1,7 @@
 #include "tuner/library/gpu.h"
 
 #include "tuner/backend/cuda/devices.h"
-#include "tuner/backend/cuda/handles.h"
+#include "tuner/backend/cuda/driver.h"
 #include "tuner/backend/cuda/nvrtc.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/core/compiler_choice.h"

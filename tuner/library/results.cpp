@@ -10,7 +10,6 @@
 #include "tuner/core/kernel_conditions.h"
 #include "tuner/core/outcome.h"
 #include "tuner/core/selection_table.h"
-#include "tuner/core/size_ratio.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>

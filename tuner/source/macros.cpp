@@ -1,7 +1,7 @@
 #include "tuner/source/macros.h"
 
 #include "tuner/core/expression.h"
-#include "tuner/core/number_text.h"
+#include "tuner/core/text.h"
 #include "tuner/source/directive.h"
 
 namespace smemtune {

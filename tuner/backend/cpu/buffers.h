@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tuner/backend/cpu/kernel_abi.h"
-#include "tuner/backend/cpu/mapped_memory.h"
 #include "tuner/backend/cpu/shared_memory.h"
 #include "tuner/backend/launcher.h"
 

@@ -3,7 +3,7 @@
 #include "tuner/backend/cpu/block_runner.h"
 #include "tuner/backend/cpu/buffers.h"
 #include "tuner/backend/cpu/module.h"
-#include "tuner/backend/cpu/thread_pool.h"
+#include "tuner/backend/cpu/processor.h"
 #include "tuner/backend/launcher.h"
 
 #include <atomic>

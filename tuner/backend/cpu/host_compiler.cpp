@@ -4,7 +4,6 @@
 #include "tuner/backend/cpu/child_process.h"
 #include "tuner/backend/cpu/device_headers.h"
 #include "tuner/backend/cpu/module.h"
-#include "tuner/backend/cpu/object_file.h"
 #include "tuner/backend/cpu/processor.h"
 #include "tuner/core/elapsed.h"
 #include "tuner/core/error.h"

@@ -1,8 +1,7 @@
 #include "tuner/backend/cuda/bound_kernel.h"
 
 #include "tuner/backend/contents.h"
-#include "tuner/backend/cuda/faults.h"
-#include "tuner/backend/cuda/launch.h"
+#include "tuner/backend/cuda/driver.h"
 #include "tuner/backend/cuda/plain_kernel.h"
 #include "tuner/backend/cuda/texture.h"
 #include "tuner/core/reasons.h"

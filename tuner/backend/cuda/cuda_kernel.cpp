@@ -1,7 +1,7 @@
 #include "tuner/backend/cuda/cuda_kernel.h"
 
-#include "tuner/backend/cuda/faults.h"
-#include "tuner/backend/cuda/launch.h"
+#include "tuner/backend/cuda/driver.h"
+#include "tuner/backend/cuda/plain_kernel.h"
 #include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
 

@@ -2,7 +2,6 @@
 
 #include "tuner/backend/compiler.h"
 #include "tuner/backend/cuda/driver.h"
-#include "tuner/backend/cuda/handles.h"
 #include "tuner/backend/launcher.h"
 
 #include <cstdint>

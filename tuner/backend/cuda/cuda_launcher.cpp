@@ -1,9 +1,9 @@
 #include "tuner/backend/cuda/cuda_launcher.h"
 
 #include "tuner/backend/cuda/devices.h"
-#include "tuner/backend/cuda/faults.h"
-#include "tuner/backend/cuda/gpu_use.h"
+#include "tuner/backend/cuda/driver.h"
 #include "tuner/backend/cuda/kept_outputs.h"
+#include "tuner/backend/cuda/nvml.h"
 #include "tuner/backend/cuda/power_meter.h"
 #include "tuner/backend/cuda/repeated_launches.h"
 #include "tuner/backend/fresh_data.h"

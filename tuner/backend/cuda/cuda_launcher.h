@@ -7,7 +7,6 @@
 #include "tuner/backend/cuda/cuda_kernel.h"
 #include "tuner/backend/cuda/device_kernels.h"
 #include "tuner/backend/cuda/driver.h"
-#include "tuner/backend/cuda/handles.h"
 #include "tuner/backend/cuda/kernel_timer.h"
 #include "tuner/backend/cuda/prepared_workload.h"
 #include "tuner/backend/launcher.h"

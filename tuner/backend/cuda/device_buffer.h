@@ -2,7 +2,7 @@
 
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/device_kernels.h"
-#include "tuner/backend/cuda/handles.h"
+#include "tuner/backend/cuda/driver.h"
 #include "tuner/backend/cuda/texture.h"
 #include "tuner/core/kernel_binding.h"
 

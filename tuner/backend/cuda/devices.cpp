@@ -1,9 +1,9 @@
 #include "tuner/backend/cuda/devices.h"
 
-#include "tuner/backend/cuda/handles.h"
+#include "tuner/backend/cuda/driver.h"
 #include "tuner/core/error.h"
 #include "tuner/core/names.h"
-#include "tuner/core/number_text.h"
+#include "tuner/core/text.h"
 
 #include <cuda_runtime_api.h>
 

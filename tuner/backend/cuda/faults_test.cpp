@@ -1,4 +1,4 @@
-#include "tuner/backend/cuda/faults.h"
+#include "tuner/backend/cuda/driver.h"
 
 #include <cuda_runtime_api.h>
 

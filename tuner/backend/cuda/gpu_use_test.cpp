@@ -1,4 +1,4 @@
-#include "tuner/backend/cuda/gpu_use.h"
+#include "tuner/backend/cuda/nvml.h"
 
 #include <gtest/gtest.h>
 

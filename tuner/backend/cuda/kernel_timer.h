@@ -2,7 +2,6 @@
 
 #include "tuner/backend/cuda/bound_kernel.h"
 #include "tuner/backend/cuda/buffer_check.h"
-#include "tuner/backend/cuda/refill.h"
 #include "tuner/backend/cuda/stopwatch.h"
 #include "tuner/backend/launcher.h"
 

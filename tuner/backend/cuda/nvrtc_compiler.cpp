@@ -1,9 +1,8 @@
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 
 #include "tuner/backend/builtins.h"
+#include "tuner/backend/cuda/compiler_log.h"
 #include "tuner/backend/cuda/cubin.h"
-#include "tuner/backend/cuda/ptxas_report.h"
-#include "tuner/backend/cuda/readable_text.h"
 #include "tuner/backend/cuda/standard_headers.h"
 #include "tuner/core/elapsed.h"
 #include "tuner/core/error.h"

@@ -1,4 +1,4 @@
-#include "tuner/backend/cuda/ptxas_report.h"
+#include "tuner/backend/cuda/compiler_log.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/backend/cuda/readable_text.h"
+#include "tuner/backend/cuda/compiler_log.h"
 
 #include <gtest/gtest.h>
 

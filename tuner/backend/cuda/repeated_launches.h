@@ -2,7 +2,6 @@
 
 #include "tuner/backend/cuda/bound_kernel.h"
 #include "tuner/backend/cuda/driver.h"
-#include "tuner/backend/cuda/handles.h"
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tuner/backend/cuda/device_kernels.h"
-#include "tuner/backend/cuda/handles.h"
+#include "tuner/backend/cuda/driver.h"
 #include "tuner/core/outcome.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "tuner/backend/cuda/tensor_map.h"
 
-#include "tuner/backend/cuda/handles.h"
+#include "tuner/backend/cuda/driver.h"
 #include "tuner/core/error.h"
 
 #include <algorithm>

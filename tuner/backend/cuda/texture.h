@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/backend/cuda/handles.h"
+#include "tuner/backend/cuda/driver.h"
 #include "tuner/core/kernel_binding.h"
 
 #include <string>

@@ -1,7 +1,7 @@
-#include "tuner/backend/fake/fake_compiler.h"
+#include "tuner/backend/fake/fake_compiler_test_support.h"
 
-#include "tuner/backend/fake/fake_module.h"
-#include "tuner/backend/fake/script.h"
+#include "tuner/backend/fake/fake_module_test_support.h"
+#include "tuner/backend/fake/script_test_support.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/reasons.h"
 

@@ -1,7 +1,7 @@
-#include "tuner/backend/fake/fake_launcher.h"
+#include "tuner/backend/fake/fake_launcher_test_support.h"
 
 #include "tuner/backend/contents.h"
-#include "tuner/backend/fake/fake_module.h"
+#include "tuner/backend/fake/fake_module_test_support.h"
 #include "tuner/backend/launch_times.h"
 #include "tuner/core/element_codec.h"
 #include "tuner/core/error.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/backend/fake/script.h"
+#include "tuner/backend/fake/script_test_support.h"
 #include "tuner/backend/launcher.h"
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace smemtune::fake {
 /// several boards.
 Device fake_device(int unit = 0);
 
-/// Behaves as scripts say (script.h). Faults in `load`, `run` and `time` strike here. Besides the
+/// Behaves as scripts say (script_test_support.h). Faults in `load`, `run` and `time` strike here. Besides the
 /// faults of processes there are `error` (a launch that fails), `device_memory`, `context_lost`,
 /// and wrong results, in `run` and in timed launches: `mismatch`, `nan`, `unwritten`, `overrun`,
 /// `input_modified`.

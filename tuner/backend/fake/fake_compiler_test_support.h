@@ -4,7 +4,7 @@
 
 namespace smemtune::fake {
 
-/// "Compiles" scripts (script.h): a module is the script itself. Faults in `compile` strike here.
+/// "Compiles" scripts (script_test_support.h): a module is the script itself. Faults in `compile` strike here.
 class FakeCompiler final : public Compiler {
  public:
   /// `reply_descriptor`: where the fault `garbage` writes.

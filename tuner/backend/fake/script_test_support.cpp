@@ -1,4 +1,4 @@
-#include "tuner/backend/fake/script.h"
+#include "tuner/backend/fake/script_test_support.h"
 
 #include "tuner/core/expression.h"
 #include "tuner/core/machine_fault.h"

@@ -2,6 +2,7 @@
 
 #include "tuner/core/limits.h"
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
@@ -15,5 +16,9 @@ namespace smemtune::cuda {
 /// module's .nv.shared section does). Constant bytes and launch bounds are not in the log: see
 /// cubin.h.
 std::map<std::string, Resources, std::less<>> ptxas_report(std::string_view log);
+
+/// Returns a compiler's log as it may be stored and printed: printable_lines() in which a NUL is a
+/// newline, at most `max_bytes` long. If text was cut off, a last line says so.
+std::string readable_text(std::string_view text, std::size_t max_bytes = std::size_t{64} * 1024);
 
 }  // namespace smemtune::cuda

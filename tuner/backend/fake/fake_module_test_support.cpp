@@ -1,4 +1,4 @@
-#include "tuner/backend/fake/fake_module.h"
+#include "tuner/backend/fake/fake_module_test_support.h"
 
 #include <sstream>
 
