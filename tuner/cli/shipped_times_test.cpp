@@ -92,6 +92,18 @@ TEST(ShippedResults, SayOfASearchOnlyWhatHoldsOfTheWholeSpace) {
   EXPECT_GT(counted.size(), 100U);
 }
 
+// A run that begins with them takes the latest that was chosen for the answer of a search.
+TEST(ShippedResults, HaveOneThatWasChosenOfEachProblem) {
+  std::set<std::string> chosen;
+  for (const db::StoredResult& stored : shipped_results()) {
+    if (!stored.result.chosen) continue;
+    const std::string name =
+        stored.space + ", " + key(stored.result.problem) + " on " + stored.device.name;
+    EXPECT_TRUE(chosen.insert(name).second) << name;
+  }
+  EXPECT_GT(chosen.size(), 100U);
+}
+
 // A selection takes them for what is right at sizes that were not measured.
 TEST(ShippedDefaults, HaveTheConditionsOfTheSpacesAsTheyAreNow) {
   std::map<std::string, LoadedSpace> spaces;
