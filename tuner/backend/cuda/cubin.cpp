@@ -5,6 +5,7 @@
 #include "tuner/core/hash.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <elf.h>
 #include <string>
@@ -71,6 +72,22 @@ std::string as_text(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// Returns a mangled name without the names of translation units in it, which hold the number of the
+/// process that compiled: `_ZN25_INTERNAL_0_4_k_cu_5_12341xE` is the `x` of a file.
+std::string without_unit(std::string_view name) {
+  constexpr std::string_view kUnit = "_INTERNAL_";
+  std::string text(name);
+  for (std::size_t at = text.find(kUnit); at != std::string::npos; at = text.find(kUnit, at)) {
+    std::size_t digits = at;
+    while (digits > 0 && text[digits - 1] >= '0' && text[digits - 1] <= '9') --digits;
+    std::size_t length = kUnit.size();
+    std::from_chars(text.data() + digits, text.data() + at, length);
+    text.erase(digits, at - digits + length);
+    at = digits;
+  }
+  return text;
+}
+
 /// Lists names, places and sizes of the variables, in the order of their places.
 std::string variables(std::span<const std::uint8_t> symbols,
                       std::span<const std::uint8_t> symbol_names) {
@@ -79,11 +96,30 @@ std::string variables(std::span<const std::uint8_t> symbols,
     const auto symbol = read<Elf64_Sym>(symbols, at);
     if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT) continue;
     lines.push_back(std::to_string(symbol.st_value) + ' ' + std::to_string(symbol.st_size) + ' ' +
-                    std::string(text_at(symbol_names, symbol.st_name)) + '\n');
+                    without_unit(text_at(symbol_names, symbol.st_name)) + '\n');
   }
   std::ranges::sort(lines);
   std::string text;
   for (const std::string& line : lines) text += line;
+  return text;
+}
+
+/// Lists what the driver writes into a section when it loads the module: where, how, and of which
+/// symbol, named or by its section and its place there.
+std::string relocated(std::span<const std::uint8_t> entries, std::span<const std::uint8_t> symbols,
+                      std::span<const std::uint8_t> symbol_names) {
+  std::string text;
+  for (std::uint64_t at = 0; at + sizeof(Elf64_Rela) <= entries.size(); at += sizeof(Elf64_Rela)) {
+    const auto entry = read<Elf64_Rela>(entries, at);
+    const auto symbol = read<Elf64_Sym>(symbols, ELF64_R_SYM(entry.r_info) * sizeof(Elf64_Sym));
+    for (const std::uint64_t number :
+         {std::uint64_t{entry.r_offset}, std::uint64_t{ELF64_R_TYPE(entry.r_info)},
+          static_cast<std::uint64_t>(entry.r_addend), std::uint64_t{symbol.st_shndx},
+          std::uint64_t{symbol.st_value}}) {
+      text += std::to_string(number) + ' ';
+    }
+    text += without_unit(text_at(symbol_names, symbol.st_name)) + '\n';
+  }
   return text;
 }
 
@@ -111,8 +147,12 @@ CubinFacts cubin_facts(std::span<const std::uint8_t> image, int capability) {
   constexpr std::string_view kInfoPrefix = ".nv.info.";
   constexpr std::string_view kTextPrefix = ".text.";
   constexpr std::string_view kConstantPrefix = ".nv.constant";
+  constexpr std::string_view kGlobalPrefix = ".nv.global";
+  constexpr std::string_view kSharedPrefix = ".nv.shared";
   bool is_relocated = false;
+  bool is_understood = true;  // Whether all that the driver relocates is.
   std::string shared_by_all;  // Contents that any kernel's instructions may refer to.
+  std::string loaded;         // Global variables, and what the driver relocates.
   std::map<std::string, std::string> codes;  // Keys are kernels.
   for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
     const Elf64_Shdr found = section(i);
@@ -138,11 +178,28 @@ CubinFacts cubin_facts(std::span<const std::uint8_t> image, int capability) {
       std::string& owner =
           dot == name.npos ? shared_by_all : codes[std::string(name.substr(dot + 1))];
       owner += bank + std::to_string(found.sh_size) + as_text(content);
+    } else if (name.starts_with(kGlobalPrefix)) {
+      loaded += std::string(name) + std::to_string(found.sh_size) + as_text(content);
     } else if (name.starts_with(".rel") && !is_of_debugging(name)) {
       is_relocated = is_relocated || found.sh_size > 0;
+      if (found.sh_type == SHT_RELA) {
+        const Elf64_Shdr symbols = section(found.sh_link);
+        const Elf64_Shdr strings = section(symbols.sh_link);
+        loaded +=
+            std::string(name) + relocated(content, part(image, symbols.sh_offset, symbols.sh_size),
+                                          part(image, strings.sh_offset, strings.sh_size));
+      } else if (found.sh_size > 0) {
+        is_understood = false;
+      }
+    } else if ((found.sh_flags & SHF_ALLOC) != 0 && !name.starts_with(kSharedPrefix)) {
+      is_understood = false;
     }
   }
-  if (is_relocated) return facts;
+  if (is_relocated) {
+    if (!is_understood) return facts;
+    shared_by_all += loaded;
+    for (const auto& [name, code] : codes) shared_by_all += sha256(code);
+  }
   const std::string common = sha256(shared_by_all);
   for (const auto& [name, code] : codes) facts.code_sha256.emplace(name, sha256(common + code));
   return facts;

@@ -17,9 +17,9 @@ struct CubinFacts {
   /// bounds.
   std::map<std::string, int, std::less<>> max_threads_per_block;
   /// Hash of the kernel's instructions and of the module's constants and symbols that instructions
-  /// refer to by offset, by lowered name. Absent if the driver relocates anything when it loads the
-  /// module (global variables, printf, textures), because equal bytes may then mean different
-  /// things.
+  /// refer to by offset, by lowered name. Where the driver relocates anything when it loads the
+  /// module, as for global variables, equal bytes may mean different things: the hash is then of all
+  /// kernels, variables and relocations of the module, and absent where these are of other kinds.
   std::map<std::string, std::string, std::less<>> code_sha256;
   /// The counts of machine_code_facts(), by lowered name.
   std::map<std::string, Facts, std::less<>> code;

@@ -12,13 +12,24 @@
 namespace smemtune::cuda {
 namespace {
 
+struct Section {
+  std::string name;
+  std::string content;
+  Elf64_Word type = SHT_PROGBITS;
+  Elf64_Word link = 0;
+  Elf64_Xword flags = 0;
+};
+
 // Returns an ELF file with the given sections, as far as cubin_facts reads one.
-std::vector<std::uint8_t> elf(const std::vector<std::pair<std::string, std::string>>& sections) {
+std::vector<std::uint8_t> elf(const std::vector<Section>& sections) {
   std::string names(1, '\0');
   std::string contents;
   std::vector<Elf64_Shdr> headers;
-  for (const auto& [name, content] : sections) {
+  for (const auto& [name, content, type, link, flags] : sections) {
     Elf64_Shdr header = {};
+    header.sh_type = type;
+    header.sh_link = link;
+    header.sh_flags = flags;
     header.sh_name = static_cast<Elf64_Word>(names.size());
     header.sh_offset = sizeof(Elf64_Ehdr) + contents.size();
     header.sh_size = content.size();
@@ -62,7 +73,7 @@ TEST(CubinFacts, ReadsConstantBytesAndLaunchBounds) {
 }
 
 TEST(CubinFacts, HashesTheCodeOfEachKernelWhateverItsName) {
-  const auto hashes = [](const std::vector<std::pair<std::string, std::string>>& sections) {
+  const auto hashes = [](const std::vector<Section>& sections) {
     return cubin_facts(elf(sections), 90).code_sha256;
   };
   const auto both = hashes({{".text.a", "code"}, {".text.b", "code"}, {".nv.constant3", "cc"}});
@@ -77,7 +88,41 @@ TEST(CubinFacts, HashesTheCodeOfEachKernelWhateverItsName) {
   EXPECT_NE(tables.at("a"), tables.at("b"));
 }
 
-TEST(CubinFacts, SaysNothingOfCodeThatTheDriverRelocates) {
+template <typename T>
+std::string bytes(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof(value)};
+}
+
+// A module whose kernel uses a variable with that name, place and first value.
+std::vector<std::uint8_t> with_a_variable(const std::string& name, Elf64_Addr place,
+                                          const std::string& value) {
+  Elf64_Sym symbol = {};
+  symbol.st_name = 1;
+  symbol.st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT);
+  symbol.st_value = place;
+  const Elf64_Rela relocation = {.r_offset = 0, .r_info = ELF64_R_INFO(1, 2), .r_addend = 0};
+  return elf({{".strtab", '\0' + name + '\0'},
+              {".symtab", bytes(Elf64_Sym{}) + bytes(symbol), SHT_SYMTAB, 0},
+              {".text.k", "code", SHT_PROGBITS, 0, SHF_ALLOC},
+              {".nv.constant4", std::string(8, '\0'), SHT_PROGBITS, 0, SHF_ALLOC},
+              {".nv.global.init", value, SHT_PROGBITS, 0, SHF_ALLOC},
+              {".rela.nv.constant4", bytes(relocation), SHT_RELA, 1}});
+}
+
+TEST(CubinFacts, HashesCodeThatUsesVariablesWithThem) {
+  const auto hash = [](const std::string& name, Elf64_Addr place, const std::string& value) {
+    return cubin_facts(with_a_variable(name, place, value), 90).code_sha256.at("k");
+  };
+  const std::string is = hash("_ZN26_INTERNAL_0_4_k_cu_1_123452ns1xE", 0, "1.0f");
+  EXPECT_EQ(is, hash("_ZN28_INTERNAL_0_4_k_cu_1_12345672ns1xE", 0, "1.0f"))
+      << "only the number of the compiling process differs";
+  EXPECT_NE(is, hash("_ZN26_INTERNAL_0_4_k_cu_1_123452ns1yE", 0, "1.0f"));
+  EXPECT_NE(is, hash("_ZN26_INTERNAL_0_4_k_cu_1_123452ns1xE", 4, "1.0f"));
+  EXPECT_NE(is, hash("_ZN26_INTERNAL_0_4_k_cu_1_123452ns1xE", 0, "2.0f"));
+  EXPECT_NE(hash("_INTERNAL_0", 0, ""), hash("_INTERNAL_1", 0, "")) << "no name of a file";
+}
+
+TEST(CubinFacts, SaysNothingOfCodeThatTheDriverRelocatesInOtherWays) {
   const auto hashes = [](const std::string& relocations) {
     return cubin_facts(elf({{".text.a", "code"}, {relocations, "x"}}), 90).code_sha256;
   };
@@ -86,6 +131,14 @@ TEST(CubinFacts, SaysNothingOfCodeThatTheDriverRelocates) {
   EXPECT_TRUE(hashes(".rela").empty());
   EXPECT_FALSE(hashes(".rela.debug_line").empty());
   EXPECT_FALSE(hashes(".rel.nv_debug_line_sass").empty());
+  const Elf64_Rela relocation = {};
+  EXPECT_TRUE(cubin_facts(elf({{".symtab", bytes(Elf64_Sym{})},
+                               {".text.a", "code", SHT_PROGBITS, 0, SHF_ALLOC},
+                               {".rela.text.a", bytes(relocation), SHT_RELA, 0},
+                               {".nv.uft", "table", SHT_PROGBITS, 0, SHF_ALLOC}}),
+                          90)
+                  .code_sha256.empty())
+      << "a loaded section that is not known";
 }
 
 TEST(CubinFacts, RefusesWhatIsNoCubinOrCutShort) {
