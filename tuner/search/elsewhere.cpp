@@ -14,25 +14,25 @@ constexpr double kSlow = 4;
 
 }  // namespace
 
-std::optional<Elsewhere> Elsewhere::of(const Ranking& ranking, const SearchSpace& space,
-                                       const ConfigurationFeatures& features,
-                                       RandomEngine& random) {
-  const std::size_t measured = ranking.fastest_first.size();
-  if (measured < kLeastMeasured) return std::nullopt;
-  Elsewhere elsewhere(space, features);
+bool Elsewhere::is_enough(const Ranking& ranking) {
+  return ranking.fastest_first.size() >= kLeastMeasured;
+}
+
+Elsewhere::Elsewhere(const Ranking& ranking, const SearchSpace& space,
+                     const ConfigurationFeatures& features, RandomEngine& random)
+    : space_(&space), features_(&features) {
   const double best_ms = ranking.fastest_first.front().time_ms;
   for (const auto& [time_ms, configuration] : ranking.fastest_first) {
     const double behind = std::log(time_ms / best_ms) / std::log(kSlow);
-    elsewhere.known_.emplace(configuration, static_cast<float>(std::min(behind, 1.0)));
+    known_.emplace(configuration, static_cast<float>(std::min(behind, 1.0)));
   }
   std::vector<GaussianProcess::Sample> samples;
-  for (const std::size_t i : GaussianProcess::selection(measured)) {
+  for (const std::size_t i : GaussianProcess::selection(ranking.fastest_first.size())) {
     const ConfigurationIndex configuration = ranking.fastest_first[i].configuration;
-    samples.push_back({.features = elsewhere.place(configuration),
-                       .value = static_cast<double>(elsewhere.known_.at(configuration))});
+    samples.push_back(
+        {.features = place(configuration), .value = static_cast<double>(known_.at(configuration))});
   }
-  elsewhere.process_.fit(std::move(samples), random);
-  return elsewhere;
+  process_.fit(std::move(samples), random);
 }
 
 void Elsewhere::estimate(std::span<const ConfigurationIndex> configurations) {

@@ -6,7 +6,6 @@
 #include "tuner/core/search_space.h"
 #include "tuner/search/strategy.h"
 
-#include <optional>
 #include <span>
 #include <unordered_map>
 
@@ -16,9 +15,12 @@ namespace smemtune {
 /// measured there, else as a Gaussian process expects from what was measured.
 class Elsewhere {
  public:
-  /// Returns nullopt if too few configurations were measured there to expect anything of others.
-  static std::optional<Elsewhere> of(const Ranking& ranking, const SearchSpace& space,
-                                     const ConfigurationFeatures& features, RandomEngine& random);
+  /// Returns whether enough configurations were measured there to expect something of others.
+  static bool is_enough(const Ranking& ranking);
+
+  /// Learns from a ranking that is_enough(). Keeps references to `space` and `features`.
+  Elsewhere(const Ranking& ranking, const SearchSpace& space, const ConfigurationFeatures& features,
+            RandomEngine& random);
 
   /// Estimates those configurations that were not measured there, many together in less time than
   /// one by one.
@@ -29,9 +31,6 @@ class Elsewhere {
   float operator()(ConfigurationIndex configuration);
 
  private:
-  Elsewhere(const SearchSpace& space, const ConfigurationFeatures& features)
-      : space_(&space), features_(&features) {}
-
   std::vector<float> place(ConfigurationIndex configuration) const {
     return features_->scaled(space_->value_indices(configuration));
   }

@@ -32,9 +32,9 @@ constexpr std::size_t kMostElsewhere = 3;
 LikelyBetter::LikelyBetter(Untried& untried, std::uint64_t seed, std::span<const Ranking> elsewhere)
     : untried_(untried), random_(seed), features_of_(untried.space()) {
   for (const Ranking& ranking : elsewhere) {
-    auto place = Elsewhere::of(ranking, untried.space(), features_of_, random_);
-    if (place) elsewhere_.push_back(std::move(*place));
-    if (elsewhere_.size() == kMostElsewhere) break;
+    if (Elsewhere::is_enough(ranking) && rankings_.size() < kMostElsewhere) {
+      rankings_.push_back(ranking);
+    }
   }
 }
 
@@ -75,6 +75,9 @@ void LikelyBetter::tell(ConfigurationIndex configuration, std::optional<double> 
 }
 
 void LikelyBetter::learn() {
+  while (elsewhere_.size() < rankings_.size()) {  // Some searches end before they learn.
+    elsewhere_.emplace_back(rankings_[elsewhere_.size()], untried_.space(), features_of_, random_);
+  }
   if (told_.size() >= fit_at_) {
     fit();
     set_candidates();

@@ -22,14 +22,14 @@ namespace smemtune {
 class LikelyBetter final : public KernelSearch {
  public:
   /// `elsewhere`: what is known of other places, the most similar first; those of which much is known
-  /// count as features. Used in the constructor only.
+  /// count as features.
   LikelyBetter(Untried& untried, std::uint64_t seed, std::span<const Ranking> elsewhere = {});
 
   std::optional<ConfigurationIndex> ask() override;
   void tell(ConfigurationIndex configuration, std::optional<double> time_ms) override;
 
   std::optional<double> expected_below(double time_ms) override;
-  bool knows_elsewhere() const { return !elsewhere_.empty(); }
+  bool knows_elsewhere() const { return !rankings_.empty(); }
 
   /// Records that another search has asked for a configuration: similar ones are avoided until its
   /// result is told.
@@ -58,7 +58,8 @@ class LikelyBetter final : public KernelSearch {
   Untried& untried_;
   RandomEngine random_;
   ConfigurationFeatures features_of_;
-  std::vector<Elsewhere> elsewhere_;
+  std::vector<Ranking> rankings_;          ///< Of places of which enough is known.
+  std::vector<Elsewhere> elsewhere_;       ///< What they say; empty before anything is learnt.
   std::vector<ConfigurationIndex> asked_;  ///< Configurations whose results are not told yet.
   std::vector<Told> told_;
   std::size_t timed_ = 0;
