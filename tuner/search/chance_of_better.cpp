@@ -18,7 +18,9 @@ constexpr double kSinceGainOffset = 64;
 constexpr double kLeastExpected = 0.1;  // A model that is surer than this is not believed.
 constexpr double kMostExpected = 10;
 
-constexpr double kLogOddsElsewhere = 0.6;
+// Replays want 0.6 and 0, with which gemm on a GPU was wrong in 5 searches of 28.
+constexpr double kLogOddsElsewhere = 0.3;
+constexpr double kKernelsPower = 0.5;
 
 // See chance_of_one_behind().
 constexpr double kLogOddsBehind = 4.83;
@@ -38,6 +40,7 @@ double chance_of_better(const SearchedSoFar& searched) {
       std::clamp(searched.expected.value_or(kMostExpected), kLeastExpected, kMostExpected);
   const double odds =
       std::exp(kLogOdds - kLogOddsElsewhere * searched.known_elsewhere +
+               kKernelsPower * std::log(static_cast<double>(searched.kernels)) +
                kExpectedPower * std::log(expected) +
                kUntriedPower * std::log(static_cast<double>(searched.untried)) -
                kEvaluationsPower * std::log(evaluated) -

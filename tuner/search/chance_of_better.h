@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -18,6 +19,7 @@ constexpr bool is_sure(double chance, std::uint64_t evaluations) {
 /// A search's knowledge of those kernels that are not far behind, from which follows whether
 /// something better is left.
 struct SearchedSoFar {
+  std::size_t kernels = 1;       ///< Kernels with untried configurations.
   std::uint64_t untried = 0;     ///< Configurations that were not told.
   std::uint64_t evaluated = 0;   ///< Configurations that were told.
   std::uint64_t since_gain = 0;  ///< LastGain::since_last_gain() of the whole search.
@@ -33,11 +35,12 @@ struct SearchedSoFar {
 /// expects to be better, where more than ten count as ten and less than a tenth as that because
 /// models are that far off, and with the number u of those untried; they fall with the number t of
 /// evaluations and the number n of those since the last gain:
-/// exp(4.61 - 0.6 k) * S^0.515 * u^0.273 / t^0.761 / (n + 64)^0.918, where k says how far they
-/// are known elsewhere. As many of the latest evaluations as are in flight do not count in t and n: no
-/// question has been answered that could follow from them. The numbers are logistic regressions on
-/// replays of measured spaces and of parts of them; bench/RESULTS.md says of which, and how the
-/// estimate holds on others.
+/// exp(4.61 - 0.3 k) * m^0.5 * S^0.515 * u^0.273 / t^0.761 / (n + 64)^0.918, where m kernels may hold
+/// it and k says how far the untried ones are known elsewhere. As many of the latest evaluations as
+/// are in flight do not count in t and n: no question has been answered that could follow from them.
+/// The numbers are logistic regressions on replays of measured spaces and of parts of them, those for m
+/// and k more cautious than the fit; bench/RESULTS.md says of which, and how the estimate holds on
+/// others.
 double chance_of_better(const SearchedSoFar& searched);
 
 /// A kernel is behind when its best takes this many times as long as the time to be beaten.

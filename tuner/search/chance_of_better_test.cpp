@@ -40,7 +40,14 @@ TEST(ChanceOfBetter, FallsWithWhatIsKnownElsewhere) {
   EXPECT_LT(known(0.5), known(0));
   EXPECT_LT(known(1), known(0.5));
   const auto odds = [](double chance) { return chance / (1 - chance); };
-  EXPECT_NEAR(odds(known(1)) / odds(known(0)), std::exp(-0.6), 1e-12);
+  EXPECT_NEAR(odds(known(1)) / odds(known(0)), std::exp(-0.3), 1e-12);
+}
+
+TEST(ChanceOfBetter, GrowsWithTheKernelsThatMayHoldIt) {
+  const SearchedSoFar one = {.untried = 9'800, .evaluated = 200, .expected = 1};
+  SearchedSoFar four = one;
+  four.kernels = 4;
+  EXPECT_GT(chance_of_better(four), chance_of_better(one));
 }
 
 TEST(ChanceOfOneBehind, FallsWithEvaluationsAndWithHowFarBehindAKernelIs) {

@@ -131,7 +131,7 @@ double EveryKernel::weight(const Kernel& kernel) const {
 std::optional<double> EveryKernel::chance_of_better(double gain) {
   if (!best_ms_) return std::nullopt;
   const double level_ms = *best_ms_ / gain;
-  SearchedSoFar near = {.since_gain = gains_.since_last_gain(), .expected = 0};
+  SearchedSoFar near = {.kernels = 0, .since_gain = gains_.since_last_gain(), .expected = 0};
   double known_elsewhere = 0;
   double nothing_better = 1;
   for (const Kernel& kernel : kernels_) {
@@ -148,6 +148,7 @@ std::optional<double> EveryKernel::chance_of_better(double gain) {
     near.untried += untried;
     known_elsewhere += static_cast<double>(untried) * kernel.search->known_elsewhere();
     if (untried == 0) continue;
+    ++near.kernels;
     *near.expected += kernel.search->expected_below(level_ms).value_or(
         std::min(kExpectedOfUnknown, static_cast<double>(untried)));
   }

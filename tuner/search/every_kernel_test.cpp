@@ -187,7 +187,8 @@ TEST_F(EveryKernelTest, EstimatesKernelsThatAreNearTogether) {
   };
   EXPECT_DOUBLE_EQ(
       chance_after({1, 1, 1}, 600),
-      chance_of_better({.untried = 2'400, .evaluated = 600, .since_gain = 599, .expected = 9}));
+      chance_of_better(
+          {.kernels = 3, .untried = 2'400, .evaluated = 600, .since_gain = 599, .expected = 9}));
   EXPECT_LT(chance_after({1, 50, 50}, 600), chance_after({1, 1, 1}, 600))
       << "those far behind hardly count";
   EXPECT_GT(chance_after({1, 1.5, 1.5}, 30), chance_after({1, 50, 50}, 30));
