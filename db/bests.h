@@ -49,7 +49,7 @@ std::vector<std::int64_t> candidate_results(const Connection& connection,
                                             const std::vector<KernelBest>& bests,
                                             const std::string& run);
 
-/// Which results count.
+/// Selects the results that count.
 struct HistoryFilter {
   bool finalists_only = false;  ///< Only configurations that were ever in finals.
   std::string ids = {};         ///< Only these configurations, a JSON array of ids; empty: all.

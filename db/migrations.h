@@ -37,7 +37,7 @@ void migrate(const Connection& connection, std::span<const Migration> migrations
 /// database's version create, and nothing else exists: reading a row would run any generated
 /// column, CHECK or index expression that somebody else added. Reads no row.
 ///
-/// In a version newer than the last migration, the known tables may have further plain columns at
+/// Known tables of a version newer than the last migration may have further plain columns at
 /// their end, and there may be further tables and plain indices. Other changes cannot be read past
 /// and are refused.
 void check_schema(const Connection& connection, std::span<const Migration> migrations);

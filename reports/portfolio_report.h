@@ -42,7 +42,7 @@ struct OneForAll {
     Problem problem;
     double median_ms = 0;
     double best_ms = 0;  ///< Time of the problem's best configuration.
-    double percent = 0;  ///< How much slower the configuration is than the best.
+    double percent = 0;  ///< Slowdown of the configuration against the best.
   };
   std::string kernel;
   Configuration configuration;

@@ -169,7 +169,7 @@ std::vector<StoredResult> best_of_each_kernel(const std::vector<StoredResult>& a
   return bests;
 }
 
-/// Where a section has the result of a kernel's configuration.
+/// Place in a section of the result of a kernel's configuration.
 using Places = std::map<std::pair<std::string, std::string>, std::size_t>;
 
 /// Adds a result, in the place of what was found of the same configuration before.

@@ -257,7 +257,7 @@ ScalarType arithmetic_type(const KernelTemplate* kernel, const Problem& problem,
   return narrowest.value_or(ScalarType::float32);
 }
 
-/// How results compare with what the device could do at most.
+/// Says how results compare with what the device could do at most.
 class Shares {
  public:
   Shares(const Space& space, const Device& device) : space_(space), device_(device) {}

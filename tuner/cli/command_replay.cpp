@@ -50,7 +50,7 @@ struct ReplayedRecording {
   std::vector<Strategy> strategies = {};
 };
 
-/// How the recordings were replayed.
+/// Options under which the recordings were replayed.
 struct ReplaySettings {
   std::uint64_t seeds = 0;
   std::uint64_t evaluations = 0;

@@ -37,7 +37,7 @@ struct SpaceSurvey {
   double cartesian = 0;     ///< Number of points in the product of all values.
   bool is_listed = true;    ///< True if the valid points could be counted.
   std::uint64_t valid = 0;  ///< Number of points that satisfy the constraints.
-  /// How many more points would be valid without the constraint; nullopt if they cannot be counted.
+  /// Number of points more that would be valid without the constraint; nullopt: not countable.
   struct Constraint {
     std::string text;
     std::optional<std::uint64_t> removes;

@@ -181,7 +181,7 @@ constexpr const char* kGone = "gone";
 constexpr std::chrono::milliseconds kLook{500};
 // Time for open pages to fetch the last data.
 constexpr auto kLastTaking = std::chrono::seconds(10);
-constexpr auto kStorePatience = std::chrono::minutes(1);  // How long a database may be unreadable.
+constexpr auto kStorePatience = std::chrono::minutes(1);  // Time that a database may be unreadable.
 constexpr int kBusy_ms = 500;  // Busy timeout of the database, during which pages wait for answers.
 
 db::StoredRun the_run(const ReportOptions& options) {

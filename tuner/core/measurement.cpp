@@ -106,7 +106,7 @@ double median(std::vector<double> values) {
 
 namespace {
 
-/// How far the interval of a median's logarithm reaches to either side of it.
+/// Distance that the interval of a median's logarithm reaches to either side of it.
 struct Reach {
   double down = 0;
   double up = 0;

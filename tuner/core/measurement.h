@@ -75,7 +75,7 @@ enum class Verdict { faster, slower, same, cannot_be_told };
 /// Returns `faster`, `slower`, `the same` or `cannot be told`.
 std::string to_text(Verdict verdict);
 
-/// How much slower one configuration is than another, in per cent, negative if it is faster: an
+/// States how much slower one configuration is than another, in per cent, negative if it is faster: an
 /// estimate and its 95 % confidence interval.
 struct Slowdown {
   double percent = 0;

@@ -53,7 +53,7 @@ struct Tuning {
   /// where none was prepared.
   std::vector<double> prepare_s = {};
   std::map<std::string, std::string> hashes = {};  ///< Hashes of the kernels searched, by name.
-  /// By kernel, the bytes of a problem with which a finalist on the CPU device ran out of time.
+  /// Bytes of the latest problem with which a finalist of a kernel ran out of time on the CPU device.
   std::map<std::string, std::int64_t> too_large_for_cpu = {};
   std::map<const KernelTemplate*, KernelCache> kernel_caches = {};
   std::chrono::steady_clock::time_point start =

@@ -535,7 +535,7 @@ struct Sought {
   const KernelFunction& kernel;
   const HostPart& host;
   const LaunchSite& launch;
-  const HostCheck* check = nullptr;  ///< What the function is made from.
+  const HostCheck* check = nullptr;  ///< Source of the function.
 };
 
 /// Returns true if a check says of each result what the kernel leaves there: that does not depend

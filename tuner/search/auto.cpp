@@ -17,7 +17,7 @@ constexpr std::size_t kOfAPlace = 5;
 // used.
 constexpr std::size_t kOwnFirst = 4;
 constexpr double kLeastAgreement = 0.8;
-constexpr double kFullAgreement = 0.95;  // What is known elsewhere holds here as well.
+constexpr double kFullAgreement = 0.95;  // From here on an order elsewhere is taken to hold.
 
 // The model asks one of every kForModel of the first questions.
 constexpr std::size_t kFirstQuestions = 16;
@@ -99,7 +99,7 @@ void Auto::tell(ConfigurationIndex configuration, std::optional<double> time_ms)
 }
 
 double Auto::known_elsewhere() const {
-  if (!likely_better_.knows_elsewhere()) return 0;
+  if (!likely_better_.has_times_elsewhere()) return 0;
   double most = 0;
   for (const Agreement& place : elsewhere_) most = std::max(most, place.share());
   return std::clamp((most - kLeastAgreement) / (kFullAgreement - kLeastAgreement), 0.0, 1.0);

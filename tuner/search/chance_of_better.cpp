@@ -22,7 +22,7 @@ constexpr double kMostExpected = 10;
 constexpr double kLogOddsElsewhere = 0.3;
 constexpr double kKernelsPower = 0.5;
 
-// See chance_of_one_behind().
+// See chance_of_kernel_behind().
 constexpr double kLogOddsBehind = 4.83;
 constexpr double kEvaluationsPowerBehind = 1.52;
 constexpr double kBehindPower = 5.46;
@@ -48,7 +48,7 @@ double chance_of_better(const SearchedSoFar& searched) {
   return odds / (1 + odds);
 }
 
-double chance_of_one_behind(std::uint64_t evaluated, double behind) {
+double chance_of_kernel_behind(std::uint64_t evaluated, double behind) {
   const double told = static_cast<double>(std::max<std::uint64_t>(1, evaluated));
   const double odds = std::exp(kLogOddsBehind - kEvaluationsPowerBehind * std::log(told) -
                                kBehindPower * std::log(behind)) +

@@ -24,9 +24,9 @@ struct SearchedSoFar {
   std::uint64_t evaluated = 0;   ///< Configurations that were told.
   std::uint64_t since_gain = 0;  ///< LastGain::since_last_gain() of the whole search.
   std::uint64_t in_flight = 0;   ///< Untried configurations that were asked for.
-  /// How many of the untried ones are expected to be better, by a model of the times; nullopt: any.
+  /// Number of untried ones that a model of the times expects to be better; nullopt: any.
   std::optional<double> expected = std::nullopt;
-  /// How far what was measured elsewhere says what to expect of the untried ones: from 0 to 1.
+  /// Degree, from 0 to 1, to which times measured elsewhere predict those of the untried ones.
   double known_elsewhere = 0;
 };
 
@@ -49,7 +49,7 @@ inline constexpr double kLeastBehind = 1.2;
 /// Estimates the probability that such a kernel beats that time after so many of its configurations,
 /// where its best takes `behind` times as long: its odds are exp(4.83) / t^1.52 / behind^5.46
 /// + 0.03 / t after t. REQUIRES: behind >= kLeastBehind.
-double chance_of_one_behind(std::uint64_t evaluated, double behind);
+double chance_of_kernel_behind(std::uint64_t evaluated, double behind);
 
 /// Returns the number of evaluations after which a chance will have fallen to `least` if nothing
 /// better is found.

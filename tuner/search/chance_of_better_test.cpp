@@ -50,11 +50,11 @@ TEST(ChanceOfBetter, GrowsWithTheKernelsThatMayHoldIt) {
   EXPECT_GT(chance_of_better(four), chance_of_better(one));
 }
 
-TEST(ChanceOfOneBehind, FallsWithEvaluationsAndWithHowFarBehindAKernelIs) {
-  EXPECT_LT(chance_of_one_behind(32, 3), chance_of_one_behind(32, 1.5));
-  EXPECT_LT(chance_of_one_behind(64, 3), chance_of_one_behind(32, 3));
-  EXPECT_GT(chance_of_one_behind(16, 1'000), 0.001) << "the best may hide";
-  EXPECT_LT(chance_of_one_behind(16, 1'000), 0.003);
+TEST(ChanceOfKernelBehind, FallsWithEvaluationsAndWithHowFarBehindAKernelIs) {
+  EXPECT_LT(chance_of_kernel_behind(32, 3), chance_of_kernel_behind(32, 1.5));
+  EXPECT_LT(chance_of_kernel_behind(64, 3), chance_of_kernel_behind(32, 3));
+  EXPECT_GT(chance_of_kernel_behind(16, 1'000), 0.001) << "the best may hide";
+  EXPECT_LT(chance_of_kernel_behind(16, 1'000), 0.003);
 }
 
 TEST(ChanceOfBetter, IsForetoldToFallAsItDoes) {

@@ -24,7 +24,7 @@ constexpr double kFarBehind = 2;
 /// A kernel that is far behind with less than this chance of something better is left alone.
 constexpr double kNoChance = 0.005;
 
-/// How many better configurations a kernel counts for of which no model says anything yet.
+/// Number of better configurations that is assumed of a kernel while there is no model of it.
 constexpr double kExpectedOfUnknown = 3;
 
 }  // namespace
@@ -121,7 +121,7 @@ double EveryKernel::weight(const Kernel& kernel) const {
   if (kernel.exhausted) return 0;
   if (!kernel.best_ms) return 1;  // Nothing was told yet, or only failures.
   if (is_behind(kernel) &&
-      chance_of_one_behind(kernel.told, *kernel.best_ms / *best_ms_) < kNoChance) {
+      chance_of_kernel_behind(kernel.told, *kernel.best_ms / *best_ms_) < kNoChance) {
     return 0;
   }
   const double share = *best_ms_ / *kernel.best_ms;
@@ -140,7 +140,8 @@ std::optional<double> EveryKernel::chance_of_better(double gain) {
     const std::uint64_t untried = space.size() - kernel.told;
     if (kernel.best_ms && *kernel.best_ms >= kLeastBehind * level_ms) {
       const double share = static_cast<double>(untried) / static_cast<double>(space.size());
-      nothing_better *= 1 - share * chance_of_one_behind(kernel.told, *kernel.best_ms / level_ms);
+      nothing_better *=
+          1 - share * chance_of_kernel_behind(kernel.told, *kernel.best_ms / level_ms);
       continue;
     }
     near.evaluated += kernel.told;

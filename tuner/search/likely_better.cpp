@@ -32,7 +32,7 @@ constexpr std::size_t kMostElsewhere = 3;
 LikelyBetter::LikelyBetter(Untried& untried, std::uint64_t seed, std::span<const Ranking> elsewhere)
     : untried_(untried), random_(seed), features_of_(untried.space()) {
   for (const Ranking& ranking : elsewhere) {
-    if (Elsewhere::is_enough(ranking) && rankings_.size() < kMostElsewhere) {
+    if (TimesElsewhere::is_enough(ranking) && rankings_.size() < kMostElsewhere) {
       rankings_.push_back(ranking);
     }
   }
@@ -131,7 +131,7 @@ void LikelyBetter::set_candidates() {
                         std::back_inserter(candidates_));
     }
   }
-  for (Elsewhere& place : elsewhere_) place.estimate(candidates_);
+  for (TimesElsewhere& place : elsewhere_) place.estimate(candidates_);
   std::vector<std::vector<float>> places;
   for (const ConfigurationIndex candidate : candidates_) places.push_back(features(candidate));
   process_.set_candidates(places);
@@ -160,7 +160,7 @@ std::optional<ConfigurationIndex> LikelyBetter::most_promising() {
 
 std::vector<float> LikelyBetter::features(ConfigurationIndex configuration) {
   std::vector<float> features = features_of_.scaled(untried_.space().value_indices(configuration));
-  for (Elsewhere& place : elsewhere_) features.push_back(place(configuration));
+  for (TimesElsewhere& place : elsewhere_) features.push_back(place(configuration));
   return features;
 }
 

@@ -3,8 +3,8 @@
 #include "tuner/core/configuration_features.h"
 #include "tuner/core/gaussian_process.h"
 #include "tuner/core/random.h"
-#include "tuner/search/elsewhere.h"
 #include "tuner/search/kernel_search.h"
+#include "tuner/search/times_elsewhere.h"
 #include "tuner/search/untried.h"
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class LikelyBetter final : public KernelSearch {
   void tell(ConfigurationIndex configuration, std::optional<double> time_ms) override;
 
   std::optional<double> expected_below(double time_ms) override;
-  bool knows_elsewhere() const { return !rankings_.empty(); }
+  bool has_times_elsewhere() const { return !rankings_.empty(); }
 
   /// Records that another search has asked for a configuration: similar ones are avoided until its
   /// result is told.
@@ -58,8 +58,8 @@ class LikelyBetter final : public KernelSearch {
   Untried& untried_;
   RandomEngine random_;
   ConfigurationFeatures features_of_;
-  std::vector<Ranking> rankings_;          ///< Of places of which enough is known.
-  std::vector<Elsewhere> elsewhere_;       ///< What they say; empty before anything is learnt.
+  std::vector<Ranking> rankings_;          ///< Rankings of places where enough was measured.
+  std::vector<TimesElsewhere> elsewhere_;  ///< Their times; empty before anything is learnt.
   std::vector<ConfigurationIndex> asked_;  ///< Configurations whose results are not told yet.
   std::vector<Told> told_;
   std::size_t timed_ = 0;

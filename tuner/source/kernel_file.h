@@ -85,8 +85,8 @@ struct HostCall {
   std::size_t line = 0;
 };
 
-/// What a function of the host expects of an array's elements, or computes for them, as a function
-/// of the host that stores it there.
+/// Gives what a function of the host expects of an array's elements, or computes for them, as a
+/// function of the host that stores it there.
 struct HostCheck {
   std::string function;  ///< The one that expects it.
   std::string name;      ///< The name of the function that stores.

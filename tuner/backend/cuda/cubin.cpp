@@ -150,7 +150,7 @@ CubinFacts cubin_facts(std::span<const std::uint8_t> image, int capability) {
   constexpr std::string_view kGlobalPrefix = ".nv.global";
   constexpr std::string_view kSharedPrefix = ".nv.shared";
   bool is_relocated = false;
-  bool is_understood = true;  // Whether all that the driver relocates is.
+  bool is_understood = true;  // False if the driver relocates something unknown.
   std::string shared_by_all;  // Contents that any kernel's instructions may refer to.
   std::string loaded;         // Global variables, and what the driver relocates.
   std::map<std::string, std::string> codes;  // Keys are kernels.

@@ -1,4 +1,4 @@
-#include "tuner/search/elsewhere.h"
+#include "tuner/search/times_elsewhere.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,12 +14,12 @@ constexpr double kSlow = 4;
 
 }  // namespace
 
-bool Elsewhere::is_enough(const Ranking& ranking) {
+bool TimesElsewhere::is_enough(const Ranking& ranking) {
   return ranking.fastest_first.size() >= kLeastMeasured;
 }
 
-Elsewhere::Elsewhere(const Ranking& ranking, const SearchSpace& space,
-                     const ConfigurationFeatures& features, RandomEngine& random)
+TimesElsewhere::TimesElsewhere(const Ranking& ranking, const SearchSpace& space,
+                               const ConfigurationFeatures& features, RandomEngine& random)
     : space_(&space), features_(&features) {
   const double best_ms = ranking.fastest_first.front().time_ms;
   for (const auto& [time_ms, configuration] : ranking.fastest_first) {
@@ -35,7 +35,7 @@ Elsewhere::Elsewhere(const Ranking& ranking, const SearchSpace& space,
   process_.fit(std::move(samples), random);
 }
 
-void Elsewhere::estimate(std::span<const ConfigurationIndex> configurations) {
+void TimesElsewhere::estimate(std::span<const ConfigurationIndex> configurations) {
   std::vector<ConfigurationIndex> unknown;
   std::vector<std::vector<float>> places;
   for (const ConfigurationIndex configuration : configurations) {
@@ -50,7 +50,7 @@ void Elsewhere::estimate(std::span<const ConfigurationIndex> configurations) {
   }
 }
 
-float Elsewhere::operator()(ConfigurationIndex configuration) {
+float TimesElsewhere::operator()(ConfigurationIndex configuration) {
   const auto known = known_.find(configuration);
   if (known != known_.end()) return known->second;
   estimate({&configuration, 1});

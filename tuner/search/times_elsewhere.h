@@ -13,21 +13,21 @@ namespace smemtune {
 
 /// Says how fast configurations are at another place, for another problem or on another device: as
 /// measured there, else as a Gaussian process expects from what was measured.
-class Elsewhere {
+class TimesElsewhere {
  public:
   /// Returns whether enough configurations were measured there to expect something of others.
   static bool is_enough(const Ranking& ranking);
 
   /// Learns from a ranking that is_enough(). Keeps references to `space` and `features`.
-  Elsewhere(const Ranking& ranking, const SearchSpace& space, const ConfigurationFeatures& features,
-            RandomEngine& random);
+  TimesElsewhere(const Ranking& ranking, const SearchSpace& space,
+                 const ConfigurationFeatures& features, RandomEngine& random);
 
   /// Estimates those configurations that were not measured there, many together in less time than
   /// one by one.
   void estimate(std::span<const ConfigurationIndex> configurations);
 
   /// Returns the logarithm of the configuration's time there, from 0 for the fastest to 1 for
-  /// kSlow times that and more.
+  /// four times that and more.
   float operator()(ConfigurationIndex configuration);
 
  private:
