@@ -290,7 +290,7 @@ void add_witness(const DraftRequest& request, const KernelFunction& called, cons
   verify["also"] = Json::array({problem});
   verify["also_reference"] = witness.kernel_name;
   Json kernel = {{"name", witness.kernel_name},
-                 {"description", "The host's " + witness.said() + ", by one thread."},
+                 {"description", "Computes " + witness.said() + " with one thread."},
                  {"source", request.source},
                  {"entry", witness.kernel_name},
                  {"block", Json::array({1})},
