@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 // Part of every file's name, so that files of another layout are not read. Raise it when
 // CompiledKernel or CompileRequest change, or what a compiler reads from the machine code.
-constexpr std::string_view kLayout = "smemtune-module-7";
+constexpr std::string_view kLayout = "smemtune-module-8";
 
 std::string file_name(const Compiler& compiler, const CompileRequest& request) {
   const std::vector<std::uint8_t> asked = pack(request);
