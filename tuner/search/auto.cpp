@@ -35,7 +35,7 @@ Auto::Auto(const SearchedKernel& kernel, Untried& untried, std::uint64_t seed)
     : untried_(untried),
       elsewhere_(kernel.rankings.begin(), kernel.rankings.end()),
       forest_(untried, seed, elsewhere_),
-      likely_better_(untried, random_bits(seed, 1), kernel.rankings) {
+      likely_better_(untried, random_bits(seed, 1), kernel.rankings, kernel.cost) {
   for (const Ranking& ranking : kernel.rankings) {
     Fastest fastest;
     for (const Ranking::Timed& timed : ranking.fastest_first) {

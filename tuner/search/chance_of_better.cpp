@@ -18,6 +18,9 @@ constexpr double kSinceGainOffset = 64;
 constexpr double kLeastExpected = 0.1;  // A model that is surer than this is not believed.
 constexpr double kMostExpected = 10;
 
+// With it, 3 of 100 replayed searches that end and know costs are wrong.
+constexpr double kLogOddsCosts = 0.6;
+
 // Replays want 0.6 and 0, with which gemm on a GPU was wrong in 5 searches of 28.
 constexpr double kLogOddsElsewhere = 0.3;
 constexpr double kKernelsPower = 0.5;
@@ -39,7 +42,8 @@ double chance_of_better(const SearchedSoFar& searched) {
   const double expected =
       std::clamp(searched.expected.value_or(kMostExpected), kLeastExpected, kMostExpected);
   const double odds =
-      std::exp(kLogOdds - kLogOddsElsewhere * searched.known_elsewhere +
+      std::exp(kLogOdds - kLogOddsElsewhere * searched.known_elsewhere -
+               (searched.has_costs ? kLogOddsCosts : 0) +
                kKernelsPower * std::log(static_cast<double>(searched.kernels)) +
                kExpectedPower * std::log(expected) +
                kUntriedPower * std::log(static_cast<double>(searched.untried)) -

@@ -28,6 +28,7 @@ struct SearchedSoFar {
   std::optional<double> expected = std::nullopt;
   /// Degree, from 0 to 1, to which times measured elsewhere predict those of the untried ones.
   double known_elsewhere = 0;
+  bool has_costs = false;  ///< True if that model knows the predicted costs of launches.
 };
 
 /// Estimates the probability that a search which learns has missed a configuration that beats a
@@ -35,11 +36,11 @@ struct SearchedSoFar {
 /// expects to be better, where more than ten count as ten and less than a tenth as that because
 /// models are that far off, and with the number u of those untried; they fall with the number t of
 /// evaluations and the number n of those since the last gain:
-/// exp(4.61 - 0.3 k) * m^0.5 * S^0.515 * u^0.273 / t^0.761 / (n + 64)^0.918, where m kernels may hold
-/// it and k says how far the untried ones are known elsewhere. As many of the latest evaluations as
-/// are in flight do not count in t and n: no question has been answered that could follow from them.
-/// The numbers are logistic regressions on replays of measured spaces and of parts of them, those for m
-/// and k more cautious than the fit; bench/RESULTS.md says of which, and how the estimate holds on
+/// exp(4.61 - 0.3 k - 0.6 c) * m^0.5 * S^0.515 * u^0.273 / t^0.761 / (n + 64)^0.918, where m kernels
+/// may hold it, k says how far the untried ones are known elsewhere, and c is 1 if costs are known.
+/// As many of the latest evaluations as are in flight do not count in t and n: no question has been
+/// answered that could follow from them. The numbers are logistic regressions on replays of measured
+/// spaces and of parts of them, those for m and k more cautious than the fit; bench/RESULTS.md says of which, and how the estimate holds on
 /// others.
 double chance_of_better(const SearchedSoFar& searched);
 

@@ -43,6 +43,14 @@ TEST(ChanceOfBetter, FallsWithWhatIsKnownElsewhere) {
   EXPECT_NEAR(odds(known(1)) / odds(known(0)), std::exp(-0.3), 1e-12);
 }
 
+TEST(ChanceOfBetter, FallsWhereCostsArePredicted) {
+  SearchedSoFar searched = {.untried = 9'800, .evaluated = 200, .expected = 1};
+  const double without = chance_of_better(searched);
+  searched.has_costs = true;
+  const auto odds = [](double chance) { return chance / (1 - chance); };
+  EXPECT_NEAR(odds(chance_of_better(searched)) / odds(without), std::exp(-0.6), 1e-12);
+}
+
 TEST(ChanceOfBetter, GrowsWithTheKernelsThatMayHoldIt) {
   const SearchedSoFar one = {.untried = 9'800, .evaluated = 200, .expected = 1};
   SearchedSoFar four = one;

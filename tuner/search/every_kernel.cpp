@@ -131,7 +131,8 @@ double EveryKernel::weight(const Kernel& kernel) const {
 std::optional<double> EveryKernel::chance_of_better(double gain) {
   if (!best_ms_) return std::nullopt;
   const double level_ms = *best_ms_ / gain;
-  SearchedSoFar near = {.kernels = 0, .since_gain = gains_.since_last_gain(), .expected = 0};
+  SearchedSoFar near = {
+      .kernels = 0, .since_gain = gains_.since_last_gain(), .expected = 0, .has_costs = true};
   double known_elsewhere = 0;
   double nothing_better = 1;
   for (const Kernel& kernel : kernels_) {
@@ -150,8 +151,9 @@ std::optional<double> EveryKernel::chance_of_better(double gain) {
     known_elsewhere += static_cast<double>(untried) * kernel.search->known_elsewhere();
     if (untried == 0) continue;
     ++near.kernels;
-    *near.expected += kernel.search->expected_below(level_ms).value_or(
-        std::min(kExpectedOfUnknown, static_cast<double>(untried)));
+    const std::optional<double> expected = kernel.search->expected_below(level_ms);
+    *near.expected += expected.value_or(std::min(kExpectedOfUnknown, static_cast<double>(untried)));
+    near.has_costs = near.has_costs && expected && kernel.searched.cost;
   }
   if (near.untried > 0) near.known_elsewhere = known_elsewhere / static_cast<double>(near.untried);
   return 1 - nothing_better * (1 - smemtune::chance_of_better(near));

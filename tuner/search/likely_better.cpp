@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 namespace smemtune {
 
@@ -29,8 +30,9 @@ constexpr std::size_t kMostElsewhere = 3;
 
 }  // namespace
 
-LikelyBetter::LikelyBetter(Untried& untried, std::uint64_t seed, std::span<const Ranking> elsewhere)
-    : untried_(untried), random_(seed), features_of_(untried.space()) {
+LikelyBetter::LikelyBetter(Untried& untried, std::uint64_t seed, std::span<const Ranking> elsewhere,
+                           LaunchCost cost)
+    : untried_(untried), random_(seed), features_of_(untried.space()), cost_(std::move(cost)) {
   for (const Ranking& ranking : elsewhere) {
     if (TimesElsewhere::is_enough(ranking) && rankings_.size() < kMostElsewhere) {
       rankings_.push_back(ranking);
@@ -78,6 +80,7 @@ void LikelyBetter::learn() {
   while (elsewhere_.size() < rankings_.size()) {  // Some searches end before they learn.
     elsewhere_.emplace_back(rankings_[elsewhere_.size()], untried_.space(), features_of_, random_);
   }
+  if (cost_ && learnt_ == 0) set_cost_range();
   if (told_.size() >= fit_at_) {
     fit();
     set_candidates();
@@ -161,7 +164,29 @@ std::optional<ConfigurationIndex> LikelyBetter::most_promising() {
 std::vector<float> LikelyBetter::features(ConfigurationIndex configuration) {
   std::vector<float> features = features_of_.scaled(untried_.space().value_indices(configuration));
   for (TimesElsewhere& place : elsewhere_) features.push_back(place(configuration));
+  if (most_log_cost_ > least_log_cost_) {
+    const double share =
+        (log_cost(configuration) - least_log_cost_) / (most_log_cost_ - least_log_cost_);
+    features.push_back(static_cast<float>(std::clamp(share, -1.0, 2.0)));
+  }
   return features;
+}
+
+double LikelyBetter::log_cost(ConfigurationIndex configuration) {
+  const auto [known, is_new] = log_costs_.try_emplace(configuration);
+  if (is_new) known->second = std::log(cost_(configuration, kUsualRegisters));
+  return known->second;
+}
+
+void LikelyBetter::set_cost_range() {
+  least_log_cost_ = HUGE_VAL;
+  most_log_cost_ = -HUGE_VAL;
+  for (const Told& told : told_) {
+    const double cost = log_cost(told.configuration);
+    if (!std::isfinite(cost)) continue;
+    least_log_cost_ = std::min(least_log_cost_, cost);
+    most_log_cost_ = std::max(most_log_cost_, cost);
+  }
 }
 
 double LikelyBetter::value(std::optional<double> time_ms) const {

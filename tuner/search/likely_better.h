@@ -4,26 +4,31 @@
 #include "tuner/core/gaussian_process.h"
 #include "tuner/core/random.h"
 #include "tuner/search/kernel_search.h"
+#include "tuner/search/strategy.h"
 #include "tuner/search/times_elsewhere.h"
 #include "tuner/search/untried.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace smemtune {
 
 /// Asks for the configuration with the largest expected improvement over the best, by a Gaussian
-/// process over logarithms of times, which knows how uncertain it is where nothing was tried. Times
+/// process over logarithms of times, which knows how uncertain it is where nothing was tried. Its
+/// features are the parameters, times at other places, and the cost that is predicted of launches. Times
 /// slower than the median of the first ones are cut to that median: differences among slow ones are
 /// of no interest, and failures count as slow. Answers only once some were timed, and until half of
 /// a small space is tried.
 class LikelyBetter final : public KernelSearch {
  public:
   /// `elsewhere`: what is known of other places, the most similar first; those of which much is known
-  /// count as features.
-  LikelyBetter(Untried& untried, std::uint64_t seed, std::span<const Ranking> elsewhere = {});
+  /// count as features. So does `cost`, unless it is empty.
+  LikelyBetter(Untried& untried, std::uint64_t seed, std::span<const Ranking> elsewhere = {},
+               LaunchCost cost = {});
 
   std::optional<ConfigurationIndex> ask() override;
   void tell(ConfigurationIndex configuration, std::optional<double> time_ms) override;
@@ -48,6 +53,8 @@ class LikelyBetter final : public KernelSearch {
   std::vector<Told> fastest_first() const;
   std::vector<float> features(ConfigurationIndex configuration);
   double value(std::optional<double> time_ms) const;
+  double log_cost(ConfigurationIndex configuration);
+  void set_cost_range();
   void learn();
   void fit();
   bool can_learn() const;
@@ -60,6 +67,10 @@ class LikelyBetter final : public KernelSearch {
   ConfigurationFeatures features_of_;
   std::vector<Ranking> rankings_;          ///< Rankings of places where enough was measured.
   std::vector<TimesElsewhere> elsewhere_;  ///< Their times; empty before anything is learnt.
+  LaunchCost cost_;
+  std::unordered_map<ConfigurationIndex, double> log_costs_;
+  double least_log_cost_ = 0;  ///< Range of those that were told first.
+  double most_log_cost_ = 0;
   std::vector<ConfigurationIndex> asked_;  ///< Configurations whose results are not told yet.
   std::vector<Told> told_;
   std::size_t timed_ = 0;

@@ -8,7 +8,6 @@ namespace smemtune {
 namespace {
 
 constexpr int kDrawn = 64;
-constexpr int kUsualRegisters = 32;
 
 float distance_between(std::span<const float> one, std::span<const float> other) {
   float sum = 0;

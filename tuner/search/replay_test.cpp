@@ -1,6 +1,7 @@
 #include "tuner/search/replay.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/hash.h"
 #include "tuner/search/strategy.h"
 
 #include <gtest/gtest.h>
@@ -215,6 +216,24 @@ TEST(Replay, EndsSoonerWhereTimesElsewhereSayWhatToExpect) {
   EXPECT_EQ(some.runs, 5u);
   EXPECT_EQ(some.wrong, 0u);
   EXPECT_LT(some.evaluations.value_or(500), none.evaluations.value_or(500));
+}
+
+TEST(Replay, LearnsHowTimesDependOnThePredictedCost) {
+  RecordedKernel kernel = where_all_take_as_long(2000);
+  // A cost that no parameter tells; neither the least nor the greatest is the best.
+  const auto log_cost = [](ConfigurationIndex i) {
+    return static_cast<double>(random_bits(1, i) % 1000) / 1000;
+  };
+  for (std::size_t i = 0; i < kernel.answers.size(); ++i) {
+    kernel.answers[i].time_ms = 1 + 5 * std::abs(log_cost(i) - 0.7);
+  }
+  const auto share = [&] {
+    return replay(kernel, {.strategy = "auto", .evaluations = 60}).back().share;
+  };
+  const double without = share();
+  kernel.cost = [&](ConfigurationIndex i, int) { return std::exp(log_cost(i)); };
+  EXPECT_LT(without, 0.97);
+  EXPECT_GT(share(), 0.99);
 }
 
 TEST(Replay, KnowsWhatWasFastElsewhereButDoesNotTrustIt) {

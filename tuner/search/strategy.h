@@ -40,6 +40,9 @@ struct Ranking {
 /// what is known before it is compiled (core/launch_cost.h); infinite: it cannot run.
 using LaunchCost = std::function<double(ConfigurationIndex, int registers)>;
 
+/// Registers per thread to predict a cost by where none were compiled.
+inline constexpr int kUsualRegisters = 32;
+
 /// A kernel to be searched, with what a strategy may know about it.
 struct SearchedKernel {
   const SearchSpace* space = nullptr;
