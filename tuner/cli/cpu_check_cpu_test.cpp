@@ -80,10 +80,12 @@ CpuCheck checked(const std::string& configuration, double most_s = 60) {
   bound.bound.emplace_back(loaded.space, kernel, problem, gpu);
   Result result = begin_result(bound, parse_key(configuration));
   result.launches.emplace_back().resources.static_shared_bytes = 256;
-  ProblemState state;
-  CpuChecker checker(tuning, state);
+  CpuChecker checker(tuning);
   EXPECT_TRUE(checker.applies_to(result));
-  return checker.check(bound, result, most_s);
+  checker.begin(bound, result, most_s);
+  for (;;) {
+    if (std::optional<CpuCheck> check = checker.step(0.1)) return *check;
+  }
 }
 
 TEST(CpuCheckOnCpu, SeesARaceAndNamesItsLine) {

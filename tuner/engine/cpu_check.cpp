@@ -71,6 +71,26 @@ struct CpuChecker::Planned {
   std::int64_t bytes = 0;
 };
 
+/// A question to the worker, which is sent as soon as that is idle.
+struct CpuChecker::Question {
+  MessageType type = MessageType::prepare;
+  std::vector<std::uint8_t> payload;
+  double asked_s = 0;
+  double until_s = 0;
+  EvaluateRequest look = {};  ///< What is asked by `payload`, unless it prepares.
+  std::optional<Ticket> ticket = std::nullopt;
+  std::optional<Frame> reply = std::nullopt;
+
+  OutOfTime out_of_time(double now_s) const {
+    return OutOfTime((type == MessageType::prepare ? "its buffers had not been filled after "
+                                                   : "no block of it had finished after ") +
+                     seconds_text(now_s - asked_s));
+  }
+};
+
+CpuChecker::CpuChecker(Tuning& tuning) : tuning_(tuning) {}
+CpuChecker::~CpuChecker() = default;
+
 double cpu_check_reserve_s(const TuningRequest& request) {
   const double most_s = request.options.budget.max_seconds;
   if (most_s <= 0 || !request.cpu || !may_use_shared_memory(request)) return 0;
@@ -82,43 +102,20 @@ bool CpuChecker::applies_to(const Result& result) const {
   return tuning_.request.cpu && result.shared_bytes() > 0;
 }
 
-CpuCheck CpuChecker::check(const KernelOnProblems& kernel, const Result& result, double most_s) {
-  CpuCheck check = {
+void CpuChecker::begin(const KernelOnProblems& kernel, const Result& result, double most_s) {
+  check_ = {
       .kernel = result.kernel, .configuration = result.configuration, .problem = result.problem};
-  const double end_s = tuning_.elapsed_s() + std::min(most_s, kMostTogether_s - spent_s_);
-  if (end_s - tuning_.elapsed_s() < kLeast_s) {
-    check.not_run = "time ran out";
-    return check;
+  end_s_ = tuning_.elapsed_s() + std::min(most_s, kMostTogether_s - spent_s_);
+  if (end_s_ - tuning_.elapsed_s() < kLeast_s) {
+    check_.not_run = "time ran out";
+  } else {
+    make_plans(kernel, result);
   }
-  for (const Planned& planned : plans(kernel, result, check)) {
-    const double start_s = tuning_.elapsed_s();
-    if (end_s - start_s < kLeast_s) break;
-    check.problem = planned.problem;
-    bool is_out_of_time = false;
-    try {
-      run(planned, std::min(kMostOnce_s, end_s - start_s), check);
-    } catch (const OutOfTime& error) {
-      check.not_run = error.what();
-      is_out_of_time = true;
-      tuning_.too_large_for_cpu[result.kernel] = planned.bytes;
-    } catch (const Error& error) {
-      check.not_run = first_line(error.what());
-    }
-    // End a worker that was left in the middle of something.
-    if (!check.not_run.empty()) {
-      queue_.reset();
-      pool_.reset();
-    }
-    spent_s_ += tuning_.elapsed_s() - start_s;
-    if (!is_out_of_time) break;
-  }
-  return check;
 }
 
-/// Returns plans for the tuned problem and the smallest problem of the space, as far as their
-/// buffers are small enough. Says in `check` why there is none.
-std::vector<CpuChecker::Planned> CpuChecker::plans(const KernelOnProblems& kernel,
-                                                   const Result& result, CpuCheck& check) {
+/// Plans the tuned problem and the smallest problem of the space, as far as their buffers are small
+/// enough. Says in the check why there is none.
+void CpuChecker::make_plans(const KernelOnProblems& kernel, const Result& result) {
   const Space& space = *tuning_.request.space;
   const Device& device = tuning_.request.cpu->device;
   const auto plan_on = [&](const Problem& problem) -> Outcome<Planned> {
@@ -137,11 +134,10 @@ std::vector<CpuChecker::Planned> CpuChecker::plans(const KernelOnProblems& kerne
       return failure({Status::constraints, "expression"}, error.what());
     }
   };
-  std::vector<Planned> plans;
   Outcome<Planned> tuned = plan_on(result.problem);
   if (!tuned) {
-    check.not_run = first_line(tuned.failure().detail);
-    return plans;
+    check_.not_run = first_line(tuned.failure().detail);
+    return;
   }
   std::optional<Planned> smallest;
   for (const Problem& problem : problems_of(space)) {
@@ -153,34 +149,140 @@ std::vector<CpuChecker::Planned> CpuChecker::plans(const KernelOnProblems& kerne
   const bool ran_out_of_time =
       too_large != tuning_.too_large_for_cpu.end() && tuned->bytes >= too_large->second;
   if (tuned->bytes <= kMostBytes && !(smallest && ran_out_of_time)) {
-    plans.push_back(std::move(*tuned));
+    plans_.push_back(std::move(*tuned));
   }
-  if (smallest && smallest->bytes <= kMostBytes) plans.push_back(std::move(*smallest));
-  if (plans.empty()) {
-    check.not_run = "its buffers have " + std::to_string(tuned->bytes >> 20) +
-                    " MB, and only up to " + std::to_string(kMostBytes >> 20) +
-                    " MB are filled there; add a smaller problem to \"cpu_problems\"";
+  if (smallest && smallest->bytes <= kMostBytes) plans_.push_back(std::move(*smallest));
+  if (plans_.empty()) {
+    check_.not_run = "its buffers have " + std::to_string(tuned->bytes >> 20) +
+                     " MB, and only up to " + std::to_string(kMostBytes >> 20) +
+                     " MB are filled there; add a smaller problem to \"cpu_problems\"";
   }
-  return plans;
 }
 
-/// Throws OutOfTime, and Error when something is missing on the host.
-void CpuChecker::run(const Planned& planned, double most_s, CpuCheck& check) {
-  check.not_run.clear();
-  const double until_s = tuning_.elapsed_s() + most_s;
-
+/// Begins the first plan for which there is time; returns false if there is none.
+bool CpuChecker::begin_plan() {
+  begun_s_ = tuning_.elapsed_s();
+  if (plans_.empty() || end_s_ - begun_s_ < kLeast_s) return false;
+  is_begun_ = true;
+  until_s_ = std::min(begun_s_ + kMostOnce_s, end_s_);
+  check_.problem = plans_.front().problem;
+  check_.not_run.clear();
   if (!pool_) {
     pool_ = tuning_.request.cpu->start();
     queue_ = std::make_unique<CompileQueue>(*pool_);
   }
-  const Outcome<std::vector<Module>> modules = compile(planned.variant.requests, until_s);
-  if (!modules) {
-    const Failure& failure = modules.failure();
-    check.not_run = failure.status == Status::compile
-                        ? "the host compiler does not compile it: " + first_line(failure.detail)
-                        : first_line(failure.detail);
-    return;
+  for (const CompileRequest& request : plans_.front().variant.requests) {
+    compiling_.push_back(queue_->add(request));
   }
+  return true;
+}
+
+/// Leaves the first plan; the next one is carried out only if it ran out of time.
+void CpuChecker::end_plan(bool is_out_of_time) {
+  if (is_out_of_time) tuning_.too_large_for_cpu[check_.kernel] = plans_.front().bytes;
+  // End a worker that was left in the middle of something.
+  if (!check_.not_run.empty()) {
+    queue_.reset();
+    pool_.reset();
+  }
+  spent_s_ += tuning_.elapsed_s() - begun_s_;
+  is_begun_ = false;
+  compiling_.clear();
+  modules_.clear();
+  question_.reset();
+  plans_.pop_front();
+  if (!is_out_of_time) plans_.clear();
+}
+
+std::optional<CpuCheck> CpuChecker::step(double wait_s) {
+  try {
+    if (!is_begun_ && !begin_plan()) {
+      plans_.clear();
+      return std::exchange(check_, {});
+    }
+    for (const WorkerEvent& event : pool_->wait(wait_s)) take(event);
+    if (!advance()) return std::nullopt;
+    end_plan(/*is_out_of_time=*/false);
+  } catch (const OutOfTime& error) {
+    check_.not_run = error.what();
+    end_plan(/*is_out_of_time=*/true);
+  } catch (const Error& error) {
+    check_.not_run = first_line(error.what());
+    end_plan(/*is_out_of_time=*/false);
+  }
+  return plans_.empty() ? std::optional(std::exchange(check_, {})) : std::nullopt;
+}
+
+void CpuChecker::take(const WorkerEvent& event) {
+  queue_->handle(event);
+  if (!question_ || !question_->ticket || event.ticket != *question_->ticket) return;
+  if (event.kind == WorkerEvent::Kind::replied) question_->reply = event.reply;
+  if (event.kind != WorkerEvent::Kind::device_lost) return;
+  if (event.death.cause == WorkerDeath::Cause::deadline)
+    throw question_->out_of_time(tuning_.elapsed_s());
+  throw UnavailableError("its worker was lost: " + event.death.text());
+}
+
+/// Goes on with the plan as far as possible; returns whether it is done. Throws OutOfTime, and Error
+/// when something is missing on the host.
+bool CpuChecker::advance() {
+  if (!compiling_.empty()) {
+    if (!is_compiled()) return false;
+    Outcome<std::vector<Module>> modules = queue_->take(std::exchange(compiling_, {}));
+    if (!modules) {
+      const Failure& failure = modules.failure();
+      check_.not_run = failure.status == Status::compile
+                           ? "the host compiler does not compile it: " + first_line(failure.detail)
+                           : first_line(failure.detail);
+      return true;
+    }
+    modules_ = std::move(*modules);
+    fill();
+  }
+  while (is_answered()) {
+    const Question answered = std::move(*std::exchange(question_, nullptr));
+    if (answered.type == MessageType::evaluate) {
+      take_look(answered);
+      return true;
+    }
+    if (const auto failed = unpack<PrepareReply>(answered.reply->payload).failure) {
+      check_.not_run = first_line(failed->detail);
+      return true;
+    }
+    watch();
+  }
+  return false;
+}
+
+bool CpuChecker::is_compiled() {
+  queue_->pump();
+  const auto ready = [this](std::uint64_t number) { return queue_->ready(number); };
+  if (std::ranges::all_of(compiling_, ready)) return true;
+  if (!must_end(until_s_)) return false;
+  throw OutOfTime("the host compiler had not finished after " +
+                  seconds_text(tuning_.elapsed_s() - begun_s_));
+}
+
+/// Asks once the worker is idle; returns whether there is a reply.
+bool CpuChecker::is_answered() {
+  Question& question = *question_;
+  if (question.reply) return true;
+  if (must_end(question.until_s)) throw question.out_of_time(tuning_.elapsed_s());
+  if (!question.ticket && pool_->device_is_idle(0)) {
+    question.ticket =
+        pool_->ask_device(0, question.type, std::move(question.payload),
+                          question.type == MessageType::evaluate ? modules_ : std::vector<Module>(),
+                          question.until_s - question.asked_s + kWait_s);
+  }
+  return false;
+}
+
+bool CpuChecker::must_end(double until_s) const {
+  return tuning_.elapsed_s() > until_s || tuning_.stop;
+}
+
+void CpuChecker::fill() {
+  const Planned& planned = plans_.front();
   const PrepareRequest buffers = {
       .workloads = {{.id = 0,
                      .label = key(planned.problem),
@@ -190,74 +292,32 @@ void CpuChecker::run(const Planned& planned, double most_s, CpuCheck& check) {
       .reference = {},
       .definitions = {},
       .expected = {}};
-  const Frame prepared = ask(MessageType::prepare, pack(buffers), {}, until_s);
-  if (const auto failed = unpack<PrepareReply>(prepared.payload).failure) {
-    check.not_run = first_line(failed->detail);
-    return;
-  }
-  EvaluateRequest look = {.job = make_job(planned.variant, *modules), .verify = false};
-  look.look_s = std::min(kLook_s, std::max(0.1, (until_s - tuning_.elapsed_s()) / 2));
-  const std::vector<std::uint8_t> payload = pack(look);
+  question_ = std::make_unique<Question>(Question{.type = MessageType::prepare,
+                                                  .payload = pack(buffers),
+                                                  .asked_s = tuning_.elapsed_s(),
+                                                  .until_s = until_s_});
+}
+
+void CpuChecker::watch() {
+  const double now_s = tuning_.elapsed_s();
+  EvaluateRequest look = {.job = make_job(plans_.front().variant, modules_), .verify = false};
+  look.look_s = std::min(kLook_s, std::max(0.1, (until_s_ - now_s) / 2));
+  std::vector<std::uint8_t> payload = pack(look);
   look.job.modules.clear();
-  const Frame looked = ask(MessageType::evaluate, payload, *modules,
-                           std::min(until_s, tuning_.elapsed_s() + kMostWatching_s));
-  const auto reply = unpack<EvaluateReply>(looked.payload);
-  smemtune::check(reply, look);
-  check.blocks = reply.look.blocks;
-  check.blocks_total = reply.look.blocks_total;
-  check.found = reply.failure;
+  question_ =
+      std::make_unique<Question>(Question{.type = MessageType::evaluate,
+                                          .payload = std::move(payload),
+                                          .asked_s = now_s,
+                                          .until_s = std::min(until_s_, now_s + kMostWatching_s),
+                                          .look = std::move(look)});
 }
 
-Outcome<std::vector<Module>> CpuChecker::compile(const std::vector<CompileRequest>& requests,
-                                                 double until_s) {
-  std::vector<std::uint64_t> numbers;
-  for (const CompileRequest& request : requests) numbers.push_back(queue_->add(request));
-  const double start_s = tuning_.elapsed_s();
-  const auto ready = [this](std::uint64_t number) { return queue_->ready(number); };
-  while (!std::ranges::all_of(numbers, ready)) {
-    if (tuning_.elapsed_s() > until_s || tuning_.stop) {
-      throw OutOfTime("the host compiler had not finished after " +
-                      seconds_text(tuning_.elapsed_s() - start_s));
-    }
-    queue_->pump();
-    for (const WorkerEvent& event : wait()) queue_->handle(event);
-  }
-  return queue_->take(numbers);
-}
-
-Frame CpuChecker::ask(MessageType type, std::vector<std::uint8_t> payload,
-                      const std::vector<Module>& modules, double until_s) {
-  const double start_s = tuning_.elapsed_s();
-  const auto must_end = [&] { return tuning_.elapsed_s() > until_s || tuning_.stop; };
-  const auto out_of_time = [&] {
-    return OutOfTime((type == MessageType::prepare ? "its buffers had not been filled after "
-                                                   : "no block of it had finished after ") +
-                     seconds_text(tuning_.elapsed_s() - start_s));
-  };
-  while (!pool_->device_is_idle(0)) {
-    if (must_end()) throw out_of_time();
-    wait();
-  }
-  const Ticket ticket =
-      pool_->ask_device(0, type, std::move(payload), modules, until_s - start_s + kWait_s);
-  for (;;) {
-    for (const WorkerEvent& event : wait()) {
-      queue_->handle(event);
-      if (event.ticket != ticket) continue;
-      if (event.kind == WorkerEvent::Kind::replied) return event.reply;
-      if (event.kind != WorkerEvent::Kind::device_lost) continue;
-      if (event.death.cause == WorkerDeath::Cause::deadline) throw out_of_time();
-      throw UnavailableError("its worker was lost: " + event.death.text());
-    }
-    if (must_end()) throw out_of_time();
-  }
-}
-
-/// Waits for an event. Serves the run's own workers meanwhile, because other hosts take a main
-/// process that does not listen for lost.
-std::vector<WorkerEvent> CpuChecker::wait() {
-  work(tuning_, state_, 0);
-  return pool_->wait(kWait_s);
+void CpuChecker::take_look(const Question& answered) {
+  const auto reply = unpack<EvaluateReply>(answered.reply->payload);
+  smemtune::check(reply, answered.look);
+  check_.blocks = reply.look.blocks;
+  check_.blocks_total = reply.look.blocks_total;
+  check_.found = reply.failure;
 }
 
 }  // namespace smemtune

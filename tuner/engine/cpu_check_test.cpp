@@ -135,6 +135,45 @@ TEST(CpuCheck, TakesASmallerProblemWhereTheTunedOneIsTooLarge) {
   EXPECT_EQ(2u, looked.best()->finals.cpu_checks.front().blocks_total);
 }
 
+/// A run over problems of 64 and 128 elements.
+struct RunWithTwoProblems : RunWithCpu {
+  explicit RunWithTwoProblems(const FakeSpace& space) : RunWithCpu(space) {
+    request.problems = {{{"N", std::int64_t{64}}}, {{"N", std::int64_t{128}}}};
+  }
+};
+
+TEST(CpuCheck, LooksWhileTheNextProblemIsTuned) {
+  FakeSpace fake = space_with_shared_memory();
+  for (const char* kernel : {"naive", "tiled"}) fake.add(kernel, "fault wait in look");
+  const FakeFolder folder;
+  RunWithTwoProblems run(fake);
+  run.observer.result = [&](const Result& result, bool) {
+    if (result.problem == run.request.problems.back()) folder.let_happen();
+  };
+  const TuningSummary summary = run.run();
+  ASSERT_EQ(2u, summary.problems.size());
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ProblemSummary& problem = summary.problems[i];
+    EXPECT_EQ(run.request.problems[i], problem.problem);
+    ASSERT_EQ(1u, problem.best()->finals.cpu_checks.size());
+    EXPECT_THAT(problem.best()->finals.cpu_checks.front().not_run, IsEmpty());
+    EXPECT_EQ(run.request.problems[i], problem.best()->finals.cpu_checks.front().problem);
+  }
+  EXPECT_TRUE(run.own_log.open.empty());
+}
+
+TEST(CpuCheck, IsWrittenDownThoughALaterProblemFails) {
+  FakeSpace fake = space_with_shared_memory();
+  fake.add("tiled", "fault pause in look");
+  fake.add("naive", "fault crash in run when n == 128");
+  RunWithTwoProblems run(fake);
+  EXPECT_THROW(run.run(), ReferenceError);
+  const auto is_chosen = [](const Result& result) { return result.chosen; };
+  const auto chosen = std::ranges::find_if(run.own_log.records, is_chosen);
+  ASSERT_NE(run.own_log.records.end(), chosen);
+  EXPECT_EQ(1u, chosen->finals.cpu_checks.size());
+}
+
 TEST(CpuCheck, HasItsPartOfABudgetOfTime) {
   const FakeSpace fake = space_with_shared_memory();
   RunWithCpu run(fake);

@@ -70,7 +70,7 @@ void forget_clocks(Contender& contender) {
   contender.throttled = false;
 }
 
-class Finals {
+class Finals final : public UnsettledFinals {
  public:
   Finals(Tuning& tuning, ProblemState& state)
       : tuning_(tuning),
@@ -78,8 +78,9 @@ class Finals {
         contenders_(find_contenders(state)),
         device_(tuning, state, contenders_,
                 [this](Contender& contender, const Failure& failure) { fail(contender, failure); }),
-        cpu_(tuning, state) {}
+        cpu_(tuning) {}
 
+  /// Does the device's part.
   void run() {
     if (contenders_.empty()) return;
     if (tuning_.must_end() || nothing_new()) {
@@ -120,9 +121,26 @@ class Finals {
       tuning_.observer.note("the finals were abandoned: the best is the fastest known so far");
       read_bests();
     } else {
-      settle(race);
+      take_times(std::move(race));
     }
     state_.progress.remaining_s.reset();
+  }
+
+  /// Has the CPU device look at who would win, until it is one without a data race.
+  bool step(double wait_s) override {
+    while (race_) {
+      if (is_looking_) {
+        std::optional<CpuCheck> check = cpu_.step(wait_s);
+        if (!check) return false;
+        is_looking_ = false;
+        take(std::move(*check));
+      } else if (const Result* const next = next_to_look_at()) {
+        look_at(*next);
+      } else {
+        settle(*std::exchange(race_, std::nullopt));
+      }
+    }
+    return true;
   }
 
  private:
@@ -327,21 +345,37 @@ class Finals {
     state_.progress.failed += 1 + contender.twins.size();
   }
 
-  /// Makes the times of the race results, and marks the one that is chosen and its ties.
-  void settle(Race& race) {
-    std::vector<const Contender*> measured;
+  /// Makes the times of the race results.
+  void take_times(Race race) {
     for (const Race::Standing& standing : race.standings()) {
       Contender& contender = contenders_[standing.variant];
       const bool holds_up =
           !contender.failed && take_over(standing) && (!standing.final || is_right(contender));
       if (holds_up) {
-        measured.push_back(&contender);
+        measured_.push_back(&contender);
       } else {
         race.disqualify(standing.variant);
       }
     }
+    would_win_ = race;
+    race_ = std::move(race);
+    // What they did on the device is over: a run that is killed from now on says nothing of them.
+    if (next_to_look_at() != nullptr) {
+      tuning_.log->in_transaction([&] {
+        for (const Contender* contender : measured_) {
+          tuning_.log->close_attempts(key_of(kernel(*contender).hash, result(*contender)));
+        }
+      });
+    }
+    const bool needs_device = options().counters || options().energy;
+    while (needs_device && !step(kWait_s)) work(tuning_, state_, 0);
+    for (Contender& contender : contenders_) contender.modules.clear();
+  }
+
+  /// Marks the one that is chosen and its ties.
+  void settle(Race race) {
     leave_out_races(race);
-    std::erase_if(measured, [](const Contender* contender) { return contender->failed; });
+    std::erase_if(measured_, [](const Contender* contender) { return contender->failed; });
     if (options().counters) {
       ask_facts(race, "no counters", [this](Contender& one) { return device_.count(one); });
     }
@@ -365,7 +399,7 @@ class Finals {
                          .searched = searched(tuning_, state_)};
       }
     }
-    record(measured);
+    record(measured_);
     read_bests();
     if (best != nullptr) read_energy_within(best->measurement.median_ms);
   }
@@ -458,56 +492,59 @@ class Finals {
     return equals;
   }
 
-  /// Runs who would win on the CPU device, until it is one without a data race; those before it
-  /// fail and are out. If too many have one, none is left out: it is the kernel's, or something
-  /// that its author counts on, and the best is said to have it.
-  void leave_out_races(Race& race) {
-    Race left = race;
-    std::vector<std::pair<std::size_t, Failure>> found;  // Race variants.
-    std::vector<Race::Standing> finalists = finalists_of(left);
-    while (!finalists.empty() && found.size() < kMostRaces) {
-      const Result& best = preferred(equals_of(finalists), options().tie_percent);
-      const auto its = std::ranges::find_if(finalists, [&](const Race::Standing& standing) {
-        return holds(state_, contenders_[standing.variant], best);
-      });
-      const std::optional<Failure> data_race = race_in(best);
-      if (!data_race) break;
-      found.emplace_back(its->variant, *data_race);
-      left.disqualify(its->variant);
-      finalists = finalists_of(left);
-    }
-    if (found.empty()) return;
-    if (!finalists.empty() && found.size() < kMostRaces) {
-      for (const auto& [variant, data_race] : found) fail(contenders_[variant], data_race);
-      race = std::move(left);
-      return;
-    }
-    tuning_.observer.note("*** the best has a race, " + others_with_race(found.size() - 1) + ": " +
-                          found.front().second.detail);
-    for (const auto& [variant, data_race] : found) {
-      Result& racy = result(contenders_[variant]);
-      racy.detail += (racy.detail.empty() ? "" : "; ") + data_race.detail;
-      share_with_twins(state_, contenders_[variant]);
-    }
+  /// Returns who would win if the CPU device is to look at it; null if there is no more to see.
+  const Result* next_to_look_at() {
+    const std::vector<Race::Standing> finalists = finalists_of(*would_win_);
+    if (is_seen_ || finalists.empty() || races_.size() >= kMostRaces) return nullptr;
+    const Result& best = preferred(equals_of(finalists), options().tie_percent);
+    return cpu_.applies_to(best) && !tuning_.must_end() ? &best : nullptr;
   }
 
-  /// Runs it on the CPU device; returns the data race that it sees there.
-  std::optional<Failure> race_in(const Result& best) {
-    if (!cpu_.applies_to(best) || tuning_.must_end()) return std::nullopt;
+  void look_at(const Result& best) {
     const auto kernel = std::ranges::find_if(state_.kernels, [&](const KernelOnProblems& one) {
       return one.kernel().name == best.kernel;
     });
     const double most_s = budget_of_problems(tuning_.request).max_seconds;
-    CpuCheck check = cpu_.check(
-        *kernel, best, most_s > 0 ? (most_s - tuning_.elapsed_s()) / problems_left() : HUGE_VAL);
-    std::optional<Failure> race;
+    cpu_.begin(*kernel, best,
+               most_s > 0 ? (most_s - tuning_.elapsed_s()) / problems_left() : HUGE_VAL);
+    is_looking_ = true;
+  }
+
+  /// Takes what the CPU device saw of who would win, who is out if that is a data race.
+  void take(CpuCheck check) {
+    const std::vector<Race::Standing> finalists = finalists_of(*would_win_);
+    const Result& best = preferred(equals_of(finalists), options().tie_percent);
     if (check.has_race()) {
-      race = check.found;
-      race->detail = "on the CPU device: " + race->detail;
-      race->context_lost = false;
+      Failure race = *check.found;
+      race.detail = "on the CPU device: " + race.detail;
+      race.context_lost = false;
+      const auto its = std::ranges::find_if(finalists, [&](const Race::Standing& standing) {
+        return holds(state_, contenders_[standing.variant], best);
+      });
+      races_.emplace_back(its->variant, std::move(race));
+      would_win_->disqualify(its->variant);
+    } else {
+      is_seen_ = true;
     }
     cpu_checks_.push_back(std::move(check));
-    return race;
+  }
+
+  /// Has those fail in which the CPU device saw a race. If too many have one, none is left out: it is
+  /// the kernel's, or something that its author counts on, and the best is said to have it.
+  void leave_out_races(Race& race) {
+    if (races_.empty()) return;
+    if (!finalists_of(*would_win_).empty() && races_.size() < kMostRaces) {
+      for (const auto& [variant, data_race] : races_) fail(contenders_[variant], data_race);
+      race = std::move(*would_win_);
+      return;
+    }
+    tuning_.observer.note("*** the best has a race, " + others_with_race(races_.size() - 1) + ": " +
+                          races_.front().second.detail);
+    for (const auto& [variant, data_race] : races_) {
+      Result& racy = result(contenders_[variant]);
+      racy.detail += (racy.detail.empty() ? "" : "; ") + data_race.detail;
+      share_with_twins(state_, contenders_[variant]);
+    }
   }
 
   /// Writes down what became of contenders, and of those that they were measured for.
@@ -568,7 +605,13 @@ class Finals {
   ProblemState& state_;
   std::vector<Contender> contenders_;
   FinalsDevice device_;
+  std::optional<Race> race_;  ///< Set until it is settled.
+  std::vector<const Contender*> measured_;
   CpuChecker cpu_;
+  bool is_looking_ = false;        ///< True while the CPU device looks at who would win.
+  bool is_seen_ = false;           ///< True once it has seen one without a data race.
+  std::optional<Race> would_win_;  ///< The race without those in `races_`.
+  std::vector<std::pair<std::size_t, Failure>> races_;  ///< Variants with a data race.
   std::vector<CpuCheck> cpu_checks_;
 };
 
@@ -609,9 +652,11 @@ std::size_t final_rounds(const TuningOptions& options, double round_s, double mo
   return fit < static_cast<double>(most) ? std::max(least, static_cast<std::size_t>(fit)) : most;
 }
 
-void run_finals(Tuning& tuning, ProblemState& state) {
+std::unique_ptr<UnsettledFinals> run_finals(Tuning& tuning, ProblemState& state) {
   refuse_too_fast(tuning, state);
-  Finals(tuning, state).run();
+  auto finals = std::make_unique<Finals>(tuning, state);
+  finals->run();
+  return finals;
 }
 
 }  // namespace smemtune

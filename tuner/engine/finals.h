@@ -5,6 +5,7 @@
 #include "tuner/engine/tuning_options.h"
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 
 namespace smemtune {
@@ -23,8 +24,19 @@ RaceOptions race_options(const TuningOptions& options, bool several_units = fals
 std::size_t final_rounds(const TuningOptions& options, double round_s, double most_s = 0,
                          std::optional<double> spread_percent = std::nullopt);
 
-/// Races what is correct and sets the summary's best, ties and noise. Without a device or when stop
-/// is asked for, the best is the fastest that is known.
-void run_finals(Tuning& tuning, ProblemState& state);
+/// What is left of a problem's finals when the device is done: the CPU device looks at those that
+/// would win, while the run goes on with another problem.
+class UnsettledFinals {
+ public:
+  virtual ~UnsettledFinals() = default;
+
+  /// Goes on as far as that takes at most `wait_s` of waiting. Returns whether the summary's best,
+  /// ties and noise are set.
+  virtual bool step(double wait_s) = 0;
+};
+
+/// Races what is correct. Without a device or when stop is asked for, the best is the fastest that is
+/// known. `tuning` and `state` must outlive what is returned.
+std::unique_ptr<UnsettledFinals> run_finals(Tuning& tuning, ProblemState& state);
 
 }  // namespace smemtune

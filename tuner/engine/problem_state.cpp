@@ -225,6 +225,7 @@ void work(Tuning& tuning, ProblemState& state, double timeout_s) {
   if (state.reference_record) add_devices(tuning, state);
   for (DeviceSession& device : state.devices) device.step();
   tuning.compile();
+  tuning.meanwhile();
 }
 
 double deadline_s(const TuningOptions& options, const std::optional<Pace>& pace, double slowest_s) {

@@ -55,6 +55,8 @@ struct Tuning {
   std::map<std::string, std::string> hashes = {};  ///< Hashes of the kernels searched, by name.
   /// Bytes of the latest problem with which a finalist of a kernel ran out of time on the CPU device.
   std::map<std::string, std::int64_t> too_large_for_cpu = {};
+  /// Goes on with what problems before the current one wait for; called by work().
+  std::function<void()> meanwhile = [] {};
   std::map<const KernelTemplate*, KernelCache> kernel_caches = {};
   std::chrono::steady_clock::time_point start =
       request.begun.value_or(std::chrono::steady_clock::now());

@@ -11,6 +11,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <memory>
+#include <thread>
+#include <utility>
 
 namespace smemtune {
 
@@ -89,34 +93,15 @@ void note_costs(Tuning& tuning, const ProblemState& state, double begin_s) {
   for (const KernelOnProblems& one : state.kernels) tuning.hashes[one.kernel().name] = one.hash;
 }
 
-void tune_problem(Tuning& tuning, std::size_t i) {
-  const TuningRequest& request = tuning.request;
-  const double begun_s = tuning.elapsed_s();
-  ProblemState state = begin_problem(tuning, request.problems[i], i + 1);
-  const double begin_s = tuning.elapsed_s() - begun_s;
-  const ProblemBudget budget = budget_of(tuning, request.problems.size() - i);
-  search(tuning, state, budget);
-  if (tuning.log == nullptr) {
-    std::ranges::sort(state.entries, {},
-                      // People read them in the space's order.
-                      &Entry::candidate);
-  } else {
-    state.summary.unfinished = unfinished(tuning, state);
-    run_finals(tuning, state);
-    if (request.options.with_transfers) state.summary.transfers = transfers(tuning, state);
-    if (!request.options.static_reject) state.summary.static_rejects = would_be_lost(state);
-  }
-  note_findings(tuning, state);
-  note_costs(tuning, state, begin_s);
-  state.summary.derived = derived_tolerances(state);
-  state.summary.without_effect = without_effect(state);
+/// Adds to the summary what there is to say of a problem whose best is settled.
+void end_problem(Tuning& tuning, ProblemState& state) {
   if (tuning.log != nullptr) state.summary.default_in_doubt = default_in_doubt(state);
   if (const auto rejected = tuning.log != nullptr ? rejected_reference(state) : std::nullopt) {
     tuning.observer.note("*** " + *rejected);
   }
-  tuning.summary.device_s = device_s(tuning, state);
   for (Entry& entry : state.entries) state.summary.results.push_back(std::move(entry.result));
-  state.summary.failure_patterns = failure_patterns(state.summary.results, request.space->kernels);
+  state.summary.failure_patterns =
+      failure_patterns(state.summary.results, tuning.request.space->kernels);
   for (const FailurePattern& pattern : state.summary.failure_patterns) {
     tuning.observer.note(to_text(pattern));
   }
@@ -124,6 +109,94 @@ void tune_problem(Tuning& tuning, std::size_t i) {
     tuning.observer.note("*** " + to_text(*state.summary.default_in_doubt));
   }
   tuning.summary.problems.push_back(std::move(state.summary));
+}
+
+/// Problems with which the device is done, in order, until the CPU device has looked at those that
+/// would win; the run goes on with further problems meanwhile.
+class Unsettled {
+ public:
+  explicit Unsettled(Tuning& tuning) : tuning_(tuning) {
+    tuning_.meanwhile = [this] { step(0); };
+  }
+  ~Unsettled() {
+    tuning_.meanwhile = [] {};
+  }
+
+  /// Adds a problem; `finals` is null in a dry run. Waits while too many are left.
+  void add(std::unique_ptr<ProblemState> state, std::unique_ptr<UnsettledFinals> finals) {
+    problems_.push_back({.state = std::move(state), .finals = std::move(finals)});
+    settle(most_at_once());
+  }
+
+  /// Waits until at most so many are left, and serves the run's workers meanwhile, because other
+  /// hosts take a main process that does not listen for lost.
+  void settle(std::size_t most_left) {
+    ProblemState nothing;
+    for (step(0); problems_.size() > most_left; step(kShort_s)) work(tuning_, nothing, 0);
+  }
+
+  /// Waits until none is left, for a run that ends.
+  void settle() {
+    while (!problems_.empty()) step(kShort_s);
+  }
+
+ private:
+  struct One {
+    std::unique_ptr<ProblemState> state;
+    std::unique_ptr<UnsettledFinals> finals;
+  };
+
+  // A wait for the worker of one problem holds up the others.
+  static constexpr double kShort_s = 0.01;
+
+  /// Each takes the time of a core or two.
+  static std::size_t most_at_once() {
+    constexpr unsigned kCoresOfOne = 4;
+    constexpr unsigned kMost = 4;
+    return std::clamp(std::thread::hardware_concurrency() / kCoresOfOne, 1U, kMost);
+  }
+
+  void step(double wait_s) {
+    for (One& one : problems_) {
+      if (one.finals && one.finals->step(wait_s)) one.finals.reset();
+    }
+    while (!problems_.empty() && !problems_.front().finals) {
+      end_problem(tuning_, *problems_.front().state);
+      problems_.pop_front();
+    }
+  }
+
+  Tuning& tuning_;
+  std::deque<One> problems_;
+};
+
+/// Does the device's part of a problem.
+void tune_problem(Tuning& tuning, std::size_t i, Unsettled& unsettled) {
+  const TuningRequest& request = tuning.request;
+  const double begun_s = tuning.elapsed_s();
+  auto owned = std::make_unique<ProblemState>(begin_problem(tuning, request.problems[i], i + 1));
+  ProblemState& state = *owned;
+  const double begin_s = tuning.elapsed_s() - begun_s;
+  const ProblemBudget budget = budget_of(tuning, request.problems.size() - i);
+  search(tuning, state, budget);
+  std::unique_ptr<UnsettledFinals> finals;
+  if (tuning.log == nullptr) {
+    std::ranges::sort(state.entries, {},
+                      // People read them in the space's order.
+                      &Entry::candidate);
+  } else {
+    state.summary.unfinished = unfinished(tuning, state);
+    finals = run_finals(tuning, state);
+    if (request.options.with_transfers) state.summary.transfers = transfers(tuning, state);
+    if (!request.options.static_reject) state.summary.static_rejects = would_be_lost(state);
+  }
+  note_findings(tuning, state);
+  note_costs(tuning, state, begin_s);
+  state.summary.derived = derived_tolerances(state);
+  state.summary.without_effect = without_effect(state);
+  tuning.summary.device_s = device_s(tuning, state);
+  state.devices.clear();
+  unsettled.add(std::move(owned), std::move(finals));
 }
 
 /// Returns the kernels to compile: those searched and, when something is run, the references.
@@ -146,6 +219,26 @@ void await_signatures(Tuning& tuning) {
   while (!tuning.must_end() && !tuning.signatures->is_done()) work(tuning, nothing);
 }
 
+void tune_problems(Tuning& tuning) {
+  const TuningRequest& request = tuning.request;
+  Unsettled unsettled(tuning);
+  for (std::size_t i = 0; i < request.problems.size() && !tuning.stop; ++i) {
+    try {
+      tune_problem(tuning, i, unsettled);
+    } catch (const Cancelled&) {
+      unsettled.settle(0);
+      tuning.observer.note("abandoned while the valid configurations were being listed: " +
+                           key(request.problems[i]));
+      tuning.summary.out_of_budget = !tuning.stop;
+      tuning.summary.problems.emplace_back().problem = request.problems[i];
+    } catch (const Error&) {
+      unsettled.settle();  // What is known of the problems before is written down.
+      throw;
+    }
+  }
+  unsettled.settle(0);
+}
+
 TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool& pool,
                   ResultLog* log, const Observer& observer, const std::atomic<bool>& stop) {
   TuningSummary summary;
@@ -163,16 +256,7 @@ TuningSummary run(const TuningRequest& request, const Device& device, WorkerPool
   SignatureCheck signatures(tuning, kernels_of(request, log != nullptr));
   tuning.signatures = &signatures;
   if (log == nullptr) await_signatures(tuning);  // No device waits for them.
-  for (std::size_t i = 0; i < request.problems.size() && !stop; ++i) {
-    try {
-      tune_problem(tuning, i);
-    } catch (const Cancelled&) {
-      observer.note("abandoned while the valid configurations were being listed: " +
-                    key(request.problems[i]));
-      summary.out_of_budget = !stop;
-      summary.problems.emplace_back().problem = request.problems[i];
-    }
-  }
+  tune_problems(tuning);
   if (tuning.prepare_s.size() == summary.problems.size()) time_winners_elsewhere(tuning);
   // No device has waited for them if no configuration compiled.
   if (summary.evaluated > 0) await_signatures(tuning);
