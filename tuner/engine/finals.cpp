@@ -97,16 +97,20 @@ class Finals final : public UnsettledFinals {
     bool is_given_up = false;
     std::vector<std::size_t> round = race.next_round();
     begin_attempts(round);
+    const auto limit_finals = [&] {
+      race.set_final_rounds(
+          final_rounds(options(), round_device_s(round), seconds_left(), race.spread_percent()));
+    };
     for (; !round.empty(); round = race.next_round()) {
       if (race.in_finals() && !std::exchange(is_limited, true)) {
         for (const std::size_t i : round) forget_clocks(contenders_[i]);
-        race.set_final_rounds(
-            final_rounds(options(), round_device_s(round), seconds_left(), race.spread_percent()));
+        limit_finals();
       }
       const std::vector<double> times_ms = device_.measure(round);
       is_given_up = tuning_.must_end();
       if (is_given_up) break;
       race.add_round(times_ms);
+      if (race.final_rounds() == Race::kRoundsOfAll) limit_finals();
       if (!race.in_finals())
         race.set_final_rounds(expected_final_rounds(round, race.spread_percent()));
       const double time_s = until_s - tuning_.elapsed_s();

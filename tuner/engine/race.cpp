@@ -20,6 +20,9 @@ constexpr double kShownTail = 0.025;
 // difference, each time; the fourth allows for a disturbed sample.
 constexpr double kClearlySlower = 3;
 
+// In the finals it is slower by so much, too: its difference is of less interest then.
+constexpr double kBehind_percent = 5;
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Averages of all pairs of values, each with itself too: Walsh's averages. Their median estimates
@@ -93,6 +96,13 @@ bool is_above(std::vector<double> differences, double bound, std::optional<std::
     count += end - i;
   }
   return count <= *beyond;
+}
+
+/// Whether three of four differences lie above `bound`.
+bool is_clearly_above(std::vector<double> differences, double bound) {
+  const auto of_four = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 4);
+  std::ranges::nth_element(differences, of_four);
+  return *of_four > bound;
 }
 
 double center(const std::vector<double>& values) { return median(pair_averages(values)); }
@@ -178,7 +188,7 @@ void Race::add_round(std::span<const double> times_ms) {
   round_.clear();
 
   if (in_finals_) {
-    ++final_rounds_;
+    if (++final_rounds_ == kRoundsOfAll) leave_behind();
     return;
   }
   ++race_rounds_;
@@ -198,21 +208,35 @@ bool Race::drop_slower() {
   const double tail = (1 - options_.drop_confidence) / static_cast<double>(contenders_.size() - 1);
   const auto beyond = averages_beyond(race_rounds_, tail);
   const double tie = from_percent(options_.tie_percent);
-  spread_percent_ = spread_of_contenders();
+  spread_percent_ = spread_of_contenders(&Variant::race_ms);
   const double clear = kClearlySlower * from_percent(*spread_percent_);
   bool all_tied = true;
   std::vector<std::size_t> kept = {contenders_[0]};
   for (std::size_t i = 1; i < contenders_.size(); ++i) {
     std::vector<double> slower = log_ratios(variants_[contenders_[i]].race_ms, best_ms);
-    const auto of_four = slower.begin() + static_cast<std::ptrdiff_t>(slower.size() / 4);
-    std::ranges::nth_element(slower, of_four);
-    if (*of_four > clear || is_above(slower, 0, beyond)) continue;
+    if (is_clearly_above(slower, clear) || is_above(slower, 0, beyond)) continue;
     kept.push_back(contenders_[i]);
     for (double& ratio : slower) ratio = -ratio;
     all_tied = all_tied && is_above(std::move(slower), -tie, beyond);
   }
   contenders_ = std::move(kept);
   return all_tied;
+}
+
+void Race::leave_behind() {
+  if (contenders_.size() < 2) return;
+  if (!spread_percent_) spread_percent_ = spread_of_contenders(&Variant::final_ms);
+  std::vector<std::size_t> sorted = contenders_;
+  sort_by_center(sorted, &Variant::final_ms);
+  const std::vector<double>& best_ms = variants_[sorted[0]].final_ms;
+  const double clear = from_percent(std::max(kClearlySlower * *spread_percent_, kBehind_percent));
+  for (const std::size_t i : sorted) {
+    if (i == twin_of_ || !is_clearly_above(log_ratios(variants_[i].final_ms, best_ms), clear)) {
+      continue;
+    }
+    behind_.push_back(i);
+    std::erase(contenders_, i);
+  }
 }
 
 std::vector<std::vector<double>> Race::residuals(const std::vector<std::size_t>& variants,
@@ -225,9 +249,9 @@ std::vector<std::vector<double>> Race::residuals(const std::vector<std::size_t>&
   return logs;
 }
 
-double Race::spread_of_contenders() const {
+double Race::spread_of_contenders(std::vector<double> Variant::*times) const {
   constexpr double kNearlyAll = 0.95;
-  std::vector<std::vector<double>> rows = residuals(contenders_, &Variant::race_ms);
+  std::vector<std::vector<double>> rows = residuals(contenders_, times);
   for (std::vector<double>& row : rows) {
     const double middle = center(row);
     for (double& residual : row) residual -= middle;
@@ -271,6 +295,7 @@ void Race::start_finals() {
 void Race::disqualify(std::size_t variant) {
   variants_[variant].failed = true;
   std::erase(contenders_, variant);
+  std::erase(behind_, variant);
 }
 
 void Race::set_final_rounds(std::size_t rounds) { options_.final_rounds = rounds; }
@@ -299,7 +324,7 @@ std::size_t Race::samples_left() const {
 std::vector<Race::Standing> Race::standings() const {
   const bool has_finals = final_rounds_ > 0;
   const auto times = has_finals ? &Variant::final_ms : &Variant::race_ms;
-  std::vector<std::size_t> ranked = contenders_;
+  std::vector<std::size_t> ranked = contenders_.empty() ? behind_ : contenders_;
   // After the race and before the first final, contenders_ is in order, and `always_` has no times.
   if (has_finals || !in_finals_) sort_by_center(ranked, times);
   if (ranked.empty()) return {};
@@ -313,9 +338,12 @@ std::vector<Race::Standing> Race::standings() const {
     (standing.tied ? tied : slower).push_back(std::move(standing));
   }
   for (std::size_t i = 0; i < variants_.size(); ++i) {
-    if (variants_[i].failed || variants_[i].race_ms.empty()) continue;
+    const bool is_behind = std::find(behind_.begin(), behind_.end(), i) != behind_.end();
+    const auto its_times = is_behind ? times : &Variant::race_ms;
+    if (variants_[i].failed || (variants_[i].*its_times).empty()) continue;
     if (std::find(ranked.begin(), ranked.end(), i) != ranked.end()) continue;
-    Standing standing = compare(i, winner, &Variant::race_ms, ranked.size());
+    Standing standing = compare(i, winner, its_times, ranked.size());
+    standing.final = is_behind;
     standing.tied = false;
     slower.push_back(std::move(standing));
   }

@@ -53,11 +53,15 @@ class Race {
   /// variant failed and is out.
   void add_round(std::span<const double> times_ms);
 
-  /// Sets the rounds of each block of the finals. REQUIRES: no finals have been measured.
+  /// Round of the finals after which those that are clearly slower are not measured again. With it
+  /// the spread is known where there was no race before.
+  static constexpr std::size_t kRoundsOfAll = 12;
+
+  /// Sets the rounds of each block of the finals. REQUIRES: no more than both blocks' were measured.
   void set_final_rounds(std::size_t rounds);
 
   /// Returns how far nearly all times (95 %) of those still in the race at its latest decision were
-  /// at most from what was usual for their variant and round, in percent; nullopt before.
+  /// at most from what was usual for their variant and round, in percent; nullopt before the first.
   std::optional<double> spread_percent() const { return spread_percent_; }
 
   /// Begins the finals with the variants that are ahead now.
@@ -109,8 +113,10 @@ class Race {
   /// same rounds.
   std::vector<std::vector<double>> residuals(const std::vector<std::size_t>& variants,
                                              std::vector<double> Variant::*times) const;
+  /// Has those that are clearly slower wait for the end of the finals.
+  void leave_behind();
   /// Returns spread_percent() of the contenders. REQUIRES: they were measured.
-  double spread_of_contenders() const;
+  double spread_of_contenders(std::vector<double> Variant::*times) const;
   void sort_by_center(std::vector<std::size_t>& variants,
                       std::vector<double> Variant::*times) const;
   Standing compare(std::size_t i, const Variant& winner, std::vector<double> Variant::*times,
@@ -121,6 +127,7 @@ class Race {
   std::mt19937_64 random_;
   std::vector<std::size_t> contenders_;
   std::vector<std::size_t> always_;  ///< Join the contenders in the finals.
+  std::vector<std::size_t> behind_;  ///< Have the first rounds of the finals only.
   std::vector<std::size_t> round_;   ///< The variants that next_round() returned last.
   std::size_t race_rounds_ = 0;
   std::optional<double> spread_percent_;

@@ -250,6 +250,41 @@ TEST(Race, HasShortFinalsWhereTimesHardlySpread) {
   EXPECT_EQ(finals_of_worlds(kWorlds / 10, 1).fewest, 60u);
 }
 
+TEST(Race, MeasuresWhatIsFarBehindInTheFirstRoundsOfTheFinalsOnly) {
+  const std::vector<double> true_ms = {1.0, 1.002, 1.03, 1.2, 3.0};
+  DriftingDevice device(true_ms, 1, 0.5);
+  Race race(true_ms, {}, {.hopeless_times = 100}, 1);
+  ASSERT_TRUE(race.in_finals()) << "there are no more than finalists";
+  EXPECT_FALSE(race.spread_percent());
+  device.run(race);
+  EXPECT_NEAR(*race.spread_percent(), 1, 0.5) << "two standard deviations";
+  const std::vector<Race::Standing> standings = race.standings();
+  ASSERT_EQ(standings.size(), 5u);
+  for (const Race::Standing& standing : standings) {
+    const bool is_behind = standing.variant >= 3;
+    EXPECT_TRUE(standing.final);
+    EXPECT_EQ(standing.samples_ms.size(), is_behind ? Race::kRoundsOfAll : 120u);
+    EXPECT_EQ(standing.tied, standing.variant < 2);
+    const double slower_percent = 100 * (true_ms[standing.variant] / true_ms[0] - 1);
+    EXPECT_NEAR(standing.slower_percent, slower_percent, 0.01 * slower_percent + 0.5);
+  }
+  EXPECT_EQ(standings[3].variant, 3u);
+  EXPECT_EQ(standings[4].variant, 4u);
+}
+
+TEST(Race, RanksWhatIsFarBehindWhereAllOthersAreOut) {
+  const std::vector<double> true_ms = {1.0, 1.2, 3.0};
+  DriftingDevice device(true_ms, 1, 0.5);
+  Race race(true_ms, {}, {.hopeless_times = 100}, 1);
+  device.run(race);
+  race.disqualify(0);
+  const std::vector<Race::Standing> standings = race.standings();
+  ASSERT_EQ(standings.size(), 2u);
+  EXPECT_EQ(standings[0].variant, 1u);
+  EXPECT_TRUE(standings[0].final);
+  EXPECT_TRUE(standings[0].tied);
+}
+
 TEST(Race, DropsAtOnceWhatIsSlowerByMoreThanTheSpread) {
   std::vector<double> true_ms(20, 1.0);
   std::fill(true_ms.begin() + 10, true_ms.end(), 1.04);
@@ -365,12 +400,13 @@ std::vector<std::vector<std::size_t>> run(Race& race,
 
 TEST(Race, OfAFewVariantsIsFinalsOnly) {
   for (const std::size_t n : {1u, 2u, 5u}) {
-    std::vector<double> screen_ms(n);
-    std::iota(screen_ms.begin(), screen_ms.end(), 1.0);
-    Race race(screen_ms, {}, {.hopeless_times = 100, .final_rounds = 10}, 1);
+    const auto time_ms = [](std::size_t i) { return 1 + 0.01 * static_cast<double>(i); };
+    std::vector<double> screen_ms;
+    for (std::size_t i = 0; i < n; ++i) screen_ms.push_back(time_ms(i));
+    Race race(screen_ms, {}, {.final_rounds = 10}, 1);
     EXPECT_TRUE(race.in_finals());
     EXPECT_EQ(20u * (n + 1), race.samples_left()) << "one of them twice";
-    const auto rounds = run(race, [](std::size_t i) { return static_cast<double>(i + 1); });
+    const auto rounds = run(race, time_ms);
     EXPECT_EQ(20u, rounds.size());
     EXPECT_EQ(0u, race.samples_left());
     ASSERT_EQ(n, race.standings().size());
@@ -438,8 +474,9 @@ TEST(Race, CanBeEndedEarlyAndItsFinalsCut) {
 }
 
 TEST(Race, MeasuresTheLeaderTwiceInFinals) {
-  Race race({1, 2, 3}, {}, {.hopeless_times = 100}, 1);
-  for (const auto& round : run(race, [](std::size_t i) { return static_cast<double>(i + 1); })) {
+  const std::vector<double> times_ms = {1, 1.02, 1.04};
+  Race race(times_ms, {}, {}, 1);
+  for (const auto& round : run(race, [&](std::size_t i) { return times_ms[i]; })) {
     ASSERT_EQ(4u, round.size());
     EXPECT_EQ(2, std::count(round.begin(), round.end(), 0u));
   }
@@ -500,9 +537,11 @@ TEST(Race, TakesSomeToTheFinalsWhateverTheScreenSaid) {
   screen_ms[70] = 50;
   Race race(screen_ms, {70, 0}, {}, 1);
   const auto rounds = run(race, [&](std::size_t i) { return screen_ms[i]; });
+  std::size_t finals = 0;
   for (const auto& round : rounds) {
-    const bool is_final = round.size() <= 10;
-    EXPECT_EQ(is_final, std::count(round.begin(), round.end(), 70u) == 1);
+    const bool is_measured = std::count(round.begin(), round.end(), 70u) == 1;
+    finals += round.size() <= 10 ? 1 : 0;
+    EXPECT_EQ(is_measured, finals > 0 && finals <= Race::kRoundsOfAll);
   }
   const auto standings = race.standings();
   const auto found = std::find_if(standings.begin(), standings.end(),
