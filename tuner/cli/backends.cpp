@@ -54,10 +54,17 @@ int worker_count(std::uint64_t asked) {
   return static_cast<int>(asked == 0 ? usable_cores() : asked);
 }
 
+constexpr const char* kShuffle = "shuffle";
+constexpr const char* kBackground = "background";
+constexpr int kBackgroundNiceness = 15;
+
 /// Returns the arguments of a device worker that follow its role and back end.
 std::vector<std::string> device_words(const DeviceChoice& choice, const Device& device) {
   if (device.kind == DeviceKind::gpu) return {device.uuid};
-  return {choice.limits_of, choice.shuffle_threads ? "shuffle" : "in-order", device.uuid};
+  const char* const way = choice.in_background     ? kBackground
+                          : choice.shuffle_threads ? kShuffle
+                                                   : "in-order";
+  return {choice.limits_of, way, device.uuid};
 }
 
 bool gpu_seems_present() {
@@ -128,7 +135,8 @@ std::unique_ptr<Launcher> make_launcher(const std::vector<std::string>& argument
   const std::string& backend = arguments.at(1);
   if (backend == kCpu) {
     cpu::CpuOptions options;
-    options.shuffle_threads = arguments.at(3) == "shuffle";
+    options.shuffle_threads = arguments.at(3) == kShuffle;
+    if (arguments.at(3) == kBackground) lower_priority(kBackgroundNiceness);
     options.uuid = arguments.at(4);
     return std::make_unique<cpu::CpuLauncher>(published_device(arguments.at(2)), options);
   }
@@ -324,14 +332,17 @@ std::shared_ptr<WorkerPool> start_workers(WorkerCommand command, const std::atom
           }};
 }
 
+WorkerCommand background_workers(const Device& cpu) {
+  DeviceChoice choice;
+  choice.compile_workers = 1;
+  choice.in_background = true;
+  return workers_for(choice, {&cpu, 1});
+}
+
 CpuBeside cpu_beside(const Device& gpu) {
   // The device's limits decide what is valid; those that its worker is given do not matter.
   CpuBeside beside = {.device = cpu::cpu_device(gpu), .start = {}};
-  beside.start = [device = beside.device] {
-    DeviceChoice choice;
-    choice.compile_workers = 1;
-    return start_workers(workers_for(choice, {&device, 1}));
-  };
+  beside.start = [device = beside.device] { return start_workers(background_workers(device)); };
   return beside;
 }
 

@@ -27,6 +27,7 @@ struct DeviceChoice {
   std::string devices;             ///< `--devices`: `all` or a list; empty: see `device`.
   std::string limits_of = "h200";  ///< `--limits-of`: the GPU whose limits the CPU device borrows.
   bool shuffle_threads = false;    ///< `--shuffle-threads`: only for the CPU device.
+  bool in_background = false;      ///< The CPU device yields to everything else.
   std::uint64_t compile_workers = 0;  ///< `--jobs`; 0: one per core.
   std::string hosts;                  ///< `--hosts`: names, or `slurm`; empty: only this machine.
   std::string host_program;           ///< `--host-program`: path of smemtune on the hosts.
@@ -95,6 +96,9 @@ WorkerCommand compile_workers_for(const DeviceChoice& choice, const Device& devi
 /// if they had to be killed. Throws like WorkerPool.
 std::shared_ptr<WorkerPool> start_workers(WorkerCommand command,
                                           const std::atomic<bool>* stop = nullptr);
+
+/// Returns the workers of a CPU device beside a GPU, which yield to those of the run.
+WorkerCommand background_workers(const Device& cpu);
 
 /// Returns this machine's CPU device, with the limits of that GPU, for checks beside GPUs of its
 /// model.

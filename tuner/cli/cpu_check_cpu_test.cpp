@@ -55,7 +55,7 @@ CpuCheck checked(const std::string& configuration, double most_s = 60) {
   request.cpu = cpu_beside(gpu);
   // Workers are started from the program, because this test cannot act as one.
   request.cpu->start = [device = request.cpu->device] {
-    WorkerCommand command = workers_for({}, {&device, 1});
+    WorkerCommand command = background_workers(device);
     command.compile.front() = SMEMTUNE_EXECUTABLE;
     command.devices.front().front() = SMEMTUNE_EXECUTABLE;
     return start_workers(command);

@@ -6,11 +6,9 @@
 #include "tuner/engine/messages.h"
 #include "tuner/engine/worker_channel.h"
 
-#include <cerrno>
 #include <new>
 #include <span>
 #include <system_error>
-#include <unistd.h>
 
 namespace smemtune {
 
@@ -46,8 +44,7 @@ CompiledTogether compile(Compiler& compiler, std::span<const CompileRequest> req
 
 int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int in, int out) {
   return worker_main("compile worker", in, out, [&make](WorkerChannel& channel) {
-    errno = 0;
-    if (nice(kNiceness) == -1 && errno != 0) throw_system_error("a lower priority", errno);
+    lower_priority(kNiceness);
     const std::unique_ptr<Compiler> compiler = make();
     channel.send(MessageType::hello,
                  CompilerHello{.version = compiler->version(), .sha256 = compiler->sha256()});

@@ -24,6 +24,11 @@ std::optional<WorkerDescriptors> worker_descriptors() {
   return WorkerDescriptors{static_cast<int>(number), static_cast<int>(number)};
 }
 
+void lower_priority(int niceness) {
+  errno = 0;
+  if (nice(niceness) == -1 && errno != 0) throw_system_error("a lower priority", errno);
+}
+
 WorkerChannel::WorkerChannel(int in, int out) : in_(in), out_(out) {
   for (const int descriptor : {in_, out_}) {
     const int flags = fcntl(descriptor, F_GETFD);

@@ -50,6 +50,10 @@ class WorkerChannel {
   std::uint64_t sequence_ = 0;
 };
 
+/// Has this process and the threads that it will start yield to others, from 1 to 19, the most.
+/// Throws MachineError.
+void lower_priority(int niceness);
+
 /// Runs a worker: `serve` answers requests until the parent has closed its end; an Error is
 /// reported to the parent and ends the worker. Returns the exit status. `name`: for messages, such
 /// as `compile worker`.

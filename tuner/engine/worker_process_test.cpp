@@ -3,14 +3,18 @@
 #include "tuner/core/error.h"
 #include "tuner/core/temporary_folder.h"
 #include "tuner/engine/engine_test_support.h"
+#include "tuner/engine/worker_channel.h"
 #include "tuner/engine/worker_host.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace smemtune::test {
 namespace {
@@ -154,6 +158,19 @@ TEST(WorkerEnvironment, IsAnAllowList) {
   EXPECT_THAT(worker_environment(environment),
               testing::UnorderedElementsAre("LC_ALL=C", "PATH=/bin", "SMEMTUNE_DB=/x",
                                             "CUDA_VISIBLE_DEVICES=1"));
+}
+
+TEST(WorkerChannel, LowersThePriorityOfItsProcess) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const int before = getpriority(PRIO_PROCESS, 0);
+    lower_priority(2);
+    _exit(getpriority(PRIO_PROCESS, 0) == std::min(19, before + 2) ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace
