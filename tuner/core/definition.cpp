@@ -63,15 +63,17 @@ class Definition::Elements {
   /// Evaluates what the effort allows, as Definition::evaluate_some() does.
   DefinedElements some(const DefinitionEffort& effort, std::uint64_t seed) {
     constexpr std::uint64_t kMostSampled = std::uint64_t{1} << 18;
-    DefinedElements found = probe(effort, seed);
+    const std::vector<std::int64_t> probed = probed_elements(effort, seed);
+    if (probed.empty()) return {};
+    DefinedElements found = probe(probed, effort);
     found.operations = budget_.spent_before();
-    if (found.at.empty()) return found;
     if (found.at.size() == evaluation_.elements() && std::ranges::is_sorted(found.at)) {
       found.at.clear();
       return found;
     }
-    const double mean =
-        static_cast<double>(budget_.spent_before()) / static_cast<double>(found.at.size());
+    // Those that were evaluated may cost less than others.
+    const double mean = static_cast<double>(budget_.spent_before()) * mean_estimate(probed) /
+                        (static_cast<double>(found.at.size()) * mean_estimate(found.at));
     const double expected = mean * static_cast<double>(evaluation_.elements());
     if (expected <= static_cast<double>(effort.whole)) {
       evaluation_.use_threads(expected < kShort ? 1 : threads_);
@@ -87,29 +89,57 @@ class Definition::Elements {
     if (wanted > found.at.size()) {
       const double batch = static_cast<double>(effort.sample) / mean / 2;
       sample(spread_sample(evaluation_.output_shape(), wanted, seed), effort,
-             static_cast<std::size_t>(std::clamp(batch, kLeastInBatch, kMostInBatch)), found);
+             static_cast<std::size_t>(std::clamp(batch, kLeastInBatch, kMostInBatch)), mean, found);
     }
     found.operations = budget_.spent_before();
     return found;
   }
 
  private:
+  /// Returns elements that are spread over the output. The first is the one that is estimated to
+  /// cost most of those that may be evaluated alone: in a prefix sum the last ones depend on most of
+  /// the input, the first one on nothing.
+  std::vector<std::int64_t> probed_elements(const DefinitionEffort& effort, std::uint64_t seed) {
+    constexpr std::size_t kProbed = 16;
+    std::vector<std::int64_t> probed = spread_sample(evaluation_.output_shape(), kProbed, seed);
+    double most = 0;
+    for (std::int64_t& number : probed) {
+      const double cost = evaluation_.estimated_cost(number);
+      if (cost <= most || cost > static_cast<double>(effort.one_element)) continue;
+      most = cost;
+      std::swap(probed.front(), number);
+    }
+    return probed;
+  }
+
+  /// Returns the mean of the operations that elements are estimated to cost.
+  double mean_estimate(std::span<const std::int64_t> numbers) {
+    double sum = 0;
+    for (const std::int64_t number : numbers) {
+      sum += std::max(1.0, evaluation_.estimated_cost(number));
+    }
+    return sum / static_cast<double>(numbers.size());
+  }
+
   /// Evaluates a few elements, which show what one costs: the first, and others for which the
   /// sample's operations should suffice. Throws TooManyOperations if the first costs too many.
-  DefinedElements probe(const DefinitionEffort& effort, std::uint64_t seed) {
-    constexpr std::size_t kProbed = 16;
+  DefinedElements probe(std::span<const std::int64_t> probed, const DefinitionEffort& effort) {
     DefinedElements found;
-    const std::vector<std::int64_t> all = spread_sample(evaluation_.output_shape(), kProbed, seed);
-    if (all.empty()) return found;
     budget_.allow(effort.one_element);
-    add(all.front(), evaluation_.affordable_element(all.front()), found);
+    add(probed.front(), evaluation_.affordable_element(probed.front()), found);
     budget_.allow(effort.whole);
-    if (budget_.spent_before() >= effort.sample) return found;
-    const std::uint64_t further = std::min<std::uint64_t>(
-        all.size() - 1, effort.sample / std::max<std::uint64_t>(budget_.spent_before(), 1));
-    const bool is_short = static_cast<double>(further * budget_.spent_before()) < kShort;
-    evaluation_.use_threads(is_short ? 1 : threads_);
-    add_batch(std::span(all).subspan(1, further), found);
+    double further_cost = 0;
+    std::size_t further = 0;
+    for (const std::int64_t number : probed.subspan(1)) {
+      further_cost += std::max(1.0, evaluation_.estimated_cost(number));
+      if (further_cost + static_cast<double>(budget_.spent_before()) >
+          static_cast<double>(effort.sample)) {
+        break;
+      }
+      ++further;
+    }
+    evaluation_.use_threads(further_cost < kShort ? 1 : threads_);
+    add_batch(probed.subspan(1, further), found);
     evaluation_.use_threads(threads_);
     budget_.allow(effort.whole);
     return found;
@@ -129,19 +159,18 @@ class Definition::Elements {
     }
   }
 
-  /// Replaces `found` by these elements, or as many of them as the effort allows.
+  /// Replaces `found` by these elements, or as many of them as the effort allows. `mean`: the
+  /// operations that an element takes, as far as known.
   void sample(const std::vector<std::int64_t>& all, const DefinitionEffort& effort,
-              std::size_t batch, DefinedElements& found) {
+              std::size_t batch, double mean, DefinedElements& found) {
     found = DefinedElements();
     budget_.allow(std::max(effort.whole, effort.sample));
-    for (std::size_t begin = 0; begin < all.size(); begin += batch) {
-      const bool is_enough =
-          found.at.size() >= effort.least_elements && budget_.spent() >= effort.sample;
-      if (is_enough ||
-          !add_batch(std::span(all).subspan(begin).first(std::min(batch, all.size() - begin)),
-                     found)) {
-        break;
-      }
+    while (found.at.size() < all.size()) {
+      if (found.at.size() >= effort.least_elements && budget_.spent() >= effort.sample) break;
+      const auto affordable = static_cast<double>(budget_.left()) / mean;
+      const std::size_t next = static_cast<std::size_t>(std::clamp(
+          affordable, 1.0, static_cast<double>(std::min(batch, all.size() - found.at.size()))));
+      if (!add_batch(std::span(all).subspan(found.at.size(), next), found)) break;
     }
     budget_.allow(0);
   }
@@ -164,7 +193,7 @@ class Definition::Elements {
     return order;
   }
 
-  /// Adds elements until one costs more than may be spent. Returns false then.
+  /// Adds those elements for which there are operations left. Returns whether that is all of them.
   bool add_batch(std::span<const std::int64_t> batch, DefinedElements& found) {
     std::vector<std::optional<Evaluation::Element>> values(batch.size());
     const std::vector<std::size_t> order = by_last_index(batch);
@@ -179,14 +208,13 @@ class Definition::Elements {
                               });
     } catch (const TooManyOperations&) {  // Some have no value then.
     }
+    bool has_all = true;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (!values[i]) {
-        if (found.at.empty()) evaluation_.fail_too_many();
-        return false;
-      }
-      add(batch[i], *values[i], found);
+      if (values[i]) add(batch[i], *values[i], found);
+      has_all = has_all && values[i];
     }
-    return true;
+    if (found.at.empty() && !batch.empty()) evaluation_.fail_too_many();
+    return has_all;
   }
 
   void add(std::int64_t number, const Evaluation::Element& element, DefinedElements& found) const {

@@ -194,8 +194,7 @@ bool Definition::Evaluation::depends_on(const Node& loop, std::size_t slot) {
 }
 
 auto Definition::Evaluation::affordable_element(std::int64_t number) -> Element {
-  set_indices(number);
-  if (cost(program_.root) > static_cast<double>(budget_.left())) fail_too_many();
+  if (estimated_cost(number) > static_cast<double>(budget_.left())) fail_too_many();
   return element_at(number);
 }
 
@@ -549,18 +548,16 @@ bool Definition::Evaluation::find_elements(const Node& node, std::size_t slot, s
   const auto turns = static_cast<std::ptrdiff_t>(values.size() - 1);
   const auto way = static_cast<std::ptrdiff_t>(*last) - static_cast<std::ptrdiff_t>(*first);
   const std::ptrdiff_t stride = turns == 0 ? 0 : way / turns;
-  if constexpr (std::is_same_v<Number, double>) {
-    if (!array.bytes.empty()) {
-      read_elements(array.bytes, array.type, *first, stride, values);
-      return true;
-    }
-    if (array.read && stride == 1) {
-      std::array<std::uint8_t, sizeof(std::uint64_t)* kColumn> drawn = {};
-      const std::size_t size = size_of(array.type);
-      array.read(*first * size, std::span(drawn).first(values.size() * size));
-      read_elements(drawn, array.type, 0, 1, values);
-      return true;
-    }
+  if (!array.bytes.empty()) {
+    read_elements(array.bytes, array.type, *first, stride, values);
+    return true;
+  }
+  if (array.read && stride == 1) {
+    std::array<std::uint8_t, sizeof(std::uint64_t)* kColumn> drawn = {};
+    const std::size_t size = size_of(array.type);
+    array.read(*first * size, std::span(drawn).first(values.size() * size));
+    read_elements(drawn, array.type, 0, 1, values);
+    return true;
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::ptrdiff_t place =

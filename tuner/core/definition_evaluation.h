@@ -97,6 +97,12 @@ class Definition::Evaluation {
 
   Element element_at(std::int64_t number);
 
+  /// Estimates the operations that an element costs, without spending them.
+  double estimated_cost(std::int64_t number) {
+    set_indices(number);
+    return cost(program_.root);
+  }
+
   /// Returns the value of an element, unless it is known beforehand to cost more than is left.
   Element affordable_element(std::int64_t number);
 

@@ -376,6 +376,32 @@ TEST(DefinedElements, AreTheSameFromSeveralThreads) {
   }
 }
 
+/// Evaluates some prefix sums of 100,000 ones.
+DefinedElements some_prefix_sums(ScalarType type, const DefinitionEffort& effort) {
+  constexpr std::int64_t kCount = 100'000;
+  HostArray ones = {.shape = {kCount}, .elements = {}, .type = type};
+  ones.read = [one = encode({1}, type)](std::size_t, std::span<std::uint8_t> part) {
+    for (std::size_t i = 0; i < part.size(); ++i) part[i] = one[i % one.size()];
+  };
+  const Arrays arrays = {{"in", ones}, {"out", {.shape = {kCount}, .elements = {}, .type = type}}};
+  return compile("out[i] = sum(k < i + 1, in[k])").evaluate_some(arrays, {}, effort, 1);
+}
+
+TEST(DefinedElements, OfAPrefixSumAreNotOnlyThoseThatCostLittle) {
+  for (const ScalarType type : {ScalarType::int32, ScalarType::float32}) {
+    const DefinedElements several = some_prefix_sums(type, {.whole = 1'000'000, .sample = 50'000});
+    EXPECT_GE(several.at.size(), 5u);
+    EXPECT_LE(several.operations, 1'100'000u);
+    EXPECT_THAT(several.at, testing::Contains(99'999));
+    for (std::size_t i = 0; i < several.at.size(); ++i) {
+      EXPECT_EQ(several.values[i], static_cast<double>(several.at[i] + 1));
+    }
+    const DefinedElements one =
+        some_prefix_sums(type, {.whole = 50'000, .sample = 20'000, .one_element = 150'000});
+    EXPECT_THAT(one.at, ElementsAre(99'999)) << "it depends on everything";
+  }
+}
+
 // A choice has to be made for one element after the other.
 TEST(DefinedElements, AreTheSameInRowsAsOneByOne) {
   constexpr std::int64_t kRows = 5;

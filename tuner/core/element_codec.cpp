@@ -195,17 +195,33 @@ std::vector<double> to_doubles(std::span<const std::uint8_t> bytes, ScalarType t
   return values;
 }
 
+namespace {
+
+template <typename T, typename Number>
+void read_as(std::span<const std::uint8_t> bytes, std::size_t first, std::ptrdiff_t stride,
+             std::span<Number> values) {
+  const auto step = stride * static_cast<std::ptrdiff_t>(sizeof(T));
+  const std::uint8_t* const from = bytes.data() + first * sizeof(T);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    T value{};
+    std::memcpy(&value, from + static_cast<std::ptrdiff_t>(i) * step, sizeof(T));
+    values[i] = static_cast<Number>(value);
+  }
+}
+
+}  // namespace
+
 void read_elements(std::span<const std::uint8_t> bytes, ScalarType type, std::size_t first,
                    std::ptrdiff_t stride, std::span<double> values) {
+  with_type(type,
+            [&](auto tag) { read_as<typename decltype(tag)::Type>(bytes, first, stride, values); });
+}
+
+void read_elements(std::span<const std::uint8_t> bytes, ScalarType type, std::size_t first,
+                   std::ptrdiff_t stride, std::span<Whole> values) {
   with_type(type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    const auto step = stride * static_cast<std::ptrdiff_t>(sizeof(T));
-    const std::uint8_t* const from = bytes.data() + first * sizeof(T);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      T value{};
-      std::memcpy(&value, from + static_cast<std::ptrdiff_t>(i) * step, sizeof(T));
-      values[i] = static_cast<double>(value);
-    }
+    if constexpr (std::is_integral_v<T>) read_as<T>(bytes, first, stride, values);
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/value.h"
+#include "tuner/core/whole.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,10 @@ std::vector<double> to_doubles(std::span<const std::uint8_t> bytes, ScalarType t
 /// Sets `values` to the elements `first`, `first` + `stride`, ...
 void read_elements(std::span<const std::uint8_t> bytes, ScalarType type, std::size_t first,
                    std::ptrdiff_t stride, std::span<double> values);
+
+/// Does the same with elements of an integer type.
+void read_elements(std::span<const std::uint8_t> bytes, ScalarType type, std::size_t first,
+                   std::ptrdiff_t stride, std::span<Whole> values);
 
 /// Returns element `i` as a double.
 double element_at(std::span<const std::uint8_t> bytes, ScalarType type, std::size_t i);
