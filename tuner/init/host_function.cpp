@@ -251,7 +251,7 @@ class CallMatcher {
                     const HostCall& call) const {
     const auto piece = candidate_.pieces.find(own.name);
     const bool is_member = piece != candidate_.pieces.end() && piece->second.is_member;
-    const std::string name = is_member ? text : array_in(text);
+    const std::string name = is_member ? text : pointer_in(text);
     const bool is_result = check_ != nullptr && check_->array == own.name;
     const bool is_filled = is_result && check_->is_filled;
     for (std::size_t i = 0; i < kernel_.size() && is_result && !is_filled; ++i) {
@@ -279,22 +279,13 @@ class CallMatcher {
     return check_ != nullptr ? kNone : count == 1 ? found : named;
   }
 
-  /// Returns the array in `a`, `a.data()`.
-  static std::string array_in(const std::string& text) {
-    std::string name;
-    for (const std::string_view word : identifiers(text)) {
-      if (word != "data") name = word;
-    }
-    return name;
-  }
-
   /// Returns the variable in constant memory that the host copies an array to; empty if there is
   /// none, or if the kernel has a parameter of that name.
   std::string constant_of(const std::string& text) const {
     for (const auto& [constant, copied] : host_.copied_to_constants) {
       const bool is_hidden =
           std::ranges::find(kernel_, constant, &KernelParameter::name) != kernel_.end();
-      if (!is_hidden && copied.contains(array_in(text))) return constant;
+      if (!is_hidden && copied.contains(pointer_in(text))) return constant;
     }
     return "";
   }
@@ -328,11 +319,11 @@ class CallMatcher {
   /// Returns true if the host compares an array with what it has of a kernel's argument.
   bool is_compared(const std::string& array, std::size_t argument,
                    const std::string& function) const {
-    return std::ranges::any_of(host_.values, [&](const HostValue& value) {
-      return value.is_compared && value.function == function &&
-             has_name(value.store.value, array) &&
-             holds({value.store.array}, argument, Copied::from_device);
-    });
+    const auto pairs = host_.compared_arrays.find(function);
+    return pairs != host_.compared_arrays.end() &&
+           std::ranges::any_of(pairs->second, [&](const auto& pair) {
+             return pair.second == array && holds({pair.first}, argument, Copied::from_device);
+           });
   }
 
   std::size_t scalar(const KernelParameter& own, const std::string& text) const {
@@ -648,7 +639,8 @@ std::vector<const HostCheck*> checks_of(const Sought& sought) {
   for (const HostCheck& check : host.checks) {
     for (const HostCall& call : host.calls) {
       const auto frame = std::ranges::find(launch.frames, call.caller, &HostFrame::function);
-      if (call.callee != check.name || frame == launch.frames.end()) continue;
+      const bool is_its = call.callee == check.name && !check.text.empty();
+      if (!is_its || frame == launch.frames.end()) continue;
       const bool is_here = frame == launch.frames.begin();
       if (is_here && is_changed_before(call.line, sought)) continue;
       const bool is_before = call.line < frame->line;

@@ -10,7 +10,6 @@
 #include "tuner/init/kernel_uses.h"
 #include "tuner/init/names.h"
 #include "tuner/init/space_names.h"
-#include "tuner/init/statements.h"
 #include "tuner/init/syntax.h"
 
 #include <algorithm>
@@ -41,7 +40,6 @@ struct Function {
   std::map<std::size_t, std::string> given;  ///< Values that it assigns through pointer parameters.
   std::map<std::size_t, std::string> allocated;  ///< Bytes that it allocates for a parameter.
   std::string returned;                          ///< Bytes that it allocates and returns.
-  HostValues values = {};
   std::set<std::pair<std::size_t, std::size_t>> copies = {};  ///< Parameters to and from.
 };
 
@@ -88,7 +86,6 @@ class HostReader {
     calls_.clear();
     seen_.clear();
     run_all();
-    for (Function& function : functions_) function.values = host_values(source_, function.body);
   }
 
   HostPart part() {
@@ -98,9 +95,9 @@ class HostReader {
                      .fills = fills(),
                      .zeroed = zeroed_,
                      .copied_to_constants = copied_to_constants(),
-                     .values = values(),
                      .calls = calls(),
                      .checks = checks(),
+                     .compared_arrays = compared_arrays(),
                      .copies = copies_};
     add_calls_of_checks(host);
     for (const auto& [token, answer] : answers_) host.answers.push_back(answer);
@@ -150,12 +147,13 @@ class HostReader {
     return calls;
   }
 
-  std::vector<HostCheck> checks() const {
+  std::vector<HostCheck> checks() {
     std::vector<HostCheck> checks;
     for (const Function& function : functions_) {
       if (function.is_member) continue;
-      std::ranges::move(checks_in(source_, function.cursor, function.body),
-                        std::back_inserter(checks));
+      HostChecks found = checks_in(source_, function.cursor, function.body);
+      std::ranges::move(found.checks, std::back_inserter(checks));
+      compared_[function.name].merge(found.compared);
     }
     return checks;
   }
@@ -176,29 +174,20 @@ class HostReader {
     }
   }
 
-  /// Returns what functions store and compare, also what those do that they call, in the names of
-  /// the caller.
-  std::vector<HostValue> values() const {
+  /// Returns the arrays that functions compare, also by functions that they call.
+  std::map<std::string, ComparedArrays> compared_arrays() const {
     constexpr int kDeepest = 3;
-    constexpr std::size_t kMost = 10000;
-    std::vector<HostValue> all = compared_;
-    std::vector<HostValue> level;
-    for (const Function& function : functions_) {
-      for (HostValue value : function.values.values) {
-        value.function = function.name;
-        level.push_back(std::move(value));
-      }
-    }
-    for (int depth = 0; depth < kDeepest && all.size() < kMost; ++depth) {
-      all.insert(all.end(), level.begin(), level.end());
-      std::vector<HostValue> next;
+    std::map<std::string, ComparedArrays> all = compared_;
+    for (int depth = 0; depth < kDeepest; ++depth) {
       for (const Call& call : calls_) {
-        for (const HostValue& value : level) {
-          if (value.function != call.callee->name || next.size() == kMost) continue;
-          if (auto of_caller = in_caller(value, call)) next.push_back(std::move(*of_caller));
+        const ComparedArrays in_callee = all[call.callee->name];
+        for (const auto& [one, other] : in_callee) {
+          const auto first = call.passed.find(one);
+          const auto second = call.passed.find(other);
+          if (first == call.passed.end() || second == call.passed.end()) continue;
+          all[call.caller->name].emplace(pointer_in(first->second), pointer_in(second->second));
         }
       }
-      level = std::move(next);
     }
     return all;
   }
@@ -807,7 +796,7 @@ class HostReader {
     const auto found = by_name_.find(call->name);
     Function* const callee = found == by_name_.end() ? nullptr : found->second;
     pass_variables(*call, callee, state);
-    if (callee == nullptr) note_comparison(*call, range.first);
+    if (callee == nullptr) note_comparison(*call);
     if (callee == nullptr || callee == function_ || function_ == nullptr) return;
     Caller caller = {.function = function_,
                      .line = source_.line(syntax.cursor),
@@ -831,7 +820,7 @@ class HostReader {
   }
 
   /// Notes that a function without a body here gets arrays to compare, as its name says.
-  void note_comparison(const CallText& call, std::size_t token) {
+  void note_comparison(const CallText& call) {
     static constexpr std::array<std::string_view, 5> kWords = {"check", "compare", "verify",
                                                                "memcmp", "valid"};
     if (function_ == nullptr || !holds_any(call.name, kWords)) return;
@@ -842,11 +831,7 @@ class HostReader {
     }
     for (const std::string& one : names) {
       for (const std::string& other : names) {
-        if (one == other) continue;
-        compared_.push_back({.store = {.array = one, .value = other},
-                             .line = tokens_[token].line,
-                             .is_compared = true,
-                             .function = function_->name});
+        if (one != other) compared_[function_->name].emplace(one, other);
       }
     }
   }
@@ -899,40 +884,6 @@ class HostReader {
     return substituted(text, terms);
   }
 
-  /// Returns a value of a function in the names of its caller; nullopt if it is made of what the
-  /// function alone knows, or of an array that it has itself.
-  static std::optional<HostValue> in_caller(HostValue value, const Call& call) {
-    const Function& callee = *call.callee;
-    SingleStore& store = value.store;
-    const auto array = call.passed.find(store.array);
-    if (array == call.passed.end()) return std::nullopt;
-    store.array = pointer_in(array->second);
-    Terms own;
-    for (const auto& [name, text] : callee.values.constants) {
-      own.emplace_back(name, in_parentheses(text));
-    }
-    std::map<std::string, std::string> passed = call.passed;
-    for (auto& [name, text] : passed) {
-      if (const std::string pointer = pointer_in(text); text.ends_with(".data()")) text = pointer;
-    }
-    const auto translate = [&](std::string& text) {
-      const std::string without_own = substituted(substituted(text, own), own);
-      const CppTokens words = cpp_tokens(without_own);
-      bool is_known = true;
-      for (std::size_t i = 0; i < words.size(); ++i) {
-        const std::string name(words[i].text);
-        const bool is_called = i + 1 < words.size() && words[i + 1].is("(");
-        if (!is_called && callee.types.contains(name) && !passed.contains(name)) is_known = false;
-      }
-      text = in_caller(without_own, passed);
-      return is_known;
-    };
-    value.function = call.caller->name;
-    bool is_known = translate(store.index) && translate(store.value);
-    for (std::string& condition : store.conditions) is_known = translate(condition) && is_known;
-    return is_known ? std::optional(std::move(value)) : std::nullopt;
-  }
-
   /// Changes the variables whose address or reference a function gets.
   void pass_variables(const CallText& call, const Function* callee, HostState& state) {
     if (call.name == "cudaLaunchKernelEx" || call.name.starts_with("cudaMalloc")) return;
@@ -949,20 +900,6 @@ class HostReader {
       const bool is_given = callee != nullptr && given != callee->given.end();
       state.assign(name, is_given ? std::optional(given->second) : std::nullopt);
     }
-  }
-
-  /// Returns the variable in `&a`, `(void**)&a`, `&a[0]`, `a.data()`.
-  static std::string pointer_in(const std::string& text) {
-    CppTokens words = cpp_tokens(text);
-    while (!words.empty() && (words.back().is(")") || words.back().is("("))) {
-      words.pop_back();  // The parentheses belong to a cast or a call.
-      if (words.size() > 2 && words.back().is("data")) words.resize(words.size() - 2);
-    }
-    if (!words.empty() && words.back().is("]")) {
-      const std::size_t open = opening(words, words.size() - 1);
-      words.resize(open == kNoToken ? 0 : open);
-    }
-    return !words.empty() && words.back().is_word() ? std::string(words.back().text) : "";
   }
 
   /// Reads `cudaMalloc(&a, bytes)`, `cudaMallocPitch(&a, &pitch, width, height)`,
@@ -1308,8 +1245,8 @@ class HostReader {
   std::set<std::pair<std::string, std::string>> copies_;  ///< Pointers to and from.
   std::set<std::string> zeroed_;                          ///< Pointers to what is set to zero.
   std::vector<Call> calls_;
-  std::vector<HostValue> compared_;        ///< Arrays that functions of other sources compare.
-  std::map<std::size_t, Answer> answers_;  ///< Keyed by the index of the token.
+  std::map<std::string, ComparedArrays> compared_;  ///< Keyed by function.
+  std::map<std::size_t, Answer> answers_;           ///< Keyed by the index of the token.
 };
 
 /// Removes launches that main() does not lead to where it leads to another of the same kernel: the

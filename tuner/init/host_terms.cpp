@@ -504,6 +504,19 @@ std::string plain_tokens(const std::string& text) {
   return result == text ? text : plain_tokens(result);
 }
 
+std::string pointer_in(const std::string& text) {
+  CppTokens words = cpp_tokens(text);
+  while (!words.empty() && (words.back().is(")") || words.back().is("("))) {
+    words.pop_back();  // The parentheses belong to a cast or a call.
+    if (words.size() > 2 && words.back().is("data")) words.resize(words.size() - 2);
+  }
+  if (!words.empty() && words.back().is("]")) {
+    const std::size_t open = opening(words, words.size() - 1);
+    words.resize(open == kNoToken ? 0 : open);
+  }
+  return !words.empty() && words.back().is_word() ? std::string(words.back().text) : "";
+}
+
 std::optional<std::int64_t> number_of(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
