@@ -588,9 +588,8 @@ class ArgumentDrafter {
       const auto ours = names_.terms_of(*site(), names_.parameters()).in_our_names(*said);
       if (ours) return as_value(*ours);
     }
-    static constexpr std::array<std::string_view, 4> kFromZero = {"offset", "begin", "start",
-                                                                  "first"};
-    if (said == nullptr && holds_any(parameter.name, kFromZero)) return 0;
+    if (said == nullptr && holds_any(parameter.name, {"offset", "begin", "start", "first"}))
+      return 0;
     return "TODO: value of " + parameter.name +
            (names_.sizes().empty() ? ""
                                    : ", a number or such as " + names_.sizes().front().second) +

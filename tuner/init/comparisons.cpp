@@ -4,7 +4,7 @@
 #include "tuner/init/host_terms.h"
 #include "tuner/init/names.h"
 
-#include <array>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <string_view>
@@ -18,8 +18,7 @@ using ComparedPair = std::pair<const Syntax*, const Syntax*>;
 
 /// Returns what a part of an expression compares: `a != b`, `abs(a - b)`, `diff = a - b`.
 std::vector<ComparedPair> compared_by(const Syntax& syntax) {
-  static constexpr std::array<std::string_view, 3> kDifferences = {"diff", "err", "delta"};
-  static constexpr std::array<std::string_view, 4> kSame = {"near", "equal", "close", "same"};
+  static const std::initializer_list<std::string_view> kDifferences = {"diff", "err", "delta"};
   const std::vector<Syntax>& parts = syntax.parts;
   const auto difference = [](const Syntax& of) -> std::vector<ComparedPair> {
     const bool is_relative = of.is(Kind::binary, "/");
@@ -40,7 +39,7 @@ std::vector<ComparedPair> compared_by(const Syntax& syntax) {
   if (parts.size() == 2 && lower_case(syntax.text).find("abs") != std::string::npos) {
     return difference(parts[1]);
   }
-  if (parts.size() < 3 || !holds_any(syntax.text, kSame)) return {};
+  if (parts.size() < 3 || !holds_any(syntax.text, {"near", "equal", "close", "same"})) return {};
   return {{&parts[1], &parts[2]}};
 }
 

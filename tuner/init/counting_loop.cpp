@@ -3,7 +3,6 @@
 #include "tuner/init/host_terms.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -55,12 +54,11 @@ class LoopReader {
   }
 
   bool read_end(CountingLoop& loop) const {
-    static constexpr std::array<std::string_view, 5> kCompares = {"<", "<=", ">", ">=", "!="};
     const Syntax& condition = syntax_.parts[Syntax::kCondition];
     if (condition.kind != Kind::binary || !condition.parts[0].is_name(loop.counter)) return false;
     loop.compares = condition.text;
     loop.bound = text(condition.parts[1]);
-    return std::ranges::find(kCompares, loop.compares) != kCompares.end();
+    return is_one_of(loop.compares, {"<", "<=", ">", ">=", "!="});
   }
 
   static bool read_step(const std::optional<Change>& change, CountingLoop& loop) {

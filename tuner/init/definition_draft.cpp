@@ -6,7 +6,6 @@
 #include "tuner/init/host_terms.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <string_view>

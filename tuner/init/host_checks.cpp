@@ -7,7 +7,6 @@
 #include "tuner/init/statements.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -297,13 +296,11 @@ class CheckWriter {
 
   /// Returns the token behind the statement at token i if that prints or ends the program.
   std::size_t end_of_output(std::size_t i) const {
-    static constexpr std::array<std::string_view, 8> kNames = {
-        "printf", "fprintf", "puts", "cout", "cerr", "exit", "abort", "fflush"};
-    static constexpr std::array<std::string_view, 5> kBefore = {"{", "}", ";", ")", "else"};
-    const bool begins = i > 0 && std::ranges::find(kBefore, tokens_[i - 1].text) != kBefore.end();
+    const bool begins = i > 0 && is_one_of(tokens_[i - 1].text, {"{", "}", ";", ")", "else"});
     const std::size_t name = tokens_[i].is("std") ? i + 2 : i;
     if (!begins || name >= tokens_.size() ||
-        std::ranges::find(kNames, tokens_[name].text) == kNames.end()) {
+        !is_one_of(tokens_[name].text,
+                   {"printf", "fprintf", "puts", "cout", "cerr", "exit", "abort", "fflush"})) {
       return kNoToken;
     }
     std::size_t end = name;

@@ -35,19 +35,16 @@ std::vector<std::string> words_of(const std::string& name) {
   return words;
 }
 
-template <std::size_t N>
-bool has_word(const std::string& name, const std::array<std::string_view, N>& wanted) {
-  return std::ranges::any_of(words_of(name), [&](const std::string& word) {
-    return std::ranges::find(wanted, word) != wanted.end();
-  });
+bool has_word(const std::string& name, std::initializer_list<std::string_view> wanted) {
+  return std::ranges::any_of(words_of(name),
+                             [&](const std::string& word) { return is_one_of(word, wanted); });
 }
 
 /// Returns true if a word of the name says that the function prepares data or shows them.
 bool is_for_data(const std::string& name) {
-  static constexpr std::array<std::string_view, 18> kWords = {
-      "init", "initialize", "fill", "copy", "print",    "load",   "save", "read",  "write",
-      "rand", "random",     "gen",  "swap", "generate", "create", "make", "clear", "reset"};
-  return has_word(name, kWords);
+  return has_word(
+      name, {"init", "initialize", "fill", "copy", "print", "load", "save", "read", "write", "rand",
+             "random", "gen", "swap", "generate", "create", "make", "clear", "reset"});
 }
 
 /// Returns true if a body has a loop and stores to each of these parameters.
@@ -124,9 +121,8 @@ bool converts(const HostSignature& function, const KernelParameter& own,
 
 /// Returns true for a parameter that says how often all is repeated, as for a measurement.
 bool is_repeat(const KernelParameter& parameter) {
-  static constexpr std::array<std::string_view, 4> kNames = {"repeat", "iterations", "n_iter",
-                                                             "num_iter"};
-  return parameter.pointers == 0 && holds_any(parameter.name, kNames);
+  return parameter.pointers == 0 &&
+         holds_any(parameter.name, {"repeat", "iterations", "n_iter", "num_iter"});
 }
 
 /// Returns true if each template parameter stands for one type.
@@ -663,10 +659,8 @@ bool has_kernel(const std::string& source, const std::string& name) {
 }  // namespace
 
 bool is_for_comparison(const std::string& name) {
-  static constexpr std::array<std::string_view, 13> kWords = {
-      "cpu",        "gold",  "golden", "ref",    "reference", "host",    "serial",
-      "sequential", "naive", "seq",    "expect", "expected",  "baseline"};
-  return has_word(name, kWords);
+  return has_word(name, {"cpu", "gold", "golden", "ref", "reference", "host", "serial",
+                         "sequential", "naive", "seq", "expect", "expected", "baseline"});
 }
 
 std::optional<HostFunction> host_function_for(const std::string& source,

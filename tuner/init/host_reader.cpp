@@ -13,7 +13,6 @@
 #include "tuner/init/syntax.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -354,11 +353,9 @@ class HostReader {
 
   /// Returns true if a range asks for the program's options, which leave defaults in place.
   bool reads_options(TokenRange range) const {
-    static constexpr std::array<std::string_view, 5> kNames = {"argc", "argv", "optarg", "getopt",
-                                                               "getopt_long"};
     for (std::size_t i = range.first; i < std::min(range.end, tokens_.size()); ++i) {
       const std::string_view text = tokens_[i].text;
-      if (std::ranges::find(kNames, text) != kNames.end()) return true;
+      if (is_one_of(text, {"argc", "argv", "optarg", "getopt", "getopt_long"})) return true;
       if (text.find("CmdLine") != std::string_view::npos) return true;
     }
     return false;
@@ -608,10 +605,9 @@ class HostReader {
       state.set_list(name, parts_in(open));
     }
     if (bytes.empty()) return;
-    static constexpr std::array<std::string_view, 4> kNoType = {"const", "static", "__device__",
-                                                                "__managed__"};
     std::size_t first = type.first;
-    while (first < type.end && std::ranges::find(kNoType, tokens_[first].text) != kNoType.end()) {
+    while (first < type.end &&
+           is_one_of(tokens_[first].text, {"const", "static", "__device__", "__managed__"})) {
       ++first;
     }
     bytes += "sizeof(" + joined(tokens_, {first, type.end}) + ")";
@@ -821,9 +817,9 @@ class HostReader {
 
   /// Notes that a function without a body here gets arrays to compare, as its name says.
   void note_comparison(const CallText& call) {
-    static constexpr std::array<std::string_view, 5> kWords = {"check", "compare", "verify",
-                                                               "memcmp", "valid"};
-    if (function_ == nullptr || !holds_any(call.name, kWords)) return;
+    if (function_ == nullptr ||
+        !holds_any(call.name, {"check", "compare", "verify", "memcmp", "valid"}))
+      return;
     std::vector<std::string> names;
     for (const std::string& text : call.arguments) {
       const std::string name = pointer_in(text);

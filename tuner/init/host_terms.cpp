@@ -8,7 +8,6 @@
 #include "tuner/source/cpp_tokens.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <functional>
@@ -37,15 +36,14 @@ const Terms& known_functions() {
 }
 
 bool is_type_word(const CppToken& token) {
-  static constexpr std::array<std::string_view, 17> kWords = {
-      "int",    "unsigned", "long",     "short",   "char",     "float", "double", "size_t", "const",
-      "signed", "int32_t",  "uint32_t", "int64_t", "uint64_t", "uint",  "dim3",   "std"};
-  return std::ranges::find(kWords, token.text) != kWords.end();
+  return is_one_of(
+      token.text, {"int", "unsigned", "long", "short", "char", "float", "double", "size_t", "const",
+                   "signed", "int32_t", "uint32_t", "int64_t", "uint64_t", "uint", "dim3", "std"});
 }
 
 /// Returns true if a value cannot be followed to its origin: `atoi(argv[1])`, `options.size`.
 bool is_opaque(const std::string& value) {
-  static constexpr std::array<std::string_view, 22> kFollowed = {
+  static const std::initializer_list<std::string_view> kFollowed = {
       "sizeof", "min",   "max",  "ceil",        "ceilf", "floor", "floorf", "sqrt",
       "sqrtf",  "exp",   "expf", "log",         "logf",  "fabs",  "fabsf",  "fmax",
       "fmaxf",  "fminf", "abs",  "static_cast", "float", "int"};
@@ -57,7 +55,7 @@ bool is_opaque(const std::string& value) {
     if (!tokens[i].is_word()) continue;
     const std::size_t close = tokens[i + 1].is("<") ? closing(tokens, i + 1) : i;  // `read<T>(...)`
     const bool is_call = close + 1 < tokens.size() && tokens[close + 1].is("(");
-    const bool is_known = std::ranges::find(kFollowed, tokens[i].text) != kFollowed.end() ||
+    const bool is_known = is_one_of(tokens[i].text, kFollowed) ||
                           std::ranges::any_of(known_functions(), [&](const auto& known) {
                             return known.first == tokens[i].text || known.second == tokens[i].text;
                           });
@@ -98,10 +96,9 @@ std::size_t last_of_member(const CppTokens& tokens, std::size_t i) {
 
 /// Returns the token behind the cast that begins at token i, or i. `float(a)` leaves `(a)`.
 std::size_t behind_cast(const CppTokens& tokens, std::size_t i) {
-  static constexpr std::array<std::string_view, 7> kTypes = {"float", "double",   "int", "size_t",
-                                                             "long",  "unsigned", "uint"};
-  const bool is_called = i + 1 < tokens.size() && tokens[i + 1].is("(") &&
-                         std::ranges::find(kTypes, tokens[i].text) != kTypes.end();
+  const bool is_called =
+      i + 1 < tokens.size() && tokens[i + 1].is("(") &&
+      is_one_of(tokens[i].text, {"float", "double", "int", "size_t", "long", "unsigned", "uint"});
   if (is_called) return i + 1;
   const bool has_name = tokens[i].is("static_cast") && i + 1 < tokens.size();
   std::size_t j = has_name ? i + 1 : i;

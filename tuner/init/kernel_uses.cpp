@@ -300,8 +300,7 @@ class PointerReader {
 
   static bool asks_for_null(const Syntax& syntax) {
     if (!syntax.is(Kind::binary, "==") && !syntax.is(Kind::binary, "!=")) return false;
-    static constexpr std::array<std::string_view, 4> kNull = {"nullptr", "NULL", "0", "__null"};
-    return std::ranges::find(kNull, syntax.parts[1].text) != kNull.end();
+    return is_one_of(syntax.parts[1].text, {"nullptr", "NULL", "0", "__null"});
   }
 
   void assignment(const Syntax& syntax) {

@@ -9,7 +9,6 @@
 #include "tuner/init/names.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 namespace smemtune {
@@ -26,8 +25,7 @@ namespace {
 constexpr std::int64_t kGuessedFactor = 64;  ///< A guess for a size that another is a multiple of.
 
 std::int64_t guessed_size(const MissingName& missing) {
-  static constexpr std::array<std::string_view, 4> kFew = {"radius", "filter", "kernel", "iter"};
-  return holds_any(missing.name, kFew) ? 3 : 4096;
+  return holds_any(missing.name, {"radius", "filter", "kernel", "iter"}) ? 3 : 4096;
 }
 
 /// Returns a size of at most `most` that blocks divide as they divide `size`, so that faults in the
@@ -56,15 +54,15 @@ bool changes(const LaunchSite& site, const std::string& text) {
 
 /// `type`: the parameter's, that of a template parameter as the host passes it.
 bool is_size(const KernelParameter& parameter, const std::string& type) {
-  static constexpr std::array<std::string_view, 23> kOther = {
-      "radius", "iter",  "step", "offset", "shift", "seed", "flag",  "mode",
-      "start",  "begin", "end",  "index",  "idx",   "pow",  "value", "pitch",
-      "stride", "power", "gpu",  "border", "halo",  "pad",  "tile"};
   if (parameter.pointers > 0) return false;
   const Elements elements = elements_of(type);
   return !elements.type.empty() && elements.count == 1 && !is_floating_name(elements.type) &&
          type != "bool" && scalar_bytes_of(elements.type) >= 4 &&
-         !holds_any(parameter.name, kOther) && !lower_case(parameter.name).starts_with("ld");
+         !holds_any(parameter.name,
+                    {"radius", "iter",  "step", "offset", "shift", "seed", "flag",  "mode",
+                     "start",  "begin", "end",  "index",  "idx",   "pow",  "value", "pitch",
+                     "stride", "power", "gpu",  "border", "halo",  "pad",  "tile"}) &&
+         !lower_case(parameter.name).starts_with("ld");
 }
 
 }  // namespace
@@ -240,8 +238,6 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
 
 void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text, bool is_repeat) {
   constexpr std::size_t kMost = 6;
-  static constexpr std::array<std::string_view, 8> kFew = {"batch", "head", "chan", "iter",
-                                                           "step",  "rep",  "dim",  "layer"};
   const HostTerms terms = terms_of(site);
   std::vector<std::string> of_block = {"blockDim", "gridDim", "argv", "argc"};
   for (const std::string& extent : site.block) {
@@ -254,10 +250,9 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
   of_block.push_back(site.block_name);
   const auto unknown = terms.unknown_names(text);
   for (const auto& [frame, name] : unknown) {
-    static constexpr std::array<std::string_view, 3> kBlocks = {"grid", "block", "thread"};
     const bool is_whole = cpp_tokens(text).size() == 1;
     const bool is_blocks = std::ranges::find(of_block, name) != of_block.end() ||
-                           (is_whole && holds_any(name, kBlocks));
+                           (is_whole && holds_any(name, {"grid", "block", "thread"}));
     const auto changed = site.frames[frame].changed.find(name);
     const bool is_known = changed == site.frames[frame].changed.end() || changed->second > 0;
     if (is_blocks || (is_whole && !is_known) || changes(site, name) ||
@@ -275,7 +270,11 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
     // `rows__1` is what rows was before the host changed it.
     const std::string chosen = free_name(upper(last_word(name.substr(0, name.find("__")))));
     host_sizes_.push_back({.function = function, .variable = name, .chosen = chosen});
-    const std::int64_t size = is_repeat ? 10 : holds_any(name, kFew) ? 16 : host_size_;
+    const std::int64_t size =
+        is_repeat ? 10
+        : holds_any(name, {"batch", "head", "chan", "iter", "step", "rep", "dim", "layer"})
+            ? 16
+            : host_size_;
     add_problem(chosen, size, std::min<std::int64_t>(size, is_repeat ? 2 : 256), true);
   }
 }
@@ -620,12 +619,10 @@ std::string SpaceNames::sizes_text() const {
 }
 
 std::string SpaceNames::sizes_of_macros() const {
-  static constexpr std::array<std::string_view, 7> kParts = {"filter", "kernel", "radius", "iter",
-                                                             "max_",   "border", "halo"};
   std::string text;
   std::size_t sizes = 0;
   for (const std::string& name : macro_sizes_) {
-    if (holds_any(name, kParts)) continue;
+    if (holds_any(name, {"filter", "kernel", "radius", "iter", "max_", "border", "halo"})) continue;
     text += (text.empty() ? "" : " * ") + name;
     ++sizes;
   }

@@ -4,7 +4,6 @@
 #include "tuner/init/host_terms.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <map>
 #include <set>
@@ -215,9 +214,8 @@ class Statements {
       sums += token.is("+") ? 1 : 0;
       products += token.is("*") ? 1 : 0;
     }
-    static constexpr std::array<std::string_view, 7> kOther = {"-", "/", "%", "[", "<", "?", "&"};
     const bool has_other = std::ranges::any_of(tokens, [](const CppToken& token) {
-      return std::ranges::find(kOther, token.text) != kOther.end();
+      return is_one_of(token.text, {"-", "/", "%", "[", "<", "?", "&"});
     });
     const bool is_all = threads == 1 && blocks == 1 && sums == 1 && products == 1 && !has_other;
     return is_all ? "axis_" + axis : text;
@@ -292,10 +290,9 @@ class Statements {
   }
 
   std::string resolved(TokenRange range) {
-    static constexpr std::array<std::string_view, 7> kOther = {"__shared__", "++", "--", "=",
-                                                               "+=",         ";",  "{"};
     for (std::size_t i = range.first; i < range.end; ++i) {
-      if (std::ranges::find(kOther, tokens_[i].text) != kOther.end()) throw NotSimple();
+      if (is_one_of(tokens_[i].text, {"__shared__", "++", "--", "=", "+=", ";", "{"}))
+        throw NotSimple();
       if (unknown_.contains(tokens_[i].text)) throw NotSimple();
       if (depth_ > 0) read_.emplace(tokens_[i].text);
     }

@@ -70,8 +70,7 @@ std::size_t behind_number(std::string_view text, std::size_t begin) {
 
 /// Returns true if a quotation mark behind `word` begins a raw string.
 bool is_raw_prefix(std::string_view word) {
-  static constexpr std::array<std::string_view, 5> kRaw = {"R", "u8R", "uR", "UR", "LR"};
-  return std::ranges::find(kRaw, word) != kRaw.end();
+  return is_one_of(word, {"R", "u8R", "uR", "UR", "LR"});
 }
 
 /// Returns the word that ends `line`; may be empty.
@@ -204,14 +203,13 @@ class Scanner {
     while (end < text_.size() && is_word_character(text_[end])) ++end;
     const std::string_view word = text_.substr(at_, end - at_);
     const char next = end < text_.size() ? text_[end] : '\0';
-    static constexpr std::array<std::string_view, 4> kEncoding = {"u8", "u", "U", "L"};
     if (next == '"' && is_raw_prefix(word)) {
       if (const std::string mark = raw_string_end(text_, end); !mark.empty()) {
         advance_to(behind(text_, mark, end + mark.size() - 1));
         return CppToken::Kind::literal;
       }
     }
-    if ((next == '"' || next == '\'') && std::ranges::find(kEncoding, word) != kEncoding.end()) {
+    if ((next == '"' || next == '\'') && is_one_of(word, {"u8", "u", "U", "L"})) {
       advance_to(behind_quote(text_, end));
       return CppToken::Kind::literal;
     }

@@ -3,7 +3,6 @@
 #include "tuner/source/directive.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <set>
 #include <utility>
@@ -320,10 +319,9 @@ std::vector<SourceBranch> SourceItems::branches_of(const SourceItem& item) const
 SourceItems read_items(const CppTokens& tokens) { return ItemReader(tokens).read(); }
 
 bool is_attribute(std::string_view word) {
-  static constexpr std::array<std::string_view, 10> kAttributes = {
-      "__launch_bounds__", "__cluster_dims__", "__block_size__", "__maxnreg__", "__attribute__",
-      "__align__",         "__declspec",       "alignas",        "decltype",    "noexcept"};
-  return std::ranges::find(kAttributes, word) != kAttributes.end();
+  return is_one_of(word,
+                   {"__launch_bounds__", "__cluster_dims__", "__block_size__", "__maxnreg__",
+                    "__attribute__", "__align__", "__declspec", "alignas", "decltype", "noexcept"});
 }
 
 }  // namespace smemtune
