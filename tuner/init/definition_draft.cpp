@@ -37,7 +37,7 @@ std::vector<TokenRange> parts_at(const CppTokens& tokens, TokenRange range, std:
       parts.push_back({i + 1, i + 1});
       continue;
     }
-    if (tokens[i].is("(") || tokens[i].is("[")) i = std::min(closing(tokens, i), range.end - 1);
+    if (tokens[i].is("(", "[")) i = std::min(closing(tokens, i), range.end - 1);
     parts.back().end = i + 1;
   }
   return parts;
@@ -203,7 +203,7 @@ class DefinitionDrafter {
                             tokens[one.first + 1].is(is_negated ? ">=" : "<");
       if (!is_bound) return false;
       for (std::size_t i = one.first + 2; i < one.end; ++i) {
-        if (tokens[i].is("-") || tokens[i].is("/") || tokens[i].text.starts_with("axis_")) {
+        if (tokens[i].is("-", "/") || tokens[i].text.starts_with("axis_")) {
           return false;
         }
       }
@@ -275,14 +275,14 @@ class DefinitionDrafter {
             tokens[i].is_word() ? argument(std::string(tokens[i].text)) : nullptr;
         if (known != nullptr && is_real_type((*known)["type"])) return true;
         if (tokens[i].kind == CppToken::Kind::number && is_fraction(tokens[i].text)) return true;
-        if (tokens[i].is("exp") || tokens[i].is("sqrt") || tokens[i].is("log")) return true;
+        if (tokens[i].is("exp", "sqrt", "log")) return true;
       }
       return false;
     };
     std::size_t first = slash;
     while (first > 0) {
       const CppToken& before = tokens[first - 1];
-      if (before.is(")") || before.is("]")) {
+      if (before.is(")", "]")) {
         const std::size_t open = opening(tokens, first - 1);
         if (open == kNoToken) return false;
         first = open;
@@ -292,10 +292,9 @@ class DefinitionDrafter {
       --first;
     }
     std::size_t end = slash + 1;
-    while (end < tokens.size() &&
-           (tokens[end].is_word() || tokens[end].is("(") || tokens[end].is("[") ||
-            tokens[end].kind == CppToken::Kind::number)) {
-      const bool opens = tokens[end].is("(") || tokens[end].is("[");
+    while (end < tokens.size() && (tokens[end].is_word() || tokens[end].is("(", "[") ||
+                                   tokens[end].kind == CppToken::Kind::number)) {
+      const bool opens = tokens[end].is("(", "[");
       end = (opens ? closing(tokens, end) : end) + 1;
     }
     return is_real(first, slash) || is_real(slash + 1, std::min(end, tokens.size()));
@@ -318,13 +317,10 @@ class DefinitionDrafter {
         scalars.push_back(one["name"].get<std::string>());
       }
     }
-    Bindings problem;
-    for (const auto& [name, value] : names_.problem().items()) {
-      if (value.is_string()) problem.emplace(name, value.get<std::string>());
-      if (value.is_number_integer()) problem.emplace(name, value.get<std::int64_t>());
-    }
     try {
-      return !Definition::compile(text, problem, arrays, scalars).output().empty();
+      return !Definition::compile(text, bindings_of(names_.problem()), arrays, scalars)
+                  .output()
+                  .empty();
     } catch (const ExpressionError&) {
       return false;
     }
@@ -504,7 +500,7 @@ class ExpectationDrafter {
     const CppTokens tokens = cpp_tokens(plain);
     Terms ours;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (tokens[i].is(".") || tokens[i].is("->") || tokens[i].is("::")) return std::nullopt;
+      if (tokens[i].is(".", "->", "::")) return std::nullopt;
       if (!tokens[i].is_word() || tokens[i].text.starts_with("axis_")) continue;
       const std::string name(tokens[i].text);
       const bool is_array = i + 1 < tokens.size() && tokens[i + 1].is("[");

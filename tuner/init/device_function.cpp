@@ -291,7 +291,7 @@ std::vector<KernelParameter> members_of(const CppTokens& tokens, const SourceIte
     const std::size_t close = closing(tokens, open);
     std::size_t first = open + 1;
     for (std::size_t i = first; i < close; ++i) {
-      if (tokens[i].is("(") || tokens[i].is("[") || tokens[i].is("{")) return {};
+      if (tokens[i].is("(", "[", "{")) return {};
       if (!tokens[i].is(";") && !tokens[i].is(",")) continue;
       auto member = kernel_parameter(tokens, {first, i});
       const bool is_further = !members.empty() && tokens[first - 1].is(",");
@@ -370,8 +370,7 @@ class SignatureReader {
     }
     std::set<std::string> used;
     for (std::size_t i = item_.body; i + 2 < item_.end; ++i) {
-      if (!tokens_[i].is(parameter.name) || tokens_[i - 1].is(".") || tokens_[i - 1].is("->"))
-        continue;
+      if (!tokens_[i].is(parameter.name) || tokens_[i - 1].is(".", "->")) continue;
       if (!tokens_[i + 1].is(parameter.pointers > 0 ? "->" : ".")) return false;
       used.emplace(tokens_[i + 2].text);
     }

@@ -422,7 +422,7 @@ std::set<std::string> results_of(const HostSignature& function,
 /// Returns the token behind the statement that begins at token i.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as loops lie in each other.
 std::size_t behind_statement(const CppTokens& tokens, std::size_t i) {
-  const bool has_head = i + 1 < tokens.size() && (tokens[i].is("for") || tokens[i].is("if"));
+  const bool has_head = i + 1 < tokens.size() && tokens[i].is("for", "if");
   if (has_head) return behind_statement(tokens, closing(tokens, i + 1) + 1);
   for (; i < tokens.size() && !tokens[i].is(";"); ++i) {
     if (tokens[i].is("{")) return closing(tokens, i) + 1;

@@ -297,8 +297,8 @@ class HostReader {
       if (!assigned_in(function.body).contains(name)) continue;
       std::vector<const Syntax*> uses;
       for_each(function.body, [&](const Syntax& syntax) {
-        const bool changes = syntax.kind == Kind::assignment || syntax.is(Kind::unary, "++") ||
-                             syntax.is(Kind::unary, "--") || syntax.is(Kind::unary, "&");
+        const bool changes =
+            syntax.kind == Kind::assignment || syntax.steps() || syntax.is(Kind::unary, "&");
         if (changes && syntax.parts.front().is_name(name)) uses.push_back(&syntax);
         if (syntax.kind == Kind::variable && syntax.text == name) uses.push_back(nullptr);
       });
@@ -684,7 +684,7 @@ class HostReader {
     }
     for (const Syntax& part : syntax.parts) expression(part, state);
     if (syntax.kind == Kind::assignment) assignment(syntax, state);
-    if (syntax.is(Kind::unary, "++") || syntax.is(Kind::unary, "--")) {
+    if (syntax.steps()) {
       change(syntax.parts[0], syntax.text.substr(1), "1", state);
     }
     if (syntax.kind == Kind::call) call(syntax, state);
@@ -984,8 +984,7 @@ class HostReader {
   /// Reads `malloc(bytes)`, `calloc(n, size)`, `new T[n]`.
   void read_host_allocation(const std::string& name, TokenRange value) {
     for (std::size_t j = value.first; j + 1 < value.end; ++j) {
-      const bool is_call =
-          tokens_[j + 1].is("(") && (tokens_[j].is("malloc") || tokens_[j].is("calloc"));
+      const bool is_call = tokens_[j + 1].is("(") && tokens_[j].is("malloc", "calloc");
       const std::size_t close = is_call ? closing(tokens_, j + 1) : kNoToken;
       const std::vector<std::string> parts =
           close < value.end ? parts_in(j + 1) : std::vector<std::string>();
@@ -1057,7 +1056,7 @@ class HostReader {
     const std::optional<CallText> name = name_before(open, range.first);
     std::size_t close = open + 3;
     while (close < range.end && !three(close, ">")) {
-      const bool opens = tokens_[close].is("(") || tokens_[close].is("{");
+      const bool opens = tokens_[close].is("(", "{");
       close = (opens ? closing(tokens_, close) : close) + 1;
     }
     if (!name || close >= range.end) return std::nullopt;

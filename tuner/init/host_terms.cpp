@@ -50,7 +50,7 @@ bool is_opaque(const std::string& value) {
   const CppTokens tokens = cpp_tokens(value);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (i + 1 >= tokens.size()) continue;
-    const bool is_axis = tokens[i + 1].is("x") || tokens[i + 1].is("y") || tokens[i + 1].is("z");
+    const bool is_axis = tokens[i + 1].is("x", "y", "z");
     if ((tokens[i].is(".") && !is_axis) || tokens[i].is("->")) return true;
     if (!tokens[i].is_word()) continue;
     const std::size_t close = tokens[i + 1].is("<") ? closing(tokens, i + 1) : i;  // `read<T>(...)`
@@ -71,8 +71,7 @@ std::string without_namespaces(const std::string& text) {
   std::string result;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const bool is_space = i + 3 < tokens.size() && tokens[i].is_word() && tokens[i + 1].is("::") &&
-                          tokens[i + 2].is_word() &&
-                          (tokens[i + 3].is("(") || tokens[i + 3].is("::"));
+                          tokens[i + 2].is_word() && tokens[i + 3].is("(", "::");
     if (i > 0 && tokens[i].begin > tokens[i - 1].end()) result += ' ';
     if (!is_space) result += tokens[i].text;
     if (is_space) ++i;
@@ -85,11 +84,10 @@ std::string without_namespaces(const std::string& text) {
 std::size_t last_of_member(const CppTokens& tokens, std::size_t i) {
   std::size_t last = i;
   while (tokens[last].is_word() && last + 2 < tokens.size() && tokens[last + 2].is_word() &&
-         (tokens[last + 1].is(".") || tokens[last + 1].is("->"))) {
+         tokens[last + 1].is(".", "->")) {
     last += 2;
   }
-  const bool is_called =
-      last + 1 < tokens.size() && (tokens[last + 1].is("(") || tokens[last + 1].is("["));
+  const bool is_called = last + 1 < tokens.size() && tokens[last + 1].is("(", "[");
   const bool is_axis = tokens[last].text.size() == 1 && tokens[last].text >= "x";
   return is_called || is_axis ? i : last;
 }
@@ -122,7 +120,7 @@ std::size_t quotient(const CppTokens& tokens, TokenRange range) {
     } else if (tokens[i].is("/")) {
       if (slash != kNoToken) return kNoToken;
       slash = i;
-    } else if (tokens[i].is("+") || tokens[i].is("-") || tokens[i].is(",")) {
+    } else if (tokens[i].is("+", "-", ",")) {
       return kNoToken;
     }
   }
@@ -159,8 +157,7 @@ void HostTerms::add_everywhere(const std::string& text, const std::string& ours)
 }
 
 std::string HostTerms::passed(std::size_t number, std::size_t frame) const {
-  if (number >= site_.arguments.size()) return "";
-  std::string text = site_.arguments[number];
+  std::string text = site_.argument(number);
   for (std::size_t i = 1; i <= frame && i < site_.frames.size(); ++i) {
     const std::map<std::string, std::string>& variables = site_.frames[i - 1].variables;
     const auto own = variables.find(text);
@@ -173,7 +170,7 @@ std::string HostTerms::passed(std::size_t number, std::size_t frame) const {
     Terms terms;
     const CppTokens tokens = cpp_tokens(text);
     for (std::size_t j = 0; j < tokens.size(); ++j) {
-      const bool is_member = j > 0 && (tokens[j - 1].is(".") || tokens[j - 1].is("->"));
+      const bool is_member = j > 0 && tokens[j - 1].is(".", "->");
       if (!tokens[j].is_word() || is_member) continue;
       const std::string word(tokens[j].text);
       const auto parameter = parameters.find(word);
@@ -234,8 +231,7 @@ std::vector<std::pair<std::size_t, std::string>> HostTerms::unknown_names(
       i = last;
       continue;
     }
-    const bool is_member =
-        tokens[i].is(".") || tokens[i].is("->") || tokens[i].is("[") || tokens[i].is("::");
+    const bool is_member = tokens[i].is(".", "->", "[", "::");
     const std::string name(tokens[i].text);
     const bool is_foreign = is_called && tokens[i].is_word() && reserved_meaning(name).empty();
     if (is_member || is_foreign) return {};
@@ -383,8 +379,8 @@ std::string without_casts(const std::string& text) {
       i = behind - 1;
       continue;
     }
-    const bool rounds_up = (tokens[i].is("ceil") || tokens[i].is("ceilf")) &&
-                           i + 1 < tokens.size() && tokens[i + 1].is("(");
+    const bool rounds_up =
+        tokens[i].is("ceil", "ceilf") && i + 1 < tokens.size() && tokens[i + 1].is("(");
     const std::size_t close = rounds_up ? closing(tokens, i + 1) : kNoToken;
     const std::size_t slash =
         rounds_up && close < tokens.size() ? quotient(tokens, {i + 2, close}) : kNoToken;

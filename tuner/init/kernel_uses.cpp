@@ -162,7 +162,7 @@ class PointerReader {
   void note_gaps(const Syntax& block) {
     for (const TokenRange& gap : gaps_in(block)) {
       for (std::size_t i = gap.first; i < gap.end; ++i) {
-        const bool is_member = i > 0 && (tokens_[i - 1].is(".") || tokens_[i - 1].is("->"));
+        const bool is_member = i > 0 && tokens_[i - 1].is(".", "->");
         if (!is_member) touch(roots_of(std::string(tokens_[i].text)), Access::unknown);
       }
     }
@@ -288,7 +288,7 @@ class PointerReader {
       default:
         break;
     }
-    const bool changes = syntax.is(Kind::unary, "++") || syntax.is(Kind::unary, "--");
+    const bool changes = syntax.steps();
     if (changes && !roots_of(parts[0]).empty()) return;  // Only the pointer itself advances.
     if (asks_for_null(syntax)) return;
     const bool goes_on = syntax.kind == Kind::member || syntax.kind == Kind::element;

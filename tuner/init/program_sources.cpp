@@ -39,7 +39,7 @@ FileNames names_in(const fs::path& file) {
     if (is_shared) names.defined.insert(item.declares.begin(), item.declares.end());
   }
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-    const bool is_called = tokens[i + 1].is("(") || tokens[i + 1].is("<");
+    const bool is_called = tokens[i + 1].is("(", "<");
     if (tokens[i].is_word() && is_called) names.used.emplace(tokens[i].text);
   }
   return names;

@@ -13,6 +13,15 @@
 
 namespace smemtune {
 
+Bindings bindings_of(const Json& names) {
+  Bindings bindings;
+  for (const auto& [name, value] : names.items()) {
+    if (value.is_string()) bindings.emplace(name, value.get<std::string>());
+    if (value.is_number_integer()) bindings.emplace(name, value.get<std::int64_t>());
+  }
+  return bindings;
+}
+
 std::int64_t largest_number(const Json& values) {
   std::int64_t largest = 0;
   for (const auto& [name, value] : values.items()) {
@@ -329,10 +338,9 @@ void SpaceNames::add_problem(const std::string& name, const Json& value, const J
 }
 
 Bindings SpaceNames::numbers_of_problem() const {
-  Bindings numbers;
-  for (const auto& [name, value] : problem_.items()) {
-    if (value.is_number_integer()) numbers.emplace(name, value.get<std::int64_t>());
-  }
+  Bindings numbers = bindings_of(problem_);
+  std::erase_if(numbers,
+                [](const auto& one) { return std::holds_alternative<std::string>(one.second); });
   for (const std::string& counter : counters_) numbers.emplace(counter, 1);
   return numbers;
 }
@@ -509,9 +517,8 @@ void SpaceNames::choose_sizes() {
   std::vector<std::string> names;
   const LaunchSite* const site = launch_of(first_.name);
   for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
-    const bool is_counted = site != nullptr && i < site->arguments.size() &&
-                            (counts(site->arguments[i]) || changes(*site, site->arguments[i]));
     const std::string passed = passed_text(first_.parameters[i].name);
+    const bool is_counted = !passed.empty() && (counts(passed) || changes(*site, passed));
     const auto number = passed.empty() ? std::nullopt : constant_value(passed);
     const bool is_none = number && *number <= 0;  // Like an `offset` for which the host passes 0.
     const std::string& type = first_.parameters[i].type;
@@ -550,18 +557,16 @@ void SpaceNames::choose_sizes() {
     if (follows_from_sizes(name)) continue;
     const std::string chosen = free_name(upper(name));
     sizes_.emplace_back(name, chosen);
-    const auto parameter = std::ranges::find(first_.parameters, name, &KernelParameter::name);
-    const std::optional<std::int64_t> passed = passed_size(*parameter);
+    const std::optional<std::int64_t> passed = passed_size(name);
     add_problem(chosen, passed.value_or(size), smaller(passed.value_or(size), cpu_size), !passed);
   }
 }
 
-/// Returns the text that the host passes for an argument; empty if it is not in this source.
 std::string SpaceNames::passed_text(const std::string& argument) const {
   const LaunchSite* const site = launch_of(first_.name);
   const auto parameter = std::ranges::find(first_.parameters, argument, &KernelParameter::name);
   const auto number = static_cast<std::size_t>(parameter - first_.parameters.begin());
-  return site == nullptr || number >= site->arguments.size() ? "" : site->arguments[number];
+  return site == nullptr ? "" : site->argument(number);
 }
 
 /// Returns the same, or what it stands for if it is a variable.
@@ -587,7 +592,7 @@ bool SpaceNames::is_product(const std::string& argument) const {
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {  // `atoi(argv[1])`
     const bool is_call =
         tokens[i].is_word() && !tokens[i].is("ceil_div") && !tokens[i].is("sizeof");
-    if (is_call && (tokens[i + 1].is("(") || tokens[i + 1].is("["))) return false;
+    if (is_call && tokens[i + 1].is("(", "[")) return false;
   }
   return identifiers(plain).size() > 1;
 }
@@ -603,11 +608,10 @@ std::optional<std::string> SpaceNames::passed_name(const std::string& argument) 
 }
 
 /// Returns the value that the host passes if it is a number.
-std::optional<std::int64_t> SpaceNames::passed_size(const KernelParameter& parameter) const {
-  const LaunchSite* const site = launch_of(first_.name);
-  const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
-  if (site == nullptr || number >= site->arguments.size()) return std::nullopt;
-  const std::optional<std::int64_t> value = number_at(*site, site->arguments[number]);
+std::optional<std::int64_t> SpaceNames::passed_size(const std::string& argument) const {
+  const std::string text = passed_text(argument);
+  if (text.empty()) return std::nullopt;
+  const std::optional<std::int64_t> value = number_at(*launch_of(first_.name), text);
   return value && *value > 0 ? value : std::nullopt;
 }
 
@@ -686,10 +690,7 @@ std::string SpaceNames::expanded(const std::string& text, const Json& parameters
 
 bool SpaceNames::is_of_problem(const std::string& text) const {
   Scope scope;
-  for (const auto& [name, value] : problem_.items()) {
-    scope.add_constant(name, value.is_string() ? Value(value.get<std::string>())
-                                               : Value(value.get<std::int64_t>()));
-  }
+  for (const auto& [name, value] : bindings_of(problem_)) scope.add_constant(name, value);
   try {
     Expression::compile(text, scope);
     return true;
@@ -708,9 +709,9 @@ std::optional<std::int64_t> value_with(const std::string& text,
                                        const std::vector<const Json*>& numbers) {
   Scope scope;
   for (const Json* const one : numbers) {
-    for (const auto& [name, value] : one->items()) {
-      const bool is_new = value.is_number_integer() && !scope.contains(name);
-      if (is_new) scope.add_constant(name, Value(value.get<std::int64_t>()));
+    for (const auto& [name, value] : bindings_of(*one)) {
+      const bool is_number = std::holds_alternative<std::int64_t>(value);
+      if (is_number && !scope.contains(name)) scope.add_constant(name, value);
     }
   }
   try {

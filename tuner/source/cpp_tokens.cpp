@@ -303,14 +303,14 @@ std::size_t closing(const CppTokens& tokens, std::size_t open) {
     if (token.kind != CppToken::Kind::symbol) continue;
     if (is_angle && token.is("<")) ++depth;
     if (is_angle && token.is(">") && --depth == 0) return i;
-    if (is_angle && (token.is(";") || token.is("{") || token.is(")"))) return tokens.size();
-    if (is_angle && (token.is("(") || token.is("["))) {
+    if (is_angle && token.is(";", "{", ")")) return tokens.size();
+    if (is_angle && token.is("(", "[")) {
       i = closing(tokens, i);
       continue;
     }
     if (is_angle) continue;
-    if (token.is("(") || token.is("[") || token.is("{")) ++depth;
-    if ((token.is(")") || token.is("]") || token.is("}")) && --depth == 0) return i;
+    if (token.is("(", "[", "{")) ++depth;
+    if (token.is(")", "]", "}") && --depth == 0) return i;
   }
   return tokens.size();
 }
@@ -319,8 +319,8 @@ std::size_t opening(const CppTokens& tokens, std::size_t close) {
   int depth = 0;
   for (std::size_t i = close + 1; i-- > 0;) {
     const CppToken& token = tokens[i];
-    if (token.is(")") || token.is("]") || token.is("}")) ++depth;
-    if (token.is("(") || token.is("[") || token.is("{")) --depth;
+    if (token.is(")", "]", "}")) ++depth;
+    if (token.is("(", "[", "{")) --depth;
     if (depth == 0) return i;
   }
   return kNoToken;
@@ -332,7 +332,7 @@ std::size_t opening_angle(const CppTokens& tokens, std::size_t close, std::size_
   for (std::size_t i = close + 1; i-- > first && close - i < kMost;) {
     if (tokens[i].is(">")) ++depth;
     if (tokens[i].is("<") && --depth == 0) return i;
-    if (tokens[i].is(";") || tokens[i].is("{")) break;
+    if (tokens[i].is(";", "{")) break;
   }
   return kNoToken;
 }
@@ -342,8 +342,7 @@ std::vector<TokenRange> split(const CppTokens& tokens, TokenRange range) {
   std::size_t begin = range.first;
   for (std::size_t i = range.first; i < range.end; ++i) {
     const CppToken& token = tokens[i];
-    if (token.is("(") || token.is("[") || token.is("{"))
-      i = std::min(closing(tokens, i), range.end);
+    if (token.is("(", "[", "{")) i = std::min(closing(tokens, i), range.end);
     if (token.is("<")) {
       const std::size_t close = closing(tokens, i);
       if (close < range.end) i = close;

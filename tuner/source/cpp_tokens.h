@@ -26,7 +26,11 @@ struct CppToken {
 
   std::size_t end() const { return begin + text.size(); }
   bool is_word() const { return kind == Kind::word; }
-  bool is(std::string_view other) const { return text == other; }
+  /// Returns true if it is one of these texts.
+  template <typename... Texts>
+  bool is(const Texts&... others) const {
+    return ((text == others) || ...);
+  }
   bool operator==(const CppToken&) const = default;
 };
 

@@ -14,7 +14,7 @@ namespace {
 bool declares_variables(const CppTokens& tokens, const SourceItem& item) {
   bool is_device = false;
   for (std::size_t i = item.first; i < item.end; ++i) {
-    if (tokens[i].is("=") || tokens[i].is("{")) break;
+    if (tokens[i].is("=", "{")) break;
     if (is_one_of(tokens[i].text, {"const", "constexpr", "__constant__", "__shared__"}))
       return false;
     is_device = is_device || tokens[i].is("__device__");

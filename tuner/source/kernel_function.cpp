@@ -27,7 +27,7 @@ std::string texel_of(const CppTokens& tokens, std::size_t first, std::size_t end
 /// Returns the ; that ends the declaration that `at` lies in.
 std::size_t end_of_statement(const CppTokens& tokens, std::size_t at, std::size_t end) {
   for (; at < end && !tokens[at].is(";"); ++at) {
-    if (tokens[at].is("(") || tokens[at].is("[") || tokens[at].is("{")) at = closing(tokens, at);
+    if (tokens[at].is("(", "[", "{")) at = closing(tokens, at);
   }
   return std::min(at, end);
 }
@@ -35,7 +35,7 @@ std::size_t end_of_statement(const CppTokens& tokens, std::size_t at, std::size_
 /// Returns the token that names the variable of one declarator, or its end.
 std::size_t declared_name(const CppTokens& tokens, TokenRange part) {
   for (std::size_t i = part.first; i < part.end; ++i) {
-    const bool ends = i + 1 == part.end || tokens[i + 1].is("[") || tokens[i + 1].is("=");
+    const bool ends = i + 1 == part.end || tokens[i + 1].is("[", "=");
     if (tokens[i].is_word() && ends) return i;
     if (tokens[i].is("(")) i = closing(tokens, i);
   }
@@ -95,8 +95,8 @@ std::array<std::string, 3> extents_of(const CppTokens& tokens, TokenRange body) 
     if (axes.size() != 1 || !extents[*axes.begin()].empty()) continue;
     ++indices;
     for (std::size_t j = i + 2; j + 2 < body.end; ++j) {
-      const bool compares = tokens[j].is(tokens[i].text) && tokens[j + 2].is_word() &&
-                            (tokens[j + 1].is("<") || tokens[j + 1].is(">="));
+      const bool compares =
+          tokens[j].is(tokens[i].text) && tokens[j + 2].is_word() && tokens[j + 1].is("<", ">=");
       if (!compares) continue;
       extents[*axes.begin()] = tokens[j + 2].text;
       break;

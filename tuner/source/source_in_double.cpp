@@ -304,7 +304,7 @@ class Promoter {
     const CppTokens tokens = cpp_tokens(text);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const CppToken& token = tokens[i];
-      const bool is_member = i > 0 && (tokens[i - 1].is(".") || tokens[i - 1].is("->"));
+      const bool is_member = i > 0 && tokens[i - 1].is(".", "->");
       const std::string instead = in_its_place(token, is_member, first_line + token.line - 1);
       if (instead == token.text) continue;
       result += text.substr(kept, token.begin - kept);
