@@ -21,9 +21,8 @@ class SmallProblem {
     std::int64_t size = 12;  // Each name has another one, to tell rows from columns.
     for (auto& [name, value] : problem_.items()) {
       if (value.is_number_integer()) value = std::min(value.get<std::int64_t>(), ++size);
-      if (value.is_number_integer()) names_.emplace(name, value.get<std::int64_t>());
-      if (value.is_string()) names_.emplace(name, value.get<std::string>());
     }
+    names_ = bindings_of(problem_);
     for (const Json& argument : arguments_) {
       const std::string name = argument["name"];
       if (argument.contains("shape")) {

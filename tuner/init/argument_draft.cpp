@@ -26,8 +26,8 @@ class ArgumentDrafter {
     ArgumentDraft draft;
     for (const KernelParameter& parameter : first_.parameters) {
       DraftedArgument row = {.name = parameter.name};
-      if (const std::string* const passed = passed_text(parameter)) {
-        row.said_by = source_.place(site()->line) + ", " + *passed;
+      if (const std::string passed = passed_text(parameter); !passed.empty()) {
+        row.said_by = source_.place(site()->line) + ", " + passed;
       }
       draft.arguments.push_back(argument(parameter, row));
       add_row(draft, std::move(row));
@@ -51,12 +51,8 @@ class ArgumentDrafter {
     return static_cast<std::size_t>(&parameter - first_.parameters.data());
   }
 
-  /// Returns the text that the host passes; null if it does not launch the kernel or passes fewer
-  /// arguments.
-  const std::string* passed_text(const KernelParameter& parameter) const {
-    const std::size_t number = number_of(parameter);
-    return site() == nullptr || number >= site()->arguments.size() ? nullptr
-                                                                   : &site()->arguments[number];
+  std::string passed_text(const KernelParameter& parameter) const {
+    return names_.passed_text(parameter.name);
   }
 
   /// Gives inputs of which far fewer results are made values of one sign: a sum of both signs is so
@@ -554,10 +550,10 @@ class ArgumentDrafter {
 
   /// Returns what the host passes for a value: `; line 12 passes a = 2 * b`.
   std::string said_of(const KernelParameter& parameter) const {
-    const std::string* const passed = passed_text(parameter);
-    if (passed == nullptr) return "";
-    std::string text = "; " + source_.place(site()->line) + " passes " + in_full(*site(), *passed);
-    const std::vector<std::string_view> names = identifiers(*passed);
+    const std::string passed = passed_text(parameter);
+    if (passed.empty()) return "";
+    std::string text = "; " + source_.place(site()->line) + " passes " + in_full(*site(), passed);
+    const std::vector<std::string_view> names = identifiers(passed);
     for (const CountingLoop& loop : site()->loops) {
       const bool is_new_in_each_turn = std::ranges::any_of(names, [&](std::string_view name) {
         return name != loop.counter && loop.changes.contains(std::string(name));
@@ -583,14 +579,12 @@ class ArgumentDrafter {
 
   /// Returns the value that the host passes for a scalar.
   Json passed_value(const KernelParameter& parameter) const {
-    const std::string* const said = passed_text(parameter);
-    if (said != nullptr) {
-      const auto ours = names_.terms_of(*site(), names_.parameters()).in_our_names(*said);
+    const std::string said = passed_text(parameter);
+    if (!said.empty()) {
+      const auto ours = names_.terms_of(*site(), names_.parameters()).in_our_names(said);
       if (ours) return as_value(*ours);
     }
-    static constexpr std::array<std::string_view, 4> kFromZero = {"offset", "begin", "start",
-                                                                  "first"};
-    if (said == nullptr && holds_any(parameter.name, kFromZero)) return 0;
+    if (said.empty() && holds_any(parameter.name, {"offset", "begin", "start", "first"})) return 0;
     return "TODO: value of " + parameter.name +
            (names_.sizes().empty() ? ""
                                    : ", a number or such as " + names_.sizes().front().second) +

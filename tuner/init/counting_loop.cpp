@@ -3,7 +3,6 @@
 #include "tuner/init/host_terms.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -55,12 +54,11 @@ class LoopReader {
   }
 
   bool read_end(CountingLoop& loop) const {
-    static constexpr std::array<std::string_view, 5> kCompares = {"<", "<=", ">", ">=", "!="};
     const Syntax& condition = syntax_.parts[Syntax::kCondition];
     if (condition.kind != Kind::binary || !condition.parts[0].is_name(loop.counter)) return false;
     loop.compares = condition.text;
     loop.bound = text(condition.parts[1]);
-    return std::ranges::find(kCompares, loop.compares) != kCompares.end();
+    return is_one_of(loop.compares, {"<", "<=", ">", ">=", "!="});
   }
 
   static bool read_step(const std::optional<Change>& change, CountingLoop& loop) {
@@ -88,8 +86,7 @@ class LoopReader {
   }
 
   std::optional<Change> change_of(const Syntax& syntax) const {
-    const bool steps = syntax.is(Kind::unary, "++") || syntax.is(Kind::unary, "--");
-    if (steps) return Change{syntax.parts[0].text, syntax.text.substr(1), "1"};
+    if (syntax.steps()) return Change{syntax.parts[0].text, syntax.text.substr(1), "1"};
     if (syntax.kind != Kind::assignment || syntax.parts[0].kind != Kind::name) return std::nullopt;
     const std::string& name = syntax.parts[0].text;
     const Syntax& value = syntax.parts[1];
@@ -156,8 +153,7 @@ std::set<std::string> assigned_in(const Syntax& part) {
     if (target.kind == Kind::name) names.insert(target.text);
   };
   for_each(part, [&](const Syntax& syntax) {
-    const bool steps = syntax.is(Kind::unary, "++") || syntax.is(Kind::unary, "--");
-    if (syntax.kind == Kind::assignment || steps) add(syntax.parts[0]);
+    if (syntax.kind == Kind::assignment || syntax.steps()) add(syntax.parts[0]);
     if (syntax.kind != Kind::call) return;
     for (const Syntax& argument : syntax.parts) {
       if (argument.is(Kind::unary, "&")) add(argument.parts[0]);

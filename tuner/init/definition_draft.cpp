@@ -6,8 +6,8 @@
 #include "tuner/init/host_terms.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -37,7 +37,7 @@ std::vector<TokenRange> parts_at(const CppTokens& tokens, TokenRange range, std:
       parts.push_back({i + 1, i + 1});
       continue;
     }
-    if (tokens[i].is("(") || tokens[i].is("[")) i = std::min(closing(tokens, i), range.end - 1);
+    if (tokens[i].is("(", "[")) i = std::min(closing(tokens, i), range.end - 1);
     parts.back().end = i + 1;
   }
   return parts;
@@ -203,7 +203,7 @@ class DefinitionDrafter {
                             tokens[one.first + 1].is(is_negated ? ">=" : "<");
       if (!is_bound) return false;
       for (std::size_t i = one.first + 2; i < one.end; ++i) {
-        if (tokens[i].is("-") || tokens[i].is("/") || tokens[i].text.starts_with("axis_")) {
+        if (tokens[i].is("-", "/") || tokens[i].text.starts_with("axis_")) {
           return false;
         }
       }
@@ -275,14 +275,14 @@ class DefinitionDrafter {
             tokens[i].is_word() ? argument(std::string(tokens[i].text)) : nullptr;
         if (known != nullptr && is_real_type((*known)["type"])) return true;
         if (tokens[i].kind == CppToken::Kind::number && is_fraction(tokens[i].text)) return true;
-        if (tokens[i].is("exp") || tokens[i].is("sqrt") || tokens[i].is("log")) return true;
+        if (tokens[i].is("exp", "sqrt", "log")) return true;
       }
       return false;
     };
     std::size_t first = slash;
     while (first > 0) {
       const CppToken& before = tokens[first - 1];
-      if (before.is(")") || before.is("]")) {
+      if (before.is(")", "]")) {
         const std::size_t open = opening(tokens, first - 1);
         if (open == kNoToken) return false;
         first = open;
@@ -292,10 +292,9 @@ class DefinitionDrafter {
       --first;
     }
     std::size_t end = slash + 1;
-    while (end < tokens.size() &&
-           (tokens[end].is_word() || tokens[end].is("(") || tokens[end].is("[") ||
-            tokens[end].kind == CppToken::Kind::number)) {
-      const bool opens = tokens[end].is("(") || tokens[end].is("[");
+    while (end < tokens.size() && (tokens[end].is_word() || tokens[end].is("(", "[") ||
+                                   tokens[end].kind == CppToken::Kind::number)) {
+      const bool opens = tokens[end].is("(", "[");
       end = (opens ? closing(tokens, end) : end) + 1;
     }
     return is_real(first, slash) || is_real(slash + 1, std::min(end, tokens.size()));
@@ -318,13 +317,10 @@ class DefinitionDrafter {
         scalars.push_back(one["name"].get<std::string>());
       }
     }
-    Bindings problem;
-    for (const auto& [name, value] : names_.problem().items()) {
-      if (value.is_string()) problem.emplace(name, value.get<std::string>());
-      if (value.is_number_integer()) problem.emplace(name, value.get<std::int64_t>());
-    }
     try {
-      return !Definition::compile(text, problem, arrays, scalars).output().empty();
+      return !Definition::compile(text, bindings_of(names_.problem()), arrays, scalars)
+                  .output()
+                  .empty();
     } catch (const ExpressionError&) {
       return false;
     }
@@ -358,19 +354,24 @@ class ExpectationDrafter {
 
   std::optional<ExpectedByHost> draft() {
     for (frame_ = 0; frame_ < site_.frames.size(); ++frame_) {
-      for (const HostValue& value : file_.values) {
-        if (!value.is_compared || value.function != site_.frames[frame_].function) continue;
-        if (auto expected = expected_by(value)) return expected;
+      for (const HostCall& call : file_.calls) {
+        if (call.caller != function()) continue;
+        for (const HostCheck& check : file_.checks) {
+          if (!check.store || check.name != call.callee) continue;
+          if (auto expected = expected_by(check, call)) return expected;
+        }
       }
     }
     return std::nullopt;
   }
 
  private:
-  std::optional<ExpectedByHost> expected_by(const HostValue& value) const {
-    const auto definition = definition_by(value);
+  const std::string& function() const { return site_.frames[frame_].function; }
+
+  std::optional<ExpectedByHost> expected_by(const HostCheck& check, const HostCall& call) const {
+    const auto definition = definition_by(check, call);
     if (!definition) return std::nullopt;
-    ExpectedByHost expected = {.definition = *definition, .line = value.line};
+    ExpectedByHost expected = {.definition = *definition, .line = check.line};
     try {
       if (reads_others(*definition, names_, arguments_)) return expected;
     } catch (const ExpressionError&) {
@@ -406,60 +407,74 @@ class ExpectationDrafter {
   /// Returns what the host stores to the elements of an argument before it launches.
   std::optional<std::string> contents_of(std::size_t argument) const {
     const std::string passed = terms_.passed(argument, frame_);
-    for (const HostValue& value : file_.values) {
-      const std::string& array = value.store.array;
-      const bool fills = array == passed || file_.copies.contains({passed, array});
-      if (value.is_compared || !fills || value.function != site_.frames[frame_].function) continue;
-      Json arguments = arguments_;
-      arguments[argument]["role"] = "output";
-      auto ours = in_our_names(value.store, arguments[argument]["name"]);
-      if (ours) return DefinitionDrafter(names_, arguments, std::move(*ours), {}).draft();
+    for (const HostCall& call : file_.calls) {
+      for (const HostCheck& check : file_.checks) {
+        const bool is_its = call.caller == function() && check.name == call.callee;
+        if (!is_its || !check.is_filled || !check.store) continue;
+        const SingleStore store = in_caller(*check.store, call);
+        if (store.array != passed && !file_.copies.contains({passed, store.array})) continue;
+        Json arguments = arguments_;
+        arguments[argument]["role"] = "output";
+        auto ours = in_our_names(store, arguments[argument]["name"]);
+        if (ours) return DefinitionDrafter(names_, arguments, std::move(*ours), {}).draft();
+      }
     }
     return std::nullopt;
   }
 
-  std::optional<std::string> definition_by(const HostValue& value) const {
-    const auto results = arguments_with(value.store.array, true);
+  std::optional<std::string> definition_by(const HostCheck& check, const HostCall& call) const {
+    const SingleStore store = in_caller(*check.store, call);
+    const std::set<std::size_t> results =
+        check.is_filled ? results_compared_with(store.array) : arguments_with(store.array, true);
     if (results.size() != 1) return std::nullopt;
-    const SingleStore* expected = &value.store;
-    const CppTokens tokens = cpp_tokens(value.store.value);
+    // The host may ask whether a kernel has left its input as it was.
+    const CppTokens tokens = cpp_tokens(store.value);
     const bool is_element = tokens.size() > 1 && tokens[1].is("[") &&
                             closing(tokens, 1) + 1 == tokens.size() &&
-                            joined(tokens, {2, tokens.size() - 1}) == value.store.index;
-    if (is_element || value.store.index.empty()) {
-      const std::string array(tokens.empty() ? "" : tokens[0].text);
-      if (const HostValue* const made = made_by_host(array, value)) expected = &made->store;
-    }
-    // The host may ask whether a kernel has left its input as it was.
-    const bool is_unchanged = is_element && expected == &value.store;
+                            joined(tokens, {2, tokens.size() - 1}) == store.index;
+    const bool is_unchanged = is_element && !check.is_filled;
     if (is_unchanged && !definition_of(names_.first(), names_, arguments_)) return std::nullopt;
-    const std::string& output = arguments_[results.front()]["name"].get_ref<const std::string&>();
-    auto ours = in_our_names(*expected, output);
+    auto ours = in_our_names(store, arguments_[*results.begin()]["name"]);
     if (!ours) return std::nullopt;
     return DefinitionDrafter(names_, arguments_, std::move(*ours), {}).draft();
   }
 
-  /// Returns what the host stores to an array that the device does not get.
-  const HostValue* made_by_host(const std::string& array, const HostValue& compared) const {
-    if (!arguments_with(array, false).empty()) return nullptr;
-    const auto made = std::ranges::find_if(file_.values, [&](const HostValue& value) {
-      return !value.is_compared && value.store.array == array &&
-             value.function == compared.function;
-    });
-    return made == file_.values.end() ? nullptr : &*made;
+  /// Returns a store of a function in the names of the one that calls it.
+  static SingleStore in_caller(SingleStore store, const HostCall& call) {
+    Terms passed;
+    for (const auto& [name, text] : call.passed) {
+      const std::string value = text.ends_with(".data()") ? pointer_in(text) : text;
+      passed.emplace_back("sizeof(" + name + ")", "sizeof(" + value + ")");
+      passed.emplace_back(name, in_parentheses(value));
+    }
+    store.array = pointer_in(substituted(store.array, passed));
+    for (std::string* const text : {&store.index, &store.value}) *text = substituted(*text, passed);
+    for (std::string& condition : store.conditions) condition = substituted(condition, passed);
+    return store;
+  }
+
+  /// Returns the results that the host compares with an array that the device does not get.
+  std::set<std::size_t> results_compared_with(const std::string& array) const {
+    std::set<std::size_t> results;
+    const auto pairs = file_.compared_arrays.find(function());
+    if (pairs == file_.compared_arrays.end() || !arguments_with(array, false).empty()) return {};
+    for (const auto& [one, other] : pairs->second) {
+      if (other == array) results.merge(arguments_with(one, true));
+    }
+    return results;
   }
 
   /// Returns the arguments whose elements an array of the host has: those that are copied there, or
   /// are copied from there.
-  std::vector<std::size_t> arguments_with(const std::string& array, bool are_results) const {
-    std::vector<std::size_t> found;
+  std::set<std::size_t> arguments_with(const std::string& array, bool are_results) const {
+    std::set<std::size_t> found;
     for (std::size_t i = 0; i < std::min(arguments_.size(), site_.arguments.size()); ++i) {
       const std::string role = arguments_[i].value("role", "");
       if (role.empty() || (are_results && role == "input")) continue;
       const std::string passed = terms_.passed(i, frame_);
       const bool is_copied = are_results ? file_.copies.contains({array, passed})
                                          : file_.copies.contains({passed, array});
-      if (!passed.empty() && (passed == array || is_copied)) found.push_back(i);
+      if (!passed.empty() && (passed == array || is_copied)) found.insert(i);
     }
     return found;
   }
@@ -485,7 +500,7 @@ class ExpectationDrafter {
     const CppTokens tokens = cpp_tokens(plain);
     Terms ours;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (tokens[i].is(".") || tokens[i].is("->") || tokens[i].is("::")) return std::nullopt;
+      if (tokens[i].is(".", "->", "::")) return std::nullopt;
       if (!tokens[i].is_word() || tokens[i].text.starts_with("axis_")) continue;
       const std::string name(tokens[i].text);
       const bool is_array = i + 1 < tokens.size() && tokens[i + 1].is("[");
@@ -510,7 +525,7 @@ class ExpectationDrafter {
   std::optional<std::string> array_called(const std::string& name, const std::string& array,
                                           const std::string& output) const {
     const auto inputs = arguments_with(name, false);
-    if (inputs.size() == 1) return arguments_[inputs.front()]["name"].get<std::string>();
+    if (inputs.size() == 1) return arguments_[*inputs.begin()]["name"].get<std::string>();
     return inputs.empty() && name == array ? std::optional(output) : std::nullopt;
   }
 

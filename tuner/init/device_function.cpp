@@ -6,7 +6,6 @@
 #include "tuner/source/cpp_tokens.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 namespace smemtune {
@@ -46,12 +45,12 @@ constexpr const char* kHeapDeclared =
 
 /// Returns true for `std::` before a function that the device has as well: `std::max(a, b)`.
 bool is_standard(const CppTokens& tokens, std::size_t i) {
-  static constexpr std::array<std::string_view, 22> kBoth = {
+  static const std::initializer_list<std::string_view> kBoth = {
       "abs",       "ceil", "cos",   "exp",   "exp2", "fabs", "floor", "fma",
       "fmax",      "fmin", "isinf", "isnan", "log",  "log2", "max",   "min",
       "nearbyint", "pow",  "round", "sin",   "sqrt", "tanh"};
   return i + 3 < tokens.size() && tokens[i].is("std") && tokens[i + 1].is("::") &&
-         std::ranges::find(kBoth, tokens[i + 2].text) != kBoth.end() && tokens[i + 3].is("(");
+         is_one_of(tokens[i + 2].text, kBoth) && tokens[i + 3].is("(");
 }
 
 /// The type of a vector's elements, and the token behind `std::vector<T>`.
@@ -129,10 +128,9 @@ class HeapUse {
   /// Edits the use of the heap that begins at token i for the device, and returns its last token;
   /// kNoToken if the device cannot have it.
   std::size_t read(std::size_t i) {
-    static constexpr std::array<std::string_view, 3> kCalls = {"malloc", "calloc", "free"};
     const std::size_t name = tokens_[i].is("std") ? i + 2 : i;
     const bool is_call = name + 1 < item_.end && tokens_[name + 1].is("(") &&
-                         std::ranges::find(kCalls, tokens_[name].text) != kCalls.end();
+                         is_one_of(tokens_[name].text, {"malloc", "calloc", "free"});
     if (is_call) return edited(i, name, "smemtune_" + std::string(tokens_[name].text));
     if (tokens_[i].is("new")) return array(i);
     const bool deletes = tokens_[i].is("delete") && i + 4 < item_.end && tokens_[i + 1].is("[") &&
@@ -178,12 +176,10 @@ class HeapUse {
     if (close >= item_.end || !uses_elements(tokens_, item_, tokens_[name].text, name)) {
       return kNoToken;
     }
-    static constexpr std::array<std::string_view, 4> kZeros = {"0", "0.0", "0.0f", "0.f"};
     const std::vector<TokenRange> given = split(tokens_, {name + 2, close});
     const bool is_zeroed =
-        given.size() == 1 ||
-        (given.size() == 2 && given[1].end == given[1].first + 1 &&
-         std::ranges::find(kZeros, tokens_[given[1].first].text) != kZeros.end());
+        given.size() == 1 || (given.size() == 2 && given[1].end == given[1].first + 1 &&
+                              is_one_of(tokens_[given[1].first].text, {"0", "0.0", "0.0f", "0.f"}));
     const std::string vector(tokens_[name].text);
     const std::string size = size_of_vector(vector);
     const bool is_taken = has_name(joined(tokens_, {item_.first, item_.end}), size);
@@ -251,11 +247,10 @@ class NeededFunctions {
  private:
   /// Returns true for what only the host has, or what means something else on the device.
   bool is_hosts(std::size_t i) const {
-    static constexpr std::array<std::string_view, 19> kHosts = {
-        "realloc",  "std",       "malloc",   "calloc", "free",   "new",  "delete",
-        "printf",   "fprintf",   "fopen",    "cout",   "exit",   "rand", "vector",
-        "blockIdx", "threadIdx", "blockDim", "static", "gridDim"};
-    return std::ranges::find(kHosts, tokens_[i].text) != kHosts.end() ||
+    return is_one_of(tokens_[i].text,
+                     {"realloc", "std", "malloc", "calloc", "free", "new", "delete", "printf",
+                      "fprintf", "fopen", "cout", "exit", "rand", "vector", "blockIdx", "threadIdx",
+                      "blockDim", "static", "gridDim"}) ||
            tokens_[i].text.starts_with("cuda") || tokens_[i].text.starts_with("omp_");
   }
 
@@ -296,7 +291,7 @@ std::vector<KernelParameter> members_of(const CppTokens& tokens, const SourceIte
     const std::size_t close = closing(tokens, open);
     std::size_t first = open + 1;
     for (std::size_t i = first; i < close; ++i) {
-      if (tokens[i].is("(") || tokens[i].is("[") || tokens[i].is("{")) return {};
+      if (tokens[i].is("(", "[", "{")) return {};
       if (!tokens[i].is(";") && !tokens[i].is(",")) continue;
       auto member = kernel_parameter(tokens, {first, i});
       const bool is_further = !members.empty() && tokens[first - 1].is(",");
@@ -375,8 +370,7 @@ class SignatureReader {
     }
     std::set<std::string> used;
     for (std::size_t i = item_.body; i + 2 < item_.end; ++i) {
-      if (!tokens_[i].is(parameter.name) || tokens_[i - 1].is(".") || tokens_[i - 1].is("->"))
-        continue;
+      if (!tokens_[i].is(parameter.name) || tokens_[i - 1].is(".", "->")) continue;
       if (!tokens_[i + 1].is(parameter.pointers > 0 ? "->" : ".")) return false;
       used.emplace(tokens_[i + 2].text);
     }

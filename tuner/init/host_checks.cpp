@@ -1,12 +1,12 @@
 #include "tuner/init/host_checks.h"
 
+#include "tuner/init/comparisons.h"
 #include "tuner/init/counting_loop.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/statements.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,122 +21,6 @@ using Kind = Syntax::Kind;
 /// New texts for ranges of tokens, by the token where each begins.
 using TokenEdits = std::map<std::size_t, std::pair<std::size_t, std::string>>;
 
-/// A statement that compares an element of an array with what it should be.
-struct Comparison {
-  TokenRange statement;
-  bool is_replaced = false;  ///< False where the store goes before the statement.
-  std::string array;
-  std::string store;        ///< `c[i] = a[i] + b[i];`
-  bool is_literal = false;  ///< True if a number is expected.
-  bool is_part = false;     ///< True if not all elements may come to it.
-};
-
-bool is_number(const Syntax& syntax) {
-  return syntax.kind == Kind::literal ||
-         (syntax.is(Kind::unary, "-") && syntax.parts[0].kind == Kind::literal);
-}
-
-/// Returns true unless a loop `for (i = 0; i < n; ++i)` ends at a number, as one that looks at the
-/// first elements only, begins elsewhere or leaves some out.
-bool goes_through_all(const ParsedSource& source, const Syntax& syntax) {
-  const CountingLoop loop = read_counting_loop(source, syntax);
-  const bool is_bounded = loop.compares == "<" || loop.compares == "!=";
-  return !loop.counter.empty() && loop.first == "0" && is_bounded && loop.operation == '+' &&
-         loop.step == "1" && !number_of(loop.bound);
-}
-
-/// Finds the comparisons in the statements of a function.
-class ComparisonReader {
- public:
-  explicit ComparisonReader(const ParsedSource& source)
-      : source_(source), tokens_(source.tokens()) {}
-
-  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
-  void read(const Syntax& syntax) {
-    switch (syntax.kind) {
-      case Kind::block:
-        for (const Syntax& part : syntax.parts) {
-          part.kind == Kind::variable ? declare(part, syntax.whole) : read(part);
-        }
-        return;
-      case Kind::branch:
-        return branch(syntax);
-      case Kind::loop:
-      case Kind::list_loop:
-        return read_part(syntax.parts, goes_through_all(source_, syntax), syntax.parts.size() - 1);
-      case Kind::leave:
-      case Kind::choice:
-        return;
-      default:
-        add(syntax, syntax.whole, true);
-    }
-  }
-
-  const std::vector<Comparison>& found() const { return found_; }
-
- private:
-  void declare(const Syntax& variable, TokenRange statement) {
-    if (variable.parts.size() != 1) return;
-    if (variable.parts[0].kind == Kind::element) elements_[variable.text] = &variable.parts[0];
-    add(variable, statement, false);
-  }
-
-  // NOLINTNEXTLINE(misc-no-recursion): likewise.
-  void branch(const Syntax& syntax) {
-    const std::size_t before = found_.size();
-    if (reports_difference(syntax.parts[0])) add(syntax.parts[0], syntax.whole, true);
-    if (found_.size() > before) return;
-    read_part(syntax.parts, false, 1);
-  }
-
-  /// Reads those parts of a statement from `first` on.
-  // NOLINTNEXTLINE(misc-no-recursion): likewise.
-  void read_part(const std::vector<Syntax>& parts, bool is_all, std::size_t first) {
-    parts_ += is_all ? 0 : 1;
-    for (std::size_t i = first; i < parts.size(); ++i) read(parts[i]);
-    parts_ -= is_all ? 0 : 1;
-  }
-
-  /// Returns true unless the condition holds where two values are the same: what is done then may
-  /// be anything.
-  static bool reports_difference(const Syntax& condition) {
-    return condition.is(Kind::unary, "!") ||
-           !has_any(condition, [](const Syntax& part) { return part.is(Kind::binary, "=="); });
-  }
-
-  void add(const Syntax& syntax, TokenRange statement, bool is_replaced) {
-    std::set<std::string> arrays;
-    for_each(syntax, [&](const Syntax& part) {
-      for (const auto& [one, other] : compared_by(part)) {
-        for (const auto& [left, right] : {std::pair(one, other), std::pair(other, one)}) {
-          const Syntax& element = element_of(*left);
-          const bool is_one = element.kind == Kind::element && element.parts[0].kind == Kind::name;
-          if (!is_one || !arrays.insert(element.parts[0].text).second) continue;
-          found_.push_back({.statement = statement,
-                            .is_replaced = is_replaced,
-                            .array = element.parts[0].text,
-                            .store = joined(tokens_, element.range) + " = " +
-                                     joined(tokens_, right->whole) + ";",
-                            .is_literal = is_number(*right),
-                            .is_part = parts_ > 0});
-        }
-      }
-    });
-  }
-
-  /// Returns the element that a variable was given, else the syntax itself.
-  const Syntax& element_of(const Syntax& syntax) const {
-    const auto known = syntax.kind == Kind::name ? elements_.find(syntax.text) : elements_.end();
-    return known == elements_.end() ? syntax : *known->second;
-  }
-
-  const ParsedSource& source_;
-  const CppTokens& tokens_;
-  std::map<std::string, const Syntax*> elements_;  ///< Variables that begin as elements.
-  int parts_ = 0;  ///< Statements around the place that may leave elements out.
-  std::vector<Comparison> found_;
-};
-
 /// Writes the functions that store what a function of the host expects.
 class CheckWriter {
  public:
@@ -146,7 +30,7 @@ class CheckWriter {
         function_(function),
         body_(body),
         name_(ParsedSource::name(function)),
-        comparisons_(source) {
+        comparisons_(comparisons_in(source, body)) {
     name_ = name_.substr(0, name_.find('<'));
     for (const CXCursor child : ParsedSource::children(function)) {
       if (ParsedSource::kind(child) == CXCursor_ParmDecl) add_variable(child, true);
@@ -154,19 +38,22 @@ class CheckWriter {
     for_each(body, [&](const Syntax& part) {
       if (part.kind == Kind::variable) add_variable(part.cursor, false);
     });
-    comparisons_.read(body);
   }
 
-  std::vector<HostCheck> checks() {
+  HostChecks checks() {
     std::set<std::string> arrays;
-    for (const Comparison& comparison : comparisons_.found()) {
-      if (!comparison.is_literal) arrays.insert(comparison.array);
+    for (const Comparison& comparison : comparisons_.elements) {
+      if (!comparison.expects_number()) arrays.insert(comparison.array);
     }
     for (const std::string& array : arrays) {
       if (parameters_.contains(array)) add_function(array);
     }
+    for (const auto& [array, signs] : stores_in(body_)) {
+      const bool is_filled = parameters_.contains(array) && signs.front() == "=";
+      if (is_filled) checks_.push_back(function_check(array, true));
+    }
     add_loops(body_);
-    return std::move(checks_);
+    return {.checks = std::move(checks_), .compared = compared()};
   }
 
  private:
@@ -174,6 +61,19 @@ class CheckWriter {
     const std::string name = ParsedSource::name(cursor);
     variables_.emplace(name, cursor);
     if (is_parameter) parameters_.emplace(name, cursor);
+  }
+
+  /// Returns the arrays of which elements are compared, in both orders.
+  ComparedArrays compared() const {
+    ComparedArrays pairs;
+    for (const Comparison& one : comparisons_.elements) {
+      for_each(*one.expected, [&](const Syntax& part) {
+        if (part.kind != Kind::element) return;
+        pairs.emplace(one.array, part.parts[0].text);
+        pairs.emplace(part.parts[0].text, one.array);
+      });
+    }
+    return pairs;
   }
 
   // Functions.
@@ -188,12 +88,19 @@ class CheckWriter {
     for (const auto& [parameter, cursor] : parameters_) {
       edit_parameter(cursor, parameter == array, edits);
     }
-    checks_.push_back({.function = name_,
-                       .name = name,
-                       .array = array,
-                       .text = text(range, edits),
-                       .line = source_.line(function_),
-                       .is_part = is_part(array, range)});
+    HostCheck check = function_check(array, false);
+    check.text = text(range, edits);
+    check.is_part = is_part(array, range);
+    checks_.push_back(std::move(check));
+  }
+
+  HostCheck function_check(const std::string& array, bool is_filled) const {
+    return {.function = name_,
+            .name = "expected_by_" + name_,
+            .array = array,
+            .line = source_.line(function_),
+            .is_filled = is_filled,
+            .store = store_of(body_, array, is_filled)};
   }
 
   /// Makes what is stored to no constant, and passes vectors by reference.
@@ -218,10 +125,33 @@ class CheckWriter {
       for (const Syntax& part : syntax.parts) add_loops(part);
       return;
     }
-    const std::set<std::string> compared = arrays_compared(syntax);
-    for (const std::string& array : compared) add_loop(syntax, array, false);
-    const std::string filled = compared.empty() ? array_filled(syntax) : "";
-    if (!filled.empty()) add_loop(syntax, filled, true);
+    add_stores(syntax);
+    add_sums(syntax);
+  }
+
+  void add_stores(const Syntax& loop) {
+    const auto stores = stores_in(loop);
+    for (const auto& [array, has_numbers] : arrays_compared(loop)) {
+      add_loop(loop, array, false, stores.empty() && !has_numbers);
+    }
+    for (const auto& [array, signs] : stores) {
+      const bool is_whole = stores_in(body_).at(array).size() == signs.size();
+      if (is_whole && signs.front() == "=") add_loop(loop, array, true, stores.size() == 1);
+    }
+  }
+
+  /// Adds what a loop adds up and the host compares behind it.
+  void add_sums(const Syntax& loop) {
+    const std::set<std::string> assigned = assigned_in(loop);
+    for (const Comparison& one : comparisons_.singles) {
+      const std::string& sum = one.expected->text;
+      const bool is_behind = one.statement.first >= loop.whole.end;
+      if (!is_behind || !assigned.contains(sum) || assigned.contains(one.array)) continue;
+      const auto first = first_number(sum, loop);
+      HostCheck check = check_of(loop, one.array);
+      if (first) check.store = checked_sum(source_, loop, *first, one);
+      checks_.push_back(std::move(check));
+    }
   }
 
   bool uses_device(TokenRange range) const {
@@ -232,24 +162,17 @@ class CheckWriter {
     return false;
   }
 
-  /// Returns the arrays whose elements a loop compares; none if it also stores to elements.
-  std::set<std::string> arrays_compared(const Syntax& loop) const {
-    std::set<std::string> arrays;
-    for (const Comparison& one : comparisons_.found()) {
-      const bool is_inside = one.statement.first >= loop.range.first &&
-                             one.statement.end <= loop.whole.end && !one.is_literal;
-      if (is_inside && !parameters_.contains(one.array)) arrays.insert(one.array);
+  /// Returns the arrays whose elements a loop compares, each with true if only with numbers.
+  std::map<std::string, bool> arrays_compared(const Syntax& loop) const {
+    std::map<std::string, bool> arrays;
+    for (const Comparison& one : comparisons_.elements) {
+      const bool is_inside =
+          one.statement.first >= loop.range.first && one.statement.end <= loop.whole.end;
+      if (!is_inside || parameters_.contains(one.array)) continue;
+      bool& has_numbers = arrays.emplace(one.array, true).first->second;
+      has_numbers = has_numbers && one.expects_number();
     }
-    return stores_in(loop).empty() ? arrays : std::set<std::string>();
-  }
-
-  /// Returns the only array that a loop stores to, if it gives its elements values and no other
-  /// statement does; empty if there is none.
-  std::string array_filled(const Syntax& loop) const {
-    const auto stores = stores_in(loop);
-    if (stores.size() != 1 || stores.begin()->second.front() != "=") return "";
-    const auto& [array, signs] = *stores.begin();
-    return stores_in(body_).at(array).size() == signs.size() ? array : "";
+    return arrays;
   }
 
   /// Returns the signs of all assignments to elements, in their order, by array.
@@ -262,16 +185,33 @@ class CheckWriter {
     return stores;
   }
 
-  void add_loop(const Syntax& loop, const std::string& array, bool is_filled) {
-    const std::string code = text(loop.range, stores_to(array, loop.range));
+  HostCheck check_of(const Syntax& loop, const std::string& array) const {
     const std::size_t line = source_.line(loop.cursor);
-    HostCheck check = {.function = name_,
-                       .name = "expected_by_" + name_ + "_" + std::to_string(line),
-                       .array = array,
-                       .line = line,
-                       .is_loop = true,
-                       .is_filled = is_filled,
-                       .is_part = is_part(array, loop.whole)};
+    return {.function = name_,
+            .name = "expected_by_" + name_ + "_" + std::to_string(line),
+            .array = array,
+            .line = line,
+            .is_loop = true,
+            .is_part = is_part(array, loop.whole)};
+  }
+
+  void add_loop(const Syntax& loop, const std::string& array, bool is_filled, bool has_text) {
+    HostCheck check = check_of(loop, array);
+    check.is_filled = is_filled;
+    check.store = store_of(loop, array, is_filled);
+    if (has_text) write(loop, check);
+    checks_.push_back(std::move(check));
+  }
+
+  std::optional<SingleStore> store_of(const Syntax& whole, const std::string& array,
+                                      bool is_filled) const {
+    return checked_store(source_, whole, array,
+                         is_filled ? std::vector<Comparison>() : comparisons_.elements);
+  }
+
+  /// Writes a function of a loop, unless its variables cannot be parameters.
+  void write(const Syntax& loop, HostCheck& check) const {
+    const std::string code = text(loop.range, stores_to(check.array, loop.range));
     std::set<std::string> own;
     for_each(loop, [&](const Syntax& part) {
       if (part.kind == Kind::variable) own.insert(part.text);
@@ -294,16 +234,21 @@ class CheckWriter {
       }
     }
     check.text = "void " + check.name + "(" + parameters + ") { " + begins + code + "; }";
-    checks_.push_back(std::move(check));
   }
 
-  /// Returns ` = 1` for a variable that begins with that number and that only the loop changes, and
-  /// nothing for one that the loop gives a value before it reads it; nullopt for any other.
+  /// Returns ` = 1` for a variable that begins with that number, and nothing for one that the loop
+  /// gives a value before it reads it; nullopt for any other.
   std::optional<std::string> first_value(const std::string& name, const Syntax& loop,
                                          const std::string& code) const {
     const CppTokens tokens = cpp_tokens(code);
     const auto first = std::ranges::find(tokens, name, &CppToken::text);
     if (first != tokens.end() && (first + 1)->is("=")) return "";
+    const auto number = first_number(name, loop);
+    return number ? std::optional(" = " + *number) : std::nullopt;
+  }
+
+  /// Returns the number that a variable begins with, if only the loop changes it.
+  std::optional<std::string> first_number(const std::string& name, const Syntax& loop) const {
     const Syntax* initial = nullptr;
     std::size_t changes = 0;
     for_each(body_, [&](const Syntax& part) {
@@ -315,7 +260,7 @@ class CheckWriter {
       if (part.kind == Kind::assignment && part.parts[0].is_name(name) && !is_inside) ++changes;
     });
     if (initial == nullptr || changes > 0 || !is_number(*initial)) return std::nullopt;
-    return " = " + joined(tokens_, initial->whole);
+    return joined(tokens_, initial->whole);
   }
 
   /// Returns true if each comparison of an array's elements in a range may leave some out.
@@ -324,7 +269,7 @@ class CheckWriter {
       return one.array == array && one.statement.first >= range.first &&
              one.statement.end <= range.end;
     };
-    const std::vector<Comparison>& all = comparisons_.found();
+    const std::vector<Comparison>& all = comparisons_.elements;
     return std::ranges::any_of(all, is_its) &&
            std::ranges::none_of(all, [&](const auto& one) { return is_its(one) && !one.is_part; });
   }
@@ -335,11 +280,13 @@ class CheckWriter {
   /// the host prints.
   TokenEdits stores_to(const std::string& array, TokenRange range) const {
     TokenEdits edits;
-    for (const Comparison& one : comparisons_.found()) {
+    for (const Comparison& one : comparisons_.elements) {
       const bool is_inside = one.statement.first >= range.first && one.statement.end <= range.end;
       if (one.array != array || !is_inside) continue;
       const TokenRange whole = one.statement;
-      edits[whole.first] = {one.is_replaced ? whole.end : whole.first, one.store + " "};
+      const std::string store =
+          joined(tokens_, one.element->range) + " = " + joined(tokens_, one.expected->whole) + "; ";
+      edits[whole.first] = {one.is_replaced ? whole.end : whole.first, store};
     }
     for (std::size_t i = range.first; i < range.end; ++i) {
       if (const std::size_t end = end_of_output(i); end != kNoToken) edits.try_emplace(i, end, ";");
@@ -349,13 +296,11 @@ class CheckWriter {
 
   /// Returns the token behind the statement at token i if that prints or ends the program.
   std::size_t end_of_output(std::size_t i) const {
-    static constexpr std::array<std::string_view, 8> kNames = {
-        "printf", "fprintf", "puts", "cout", "cerr", "exit", "abort", "fflush"};
-    static constexpr std::array<std::string_view, 5> kBefore = {"{", "}", ";", ")", "else"};
-    const bool begins = i > 0 && std::ranges::find(kBefore, tokens_[i - 1].text) != kBefore.end();
+    const bool begins = i > 0 && is_one_of(tokens_[i - 1].text, {"{", "}", ";", ")", "else"});
     const std::size_t name = tokens_[i].is("std") ? i + 2 : i;
     if (!begins || name >= tokens_.size() ||
-        std::ranges::find(kNames, tokens_[name].text) == kNames.end()) {
+        !is_one_of(tokens_[name].text,
+                   {"printf", "fprintf", "puts", "cout", "cerr", "exit", "abort", "fflush"})) {
       return kNoToken;
     }
     std::size_t end = name;
@@ -416,7 +361,7 @@ class CheckWriter {
   CXCursor function_;
   const Syntax& body_;
   std::string name_;
-  ComparisonReader comparisons_;
+  Comparisons comparisons_;
   std::map<std::string, CXCursor> parameters_;
   std::map<std::string, CXCursor> variables_;  ///< Includes the parameters.
   std::vector<HostCheck> checks_;
@@ -424,7 +369,7 @@ class CheckWriter {
 
 }  // namespace
 
-std::vector<HostCheck> checks_in(const ParsedSource& source, CXCursor cursor, const Syntax& body) {
+HostChecks checks_in(const ParsedSource& source, CXCursor cursor, const Syntax& body) {
   return CheckWriter(source, cursor, body).checks();
 }
 

@@ -35,19 +35,16 @@ std::vector<std::string> words_of(const std::string& name) {
   return words;
 }
 
-template <std::size_t N>
-bool has_word(const std::string& name, const std::array<std::string_view, N>& wanted) {
-  return std::ranges::any_of(words_of(name), [&](const std::string& word) {
-    return std::ranges::find(wanted, word) != wanted.end();
-  });
+bool has_word(const std::string& name, std::initializer_list<std::string_view> wanted) {
+  return std::ranges::any_of(words_of(name),
+                             [&](const std::string& word) { return is_one_of(word, wanted); });
 }
 
 /// Returns true if a word of the name says that the function prepares data or shows them.
 bool is_for_data(const std::string& name) {
-  static constexpr std::array<std::string_view, 18> kWords = {
-      "init", "initialize", "fill", "copy", "print",    "load",   "save", "read",  "write",
-      "rand", "random",     "gen",  "swap", "generate", "create", "make", "clear", "reset"};
-  return has_word(name, kWords);
+  return has_word(
+      name, {"init", "initialize", "fill", "copy", "print", "load", "save", "read", "write", "rand",
+             "random", "gen", "swap", "generate", "create", "make", "clear", "reset"});
 }
 
 /// Returns true if a body has a loop and stores to each of these parameters.
@@ -124,9 +121,8 @@ bool converts(const HostSignature& function, const KernelParameter& own,
 
 /// Returns true for a parameter that says how often all is repeated, as for a measurement.
 bool is_repeat(const KernelParameter& parameter) {
-  static constexpr std::array<std::string_view, 4> kNames = {"repeat", "iterations", "n_iter",
-                                                             "num_iter"};
-  return parameter.pointers == 0 && holds_any(parameter.name, kNames);
+  return parameter.pointers == 0 &&
+         holds_any(parameter.name, {"repeat", "iterations", "n_iter", "num_iter"});
 }
 
 /// Returns true if each template parameter stands for one type.
@@ -251,7 +247,7 @@ class CallMatcher {
                     const HostCall& call) const {
     const auto piece = candidate_.pieces.find(own.name);
     const bool is_member = piece != candidate_.pieces.end() && piece->second.is_member;
-    const std::string name = is_member ? text : array_in(text);
+    const std::string name = is_member ? text : pointer_in(text);
     const bool is_result = check_ != nullptr && check_->array == own.name;
     const bool is_filled = is_result && check_->is_filled;
     for (std::size_t i = 0; i < kernel_.size() && is_result && !is_filled; ++i) {
@@ -279,22 +275,13 @@ class CallMatcher {
     return check_ != nullptr ? kNone : count == 1 ? found : named;
   }
 
-  /// Returns the array in `a`, `a.data()`.
-  static std::string array_in(const std::string& text) {
-    std::string name;
-    for (const std::string_view word : identifiers(text)) {
-      if (word != "data") name = word;
-    }
-    return name;
-  }
-
   /// Returns the variable in constant memory that the host copies an array to; empty if there is
   /// none, or if the kernel has a parameter of that name.
   std::string constant_of(const std::string& text) const {
     for (const auto& [constant, copied] : host_.copied_to_constants) {
       const bool is_hidden =
           std::ranges::find(kernel_, constant, &KernelParameter::name) != kernel_.end();
-      if (!is_hidden && copied.contains(array_in(text))) return constant;
+      if (!is_hidden && copied.contains(pointer_in(text))) return constant;
     }
     return "";
   }
@@ -328,11 +315,11 @@ class CallMatcher {
   /// Returns true if the host compares an array with what it has of a kernel's argument.
   bool is_compared(const std::string& array, std::size_t argument,
                    const std::string& function) const {
-    return std::ranges::any_of(host_.values, [&](const HostValue& value) {
-      return value.is_compared && value.function == function &&
-             has_name(value.store.value, array) &&
-             holds({value.store.array}, argument, Copied::from_device);
-    });
+    const auto pairs = host_.compared_arrays.find(function);
+    return pairs != host_.compared_arrays.end() &&
+           std::ranges::any_of(pairs->second, [&](const auto& pair) {
+             return pair.second == array && holds({pair.first}, argument, Copied::from_device);
+           });
   }
 
   std::size_t scalar(const KernelParameter& own, const std::string& text) const {
@@ -435,7 +422,7 @@ std::set<std::string> results_of(const HostSignature& function,
 /// Returns the token behind the statement that begins at token i.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as loops lie in each other.
 std::size_t behind_statement(const CppTokens& tokens, std::size_t i) {
-  const bool has_head = i + 1 < tokens.size() && (tokens[i].is("for") || tokens[i].is("if"));
+  const bool has_head = i + 1 < tokens.size() && tokens[i].is("for", "if");
   if (has_head) return behind_statement(tokens, closing(tokens, i + 1) + 1);
   for (; i < tokens.size() && !tokens[i].is(";"); ++i) {
     if (tokens[i].is("{")) return closing(tokens, i) + 1;
@@ -648,7 +635,8 @@ std::vector<const HostCheck*> checks_of(const Sought& sought) {
   for (const HostCheck& check : host.checks) {
     for (const HostCall& call : host.calls) {
       const auto frame = std::ranges::find(launch.frames, call.caller, &HostFrame::function);
-      if (call.callee != check.name || frame == launch.frames.end()) continue;
+      const bool is_its = call.callee == check.name && !check.text.empty();
+      if (!is_its || frame == launch.frames.end()) continue;
       const bool is_here = frame == launch.frames.begin();
       if (is_here && is_changed_before(call.line, sought)) continue;
       const bool is_before = call.line < frame->line;
@@ -671,10 +659,8 @@ bool has_kernel(const std::string& source, const std::string& name) {
 }  // namespace
 
 bool is_for_comparison(const std::string& name) {
-  static constexpr std::array<std::string_view, 13> kWords = {
-      "cpu",        "gold",  "golden", "ref",    "reference", "host",    "serial",
-      "sequential", "naive", "seq",    "expect", "expected",  "baseline"};
-  return has_word(name, kWords);
+  return has_word(name, {"cpu", "gold", "golden", "ref", "reference", "host", "serial",
+                         "sequential", "naive", "seq", "expect", "expected", "baseline"});
 }
 
 std::optional<HostFunction> host_function_for(const std::string& source,

@@ -10,11 +10,9 @@
 #include "tuner/init/kernel_uses.h"
 #include "tuner/init/names.h"
 #include "tuner/init/space_names.h"
-#include "tuner/init/statements.h"
 #include "tuner/init/syntax.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -41,7 +39,6 @@ struct Function {
   std::map<std::size_t, std::string> given;  ///< Values that it assigns through pointer parameters.
   std::map<std::size_t, std::string> allocated;  ///< Bytes that it allocates for a parameter.
   std::string returned;                          ///< Bytes that it allocates and returns.
-  HostValues values = {};
   std::set<std::pair<std::size_t, std::size_t>> copies = {};  ///< Parameters to and from.
 };
 
@@ -88,7 +85,6 @@ class HostReader {
     calls_.clear();
     seen_.clear();
     run_all();
-    for (Function& function : functions_) function.values = host_values(source_, function.body);
   }
 
   HostPart part() {
@@ -98,9 +94,9 @@ class HostReader {
                      .fills = fills(),
                      .zeroed = zeroed_,
                      .copied_to_constants = copied_to_constants(),
-                     .values = values(),
                      .calls = calls(),
                      .checks = checks(),
+                     .compared_arrays = compared_arrays(),
                      .copies = copies_};
     add_calls_of_checks(host);
     for (const auto& [token, answer] : answers_) host.answers.push_back(answer);
@@ -150,12 +146,13 @@ class HostReader {
     return calls;
   }
 
-  std::vector<HostCheck> checks() const {
+  std::vector<HostCheck> checks() {
     std::vector<HostCheck> checks;
     for (const Function& function : functions_) {
       if (function.is_member) continue;
-      std::ranges::move(checks_in(source_, function.cursor, function.body),
-                        std::back_inserter(checks));
+      HostChecks found = checks_in(source_, function.cursor, function.body);
+      std::ranges::move(found.checks, std::back_inserter(checks));
+      compared_[function.name].merge(found.compared);
     }
     return checks;
   }
@@ -176,29 +173,20 @@ class HostReader {
     }
   }
 
-  /// Returns what functions store and compare, also what those do that they call, in the names of
-  /// the caller.
-  std::vector<HostValue> values() const {
+  /// Returns the arrays that functions compare, also by functions that they call.
+  std::map<std::string, ComparedArrays> compared_arrays() const {
     constexpr int kDeepest = 3;
-    constexpr std::size_t kMost = 10000;
-    std::vector<HostValue> all = compared_;
-    std::vector<HostValue> level;
-    for (const Function& function : functions_) {
-      for (HostValue value : function.values.values) {
-        value.function = function.name;
-        level.push_back(std::move(value));
-      }
-    }
-    for (int depth = 0; depth < kDeepest && all.size() < kMost; ++depth) {
-      all.insert(all.end(), level.begin(), level.end());
-      std::vector<HostValue> next;
+    std::map<std::string, ComparedArrays> all = compared_;
+    for (int depth = 0; depth < kDeepest; ++depth) {
       for (const Call& call : calls_) {
-        for (const HostValue& value : level) {
-          if (value.function != call.callee->name || next.size() == kMost) continue;
-          if (auto of_caller = in_caller(value, call)) next.push_back(std::move(*of_caller));
+        const ComparedArrays in_callee = all[call.callee->name];
+        for (const auto& [one, other] : in_callee) {
+          const auto first = call.passed.find(one);
+          const auto second = call.passed.find(other);
+          if (first == call.passed.end() || second == call.passed.end()) continue;
+          all[call.caller->name].emplace(pointer_in(first->second), pointer_in(second->second));
         }
       }
-      level = std::move(next);
     }
     return all;
   }
@@ -309,8 +297,8 @@ class HostReader {
       if (!assigned_in(function.body).contains(name)) continue;
       std::vector<const Syntax*> uses;
       for_each(function.body, [&](const Syntax& syntax) {
-        const bool changes = syntax.kind == Kind::assignment || syntax.is(Kind::unary, "++") ||
-                             syntax.is(Kind::unary, "--") || syntax.is(Kind::unary, "&");
+        const bool changes =
+            syntax.kind == Kind::assignment || syntax.steps() || syntax.is(Kind::unary, "&");
         if (changes && syntax.parts.front().is_name(name)) uses.push_back(&syntax);
         if (syntax.kind == Kind::variable && syntax.text == name) uses.push_back(nullptr);
       });
@@ -365,11 +353,9 @@ class HostReader {
 
   /// Returns true if a range asks for the program's options, which leave defaults in place.
   bool reads_options(TokenRange range) const {
-    static constexpr std::array<std::string_view, 5> kNames = {"argc", "argv", "optarg", "getopt",
-                                                               "getopt_long"};
     for (std::size_t i = range.first; i < std::min(range.end, tokens_.size()); ++i) {
       const std::string_view text = tokens_[i].text;
-      if (std::ranges::find(kNames, text) != kNames.end()) return true;
+      if (is_one_of(text, {"argc", "argv", "optarg", "getopt", "getopt_long"})) return true;
       if (text.find("CmdLine") != std::string_view::npos) return true;
     }
     return false;
@@ -619,10 +605,9 @@ class HostReader {
       state.set_list(name, parts_in(open));
     }
     if (bytes.empty()) return;
-    static constexpr std::array<std::string_view, 4> kNoType = {"const", "static", "__device__",
-                                                                "__managed__"};
     std::size_t first = type.first;
-    while (first < type.end && std::ranges::find(kNoType, tokens_[first].text) != kNoType.end()) {
+    while (first < type.end &&
+           is_one_of(tokens_[first].text, {"const", "static", "__device__", "__managed__"})) {
       ++first;
     }
     bytes += "sizeof(" + joined(tokens_, {first, type.end}) + ")";
@@ -699,7 +684,7 @@ class HostReader {
     }
     for (const Syntax& part : syntax.parts) expression(part, state);
     if (syntax.kind == Kind::assignment) assignment(syntax, state);
-    if (syntax.is(Kind::unary, "++") || syntax.is(Kind::unary, "--")) {
+    if (syntax.steps()) {
       change(syntax.parts[0], syntax.text.substr(1), "1", state);
     }
     if (syntax.kind == Kind::call) call(syntax, state);
@@ -807,7 +792,7 @@ class HostReader {
     const auto found = by_name_.find(call->name);
     Function* const callee = found == by_name_.end() ? nullptr : found->second;
     pass_variables(*call, callee, state);
-    if (callee == nullptr) note_comparison(*call, range.first);
+    if (callee == nullptr) note_comparison(*call);
     if (callee == nullptr || callee == function_ || function_ == nullptr) return;
     Caller caller = {.function = function_,
                      .line = source_.line(syntax.cursor),
@@ -831,10 +816,10 @@ class HostReader {
   }
 
   /// Notes that a function without a body here gets arrays to compare, as its name says.
-  void note_comparison(const CallText& call, std::size_t token) {
-    static constexpr std::array<std::string_view, 5> kWords = {"check", "compare", "verify",
-                                                               "memcmp", "valid"};
-    if (function_ == nullptr || !holds_any(call.name, kWords)) return;
+  void note_comparison(const CallText& call) {
+    if (function_ == nullptr ||
+        !holds_any(call.name, {"check", "compare", "verify", "memcmp", "valid"}))
+      return;
     std::vector<std::string> names;
     for (const std::string& text : call.arguments) {
       const std::string name = pointer_in(text);
@@ -842,11 +827,7 @@ class HostReader {
     }
     for (const std::string& one : names) {
       for (const std::string& other : names) {
-        if (one == other) continue;
-        compared_.push_back({.store = {.array = one, .value = other},
-                             .line = tokens_[token].line,
-                             .is_compared = true,
-                             .function = function_->name});
+        if (one != other) compared_[function_->name].emplace(one, other);
       }
     }
   }
@@ -899,40 +880,6 @@ class HostReader {
     return substituted(text, terms);
   }
 
-  /// Returns a value of a function in the names of its caller; nullopt if it is made of what the
-  /// function alone knows, or of an array that it has itself.
-  static std::optional<HostValue> in_caller(HostValue value, const Call& call) {
-    const Function& callee = *call.callee;
-    SingleStore& store = value.store;
-    const auto array = call.passed.find(store.array);
-    if (array == call.passed.end()) return std::nullopt;
-    store.array = pointer_in(array->second);
-    Terms own;
-    for (const auto& [name, text] : callee.values.constants) {
-      own.emplace_back(name, in_parentheses(text));
-    }
-    std::map<std::string, std::string> passed = call.passed;
-    for (auto& [name, text] : passed) {
-      if (const std::string pointer = pointer_in(text); text.ends_with(".data()")) text = pointer;
-    }
-    const auto translate = [&](std::string& text) {
-      const std::string without_own = substituted(substituted(text, own), own);
-      const CppTokens words = cpp_tokens(without_own);
-      bool is_known = true;
-      for (std::size_t i = 0; i < words.size(); ++i) {
-        const std::string name(words[i].text);
-        const bool is_called = i + 1 < words.size() && words[i + 1].is("(");
-        if (!is_called && callee.types.contains(name) && !passed.contains(name)) is_known = false;
-      }
-      text = in_caller(without_own, passed);
-      return is_known;
-    };
-    value.function = call.caller->name;
-    bool is_known = translate(store.index) && translate(store.value);
-    for (std::string& condition : store.conditions) is_known = translate(condition) && is_known;
-    return is_known ? std::optional(std::move(value)) : std::nullopt;
-  }
-
   /// Changes the variables whose address or reference a function gets.
   void pass_variables(const CallText& call, const Function* callee, HostState& state) {
     if (call.name == "cudaLaunchKernelEx" || call.name.starts_with("cudaMalloc")) return;
@@ -949,20 +896,6 @@ class HostReader {
       const bool is_given = callee != nullptr && given != callee->given.end();
       state.assign(name, is_given ? std::optional(given->second) : std::nullopt);
     }
-  }
-
-  /// Returns the variable in `&a`, `(void**)&a`, `&a[0]`, `a.data()`.
-  static std::string pointer_in(const std::string& text) {
-    CppTokens words = cpp_tokens(text);
-    while (!words.empty() && (words.back().is(")") || words.back().is("("))) {
-      words.pop_back();  // The parentheses belong to a cast or a call.
-      if (words.size() > 2 && words.back().is("data")) words.resize(words.size() - 2);
-    }
-    if (!words.empty() && words.back().is("]")) {
-      const std::size_t open = opening(words, words.size() - 1);
-      words.resize(open == kNoToken ? 0 : open);
-    }
-    return !words.empty() && words.back().is_word() ? std::string(words.back().text) : "";
   }
 
   /// Reads `cudaMalloc(&a, bytes)`, `cudaMallocPitch(&a, &pitch, width, height)`,
@@ -1051,8 +984,7 @@ class HostReader {
   /// Reads `malloc(bytes)`, `calloc(n, size)`, `new T[n]`.
   void read_host_allocation(const std::string& name, TokenRange value) {
     for (std::size_t j = value.first; j + 1 < value.end; ++j) {
-      const bool is_call =
-          tokens_[j + 1].is("(") && (tokens_[j].is("malloc") || tokens_[j].is("calloc"));
+      const bool is_call = tokens_[j + 1].is("(") && tokens_[j].is("malloc", "calloc");
       const std::size_t close = is_call ? closing(tokens_, j + 1) : kNoToken;
       const std::vector<std::string> parts =
           close < value.end ? parts_in(j + 1) : std::vector<std::string>();
@@ -1124,7 +1056,7 @@ class HostReader {
     const std::optional<CallText> name = name_before(open, range.first);
     std::size_t close = open + 3;
     while (close < range.end && !three(close, ">")) {
-      const bool opens = tokens_[close].is("(") || tokens_[close].is("{");
+      const bool opens = tokens_[close].is("(", "{");
       close = (opens ? closing(tokens_, close) : close) + 1;
     }
     if (!name || close >= range.end) return std::nullopt;
@@ -1308,8 +1240,8 @@ class HostReader {
   std::set<std::pair<std::string, std::string>> copies_;  ///< Pointers to and from.
   std::set<std::string> zeroed_;                          ///< Pointers to what is set to zero.
   std::vector<Call> calls_;
-  std::vector<HostValue> compared_;        ///< Arrays that functions of other sources compare.
-  std::map<std::size_t, Answer> answers_;  ///< Keyed by the index of the token.
+  std::map<std::string, ComparedArrays> compared_;  ///< Keyed by function.
+  std::map<std::size_t, Answer> answers_;           ///< Keyed by the index of the token.
 };
 
 /// Removes launches that main() does not lead to where it leads to another of the same kernel: the

@@ -123,7 +123,7 @@ std::vector<std::string> HostState::extents(const std::string& text, int depth) 
   if (const auto shape = is_element ? value(without_blanks(text)) : std::nullopt) {
     return extents(*shape, depth + 1);
   }
-  if (tokens.size() > 1 && tokens[0].is("dim3") && (tokens[1].is("(") || tokens[1].is("{")) &&
+  if (tokens.size() > 1 && tokens[0].is("dim3") && tokens[1].is("(", "{") &&
       closing(tokens, 1) + 1 == tokens.size()) {
     const std::vector<std::string> parts = texts(tokens, split(tokens, {2, tokens.size() - 1}));
     const bool is_copy = parts.size() == 1 && shapes_.contains(parts[0]);

@@ -8,7 +8,6 @@
 #include "tuner/source/cpp_tokens.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <functional>
@@ -37,27 +36,26 @@ const Terms& known_functions() {
 }
 
 bool is_type_word(const CppToken& token) {
-  static constexpr std::array<std::string_view, 17> kWords = {
-      "int",    "unsigned", "long",     "short",   "char",     "float", "double", "size_t", "const",
-      "signed", "int32_t",  "uint32_t", "int64_t", "uint64_t", "uint",  "dim3",   "std"};
-  return std::ranges::find(kWords, token.text) != kWords.end();
+  return is_one_of(
+      token.text, {"int", "unsigned", "long", "short", "char", "float", "double", "size_t", "const",
+                   "signed", "int32_t", "uint32_t", "int64_t", "uint64_t", "uint", "dim3", "std"});
 }
 
 /// Returns true if a value cannot be followed to its origin: `atoi(argv[1])`, `options.size`.
 bool is_opaque(const std::string& value) {
-  static constexpr std::array<std::string_view, 22> kFollowed = {
+  static const std::initializer_list<std::string_view> kFollowed = {
       "sizeof", "min",   "max",  "ceil",        "ceilf", "floor", "floorf", "sqrt",
       "sqrtf",  "exp",   "expf", "log",         "logf",  "fabs",  "fabsf",  "fmax",
       "fmaxf",  "fminf", "abs",  "static_cast", "float", "int"};
   const CppTokens tokens = cpp_tokens(value);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (i + 1 >= tokens.size()) continue;
-    const bool is_axis = tokens[i + 1].is("x") || tokens[i + 1].is("y") || tokens[i + 1].is("z");
+    const bool is_axis = tokens[i + 1].is("x", "y", "z");
     if ((tokens[i].is(".") && !is_axis) || tokens[i].is("->")) return true;
     if (!tokens[i].is_word()) continue;
     const std::size_t close = tokens[i + 1].is("<") ? closing(tokens, i + 1) : i;  // `read<T>(...)`
     const bool is_call = close + 1 < tokens.size() && tokens[close + 1].is("(");
-    const bool is_known = std::ranges::find(kFollowed, tokens[i].text) != kFollowed.end() ||
+    const bool is_known = is_one_of(tokens[i].text, kFollowed) ||
                           std::ranges::any_of(known_functions(), [&](const auto& known) {
                             return known.first == tokens[i].text || known.second == tokens[i].text;
                           });
@@ -73,8 +71,7 @@ std::string without_namespaces(const std::string& text) {
   std::string result;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const bool is_space = i + 3 < tokens.size() && tokens[i].is_word() && tokens[i + 1].is("::") &&
-                          tokens[i + 2].is_word() &&
-                          (tokens[i + 3].is("(") || tokens[i + 3].is("::"));
+                          tokens[i + 2].is_word() && tokens[i + 3].is("(", "::");
     if (i > 0 && tokens[i].begin > tokens[i - 1].end()) result += ' ';
     if (!is_space) result += tokens[i].text;
     if (is_space) ++i;
@@ -87,21 +84,19 @@ std::string without_namespaces(const std::string& text) {
 std::size_t last_of_member(const CppTokens& tokens, std::size_t i) {
   std::size_t last = i;
   while (tokens[last].is_word() && last + 2 < tokens.size() && tokens[last + 2].is_word() &&
-         (tokens[last + 1].is(".") || tokens[last + 1].is("->"))) {
+         tokens[last + 1].is(".", "->")) {
     last += 2;
   }
-  const bool is_called =
-      last + 1 < tokens.size() && (tokens[last + 1].is("(") || tokens[last + 1].is("["));
+  const bool is_called = last + 1 < tokens.size() && tokens[last + 1].is("(", "[");
   const bool is_axis = tokens[last].text.size() == 1 && tokens[last].text >= "x";
   return is_called || is_axis ? i : last;
 }
 
 /// Returns the token behind the cast that begins at token i, or i. `float(a)` leaves `(a)`.
 std::size_t behind_cast(const CppTokens& tokens, std::size_t i) {
-  static constexpr std::array<std::string_view, 7> kTypes = {"float", "double",   "int", "size_t",
-                                                             "long",  "unsigned", "uint"};
-  const bool is_called = i + 1 < tokens.size() && tokens[i + 1].is("(") &&
-                         std::ranges::find(kTypes, tokens[i].text) != kTypes.end();
+  const bool is_called =
+      i + 1 < tokens.size() && tokens[i + 1].is("(") &&
+      is_one_of(tokens[i].text, {"float", "double", "int", "size_t", "long", "unsigned", "uint"});
   if (is_called) return i + 1;
   const bool has_name = tokens[i].is("static_cast") && i + 1 < tokens.size();
   std::size_t j = has_name ? i + 1 : i;
@@ -125,7 +120,7 @@ std::size_t quotient(const CppTokens& tokens, TokenRange range) {
     } else if (tokens[i].is("/")) {
       if (slash != kNoToken) return kNoToken;
       slash = i;
-    } else if (tokens[i].is("+") || tokens[i].is("-") || tokens[i].is(",")) {
+    } else if (tokens[i].is("+", "-", ",")) {
       return kNoToken;
     }
   }
@@ -162,8 +157,7 @@ void HostTerms::add_everywhere(const std::string& text, const std::string& ours)
 }
 
 std::string HostTerms::passed(std::size_t number, std::size_t frame) const {
-  if (number >= site_.arguments.size()) return "";
-  std::string text = site_.arguments[number];
+  std::string text = site_.argument(number);
   for (std::size_t i = 1; i <= frame && i < site_.frames.size(); ++i) {
     const std::map<std::string, std::string>& variables = site_.frames[i - 1].variables;
     const auto own = variables.find(text);
@@ -176,7 +170,7 @@ std::string HostTerms::passed(std::size_t number, std::size_t frame) const {
     Terms terms;
     const CppTokens tokens = cpp_tokens(text);
     for (std::size_t j = 0; j < tokens.size(); ++j) {
-      const bool is_member = j > 0 && (tokens[j - 1].is(".") || tokens[j - 1].is("->"));
+      const bool is_member = j > 0 && tokens[j - 1].is(".", "->");
       if (!tokens[j].is_word() || is_member) continue;
       const std::string word(tokens[j].text);
       const auto parameter = parameters.find(word);
@@ -237,8 +231,7 @@ std::vector<std::pair<std::size_t, std::string>> HostTerms::unknown_names(
       i = last;
       continue;
     }
-    const bool is_member =
-        tokens[i].is(".") || tokens[i].is("->") || tokens[i].is("[") || tokens[i].is("::");
+    const bool is_member = tokens[i].is(".", "->", "[", "::");
     const std::string name(tokens[i].text);
     const bool is_foreign = is_called && tokens[i].is_word() && reserved_meaning(name).empty();
     if (is_member || is_foreign) return {};
@@ -386,8 +379,8 @@ std::string without_casts(const std::string& text) {
       i = behind - 1;
       continue;
     }
-    const bool rounds_up = (tokens[i].is("ceil") || tokens[i].is("ceilf")) &&
-                           i + 1 < tokens.size() && tokens[i + 1].is("(");
+    const bool rounds_up =
+        tokens[i].is("ceil", "ceilf") && i + 1 < tokens.size() && tokens[i + 1].is("(");
     const std::size_t close = rounds_up ? closing(tokens, i + 1) : kNoToken;
     const std::size_t slash =
         rounds_up && close < tokens.size() ? quotient(tokens, {i + 2, close}) : kNoToken;
@@ -502,6 +495,19 @@ std::string plain_tokens(const std::string& text) {
     end = tokens[i].end();
   }
   return result == text ? text : plain_tokens(result);
+}
+
+std::string pointer_in(const std::string& text) {
+  CppTokens words = cpp_tokens(text);
+  while (!words.empty() && (words.back().is(")") || words.back().is("("))) {
+    words.pop_back();  // The parentheses belong to a cast or a call.
+    if (words.size() > 2 && words.back().is("data")) words.resize(words.size() - 2);
+  }
+  if (!words.empty() && words.back().is("]")) {
+    const std::size_t open = opening(words, words.size() - 1);
+    words.resize(open == kNoToken ? 0 : open);
+  }
+  return !words.empty() && words.back().is_word() ? std::string(words.back().text) : "";
 }
 
 std::optional<std::int64_t> number_of(std::string_view text) {

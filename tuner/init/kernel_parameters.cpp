@@ -4,7 +4,6 @@
 #include "tuner/init/names.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -113,15 +112,14 @@ class ParameterDraft {
   /// chooses from.
   void add_number_parameter(const std::string& name, const std::string& text,
                             const std::vector<std::int64_t>& dispatched) {
-    static constexpr std::array<std::string_view, 2> kThreads = {"thread", "block"};
     std::optional<std::int64_t> value = number_of(text);
     if (!value && of_.site != nullptr && !text.empty()) {
       value = of_.names.number_at(*of_.site, text, chosen_.values);
     }
     if (!value) chosen_.guessed.push_back(name);
-    const std::int64_t guess = !holds_any(name, kThreads)        ? 4
-                               : of_.kernel.block_dimensions > 1 ? 16
-                                                                 : 128;
+    const std::int64_t guess = !holds_any(name, {"thread", "block"}) ? 4
+                               : of_.kernel.block_dimensions > 1     ? 16
+                                                                     : 128;
     add_parameter(name, value.value_or(guess));
     if (dispatched.size() < 2) return;
     chosen_.values[name] = dispatched;

@@ -162,7 +162,7 @@ class PointerReader {
   void note_gaps(const Syntax& block) {
     for (const TokenRange& gap : gaps_in(block)) {
       for (std::size_t i = gap.first; i < gap.end; ++i) {
-        const bool is_member = i > 0 && (tokens_[i - 1].is(".") || tokens_[i - 1].is("->"));
+        const bool is_member = i > 0 && tokens_[i - 1].is(".", "->");
         if (!is_member) touch(roots_of(std::string(tokens_[i].text)), Access::unknown);
       }
     }
@@ -288,7 +288,7 @@ class PointerReader {
       default:
         break;
     }
-    const bool changes = syntax.is(Kind::unary, "++") || syntax.is(Kind::unary, "--");
+    const bool changes = syntax.steps();
     if (changes && !roots_of(parts[0]).empty()) return;  // Only the pointer itself advances.
     if (asks_for_null(syntax)) return;
     const bool goes_on = syntax.kind == Kind::member || syntax.kind == Kind::element;
@@ -300,8 +300,7 @@ class PointerReader {
 
   static bool asks_for_null(const Syntax& syntax) {
     if (!syntax.is(Kind::binary, "==") && !syntax.is(Kind::binary, "!=")) return false;
-    static constexpr std::array<std::string_view, 4> kNull = {"nullptr", "NULL", "0", "__null"};
-    return std::ranges::find(kNull, syntax.parts[1].text) != kNull.end();
+    return is_one_of(syntax.parts[1].text, {"nullptr", "NULL", "0", "__null"});
   }
 
   void assignment(const Syntax& syntax) {

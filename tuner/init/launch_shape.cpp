@@ -479,7 +479,7 @@ class LaunchShapeDraft {
 
   /// Returns the problem's size in dimension i, as far as the kernel's comparisons and names tell.
   std::string size_of_axis(std::size_t i) const {
-    static constexpr std::array<std::array<std::string_view, 3>, 3> kNames = {
+    static const std::array<std::initializer_list<std::string_view>, 3> kNames = {
         {{"width", "cols", "columns"}, {"height", "rows", "rows"}, {"depth", "slices", "layers"}}};
     std::vector<std::string> candidates;
     for (const auto& [name, chosen] : of_.names.sizes()) candidates.push_back(chosen);

@@ -1,5 +1,7 @@
 #include "tuner/init/names.h"
 
+#include "tuner/source/cpp_tokens.h"
+
 #include <algorithm>
 #include <cctype>
 
@@ -13,24 +15,28 @@ std::string upper(std::string_view text) {
   return result;
 }
 
+bool holds_any(const std::string& name, std::initializer_list<std::string_view> parts) {
+  const std::string small = lower_case(name);
+  return std::ranges::any_of(
+      parts, [&](std::string_view part) { return small.find(part) != std::string::npos; });
+}
+
 Meaning meaning_of(const std::string& name) {
-  static constexpr std::array<std::string_view, 18> kProblem = {
+  static const std::initializer_list<std::string_view> kProblem = {
       "radius", "kernel_l", "kernel_s", "kernel_w", "kernel_h", "filter",
       "length", "width",    "height",   "iter",     "size",     "eps",
       "pi",     "alphabet", "seed",     "count",    "samples",  "num_"};
-  static constexpr std::array<std::string_view, 6> kWholeProblem = {"n",  "m",  "k",
-                                                                    "nx", "ny", "nz"};
-  static constexpr std::array<std::string_view, 23> kTunable = {
+  static const std::initializer_list<std::string_view> kTunable = {
       "block", "tile",  "thread", "unroll", "item",  "per_",  "vec",   "step",
       "chunk", "warps", "wpt",    "stage",  "pad",   "bdim",  "coars", "work",
       "rows",  "cols",  "bsize",  "group",  "split", "depth", "factor"};
-  static constexpr std::array<std::string_view, 12> kWhole = {
+  static const std::initializer_list<std::string_view> kWhole = {
       "bm", "bn", "bk", "tm", "tn", "tk", "ts", "wm", "wn", "mwg", "nwg", "kwg"};
   const std::string small = lower_case(name);
-  if (small.starts_with("max_") || std::ranges::find(kWholeProblem, small) != kWholeProblem.end()) {
+  if (small.starts_with("max_") || is_one_of(small, {"n", "m", "k", "nx", "ny", "nz"})) {
     return Meaning::problem;
   }
-  if (std::ranges::find(kWhole, small) != kWhole.end() || holds_any(name, kTunable)) {
+  if (is_one_of(small, kWhole) || holds_any(name, kTunable)) {
     return Meaning::tunable;
   }
   return holds_any(name, kProblem) ? Meaning::problem : Meaning::unknown;
@@ -69,24 +75,20 @@ std::optional<std::size_t> axis_of(const std::string& name) {
 }
 
 bool counts_threads(const std::string& name) {
-  static constexpr std::array<std::string_view, 5> kThreads = {"block", "thread", "group", "bdim",
-                                                               "wg_"};
-  static constexpr std::array<std::string_view, 7> kOther = {"num_", "blocks_", "per_", "rows",
-                                                             "cols", "item",    "steps"};
-  return holds_any(name, kThreads) && !holds_any(name, kOther) &&
+  return holds_any(name, {"block", "thread", "group", "bdim", "wg_"}) &&
+         !holds_any(name, {"num_", "blocks_", "per_", "rows", "cols", "item", "steps"}) &&
          !lower_case(name).ends_with("blocks") && !lower_case(name).ends_with("_num");
 }
 
 Guess guess(const std::string& name, bool is_extent, int block_dimensions) {
-  static constexpr std::array<std::string_view, 4> kFlags = {"pad", "use_", "is_", "with_"};
-  if (holds_any(name, kFlags)) return {{0, 1}, 0};
+  if (holds_any(name, {"pad", "use_", "is_", "with_"})) return {{0, 1}, 0};
   const std::optional<std::size_t> axis = axis_of(name);
   if (counts_threads(name) && block_dimensions == 1 && axis.value_or(0) == 0) {
     return {{32, 64, 128, 256, 512, 1024}, 256};
   }
   if (counts_threads(name) && axis == 0u) return {{16, 32, 64, 128, 256}, 32};
   if (counts_threads(name) && axis == 1u) return {{1, 2, 4, 8, 16}, 8};
-  const bool unrolls = holds_any(name, std::array<std::string_view, 1>{"unroll"});
+  const bool unrolls = holds_any(name, {"unroll"});
   if ((is_extent && !unrolls) || (counts_threads(name) && !axis)) return {{8, 16, 32, 64}, 16};
   if (lower_case(name).find("num_") != std::string::npos || lower_case(name).ends_with("_num")) {
     return {{64, 128, 256, 512, 1024}, 256};

@@ -3,9 +3,9 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/core/names.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,14 +18,7 @@ namespace smemtune {
 std::string upper(std::string_view text);
 
 /// Returns true if the name contains one of `parts`, in upper or lower case.
-template <std::size_t N>
-bool holds_any(const std::string& name, const std::array<std::string_view, N>& parts) {
-  const std::string small = lower_case(name);
-  for (const std::string_view part : parts) {
-    if (small.find(part) != std::string::npos) return true;
-  }
-  return false;
-}
+bool holds_any(const std::string& name, std::initializer_list<std::string_view> parts);
 
 /// The purpose of a number, as far as its name tells.
 enum class Meaning { tunable, unknown, problem };

@@ -350,7 +350,7 @@ bool ParsedSource::declares(const std::string& name, bool is_type) const {
     if (!tokens_[i].is(name)) continue;
     const CppToken& before = tokens_[i - 1];
     const CppToken& after = tokens_[i + 1];
-    const bool ends = after.is(";") || after.is("(") || after.is("=") || after.is("{");
+    const bool ends = after.is(";", "(", "=", "{");
     const bool has_type = (before.is(">") && opening_angle(tokens_, i - 1, 0) != kNoToken) ||
                           (before.is_word() && tokens_[i - 2].is("::"));
     if (before.is("using") || (is_type && after.is(";")) || (ends && has_type)) return true;

@@ -6,7 +6,6 @@
 #include "tuner/source/source_items.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <set>
 #include <string>
@@ -28,9 +27,7 @@ struct FileNames {
 
 /// Returns true for a function that each file may have by the same name.
 bool is_local(const CppToken& first) {
-  static constexpr std::array<std::string_view, 5> kWords = {"static", "inline", "__inline__",
-                                                             "__forceinline__", "__device__"};
-  return std::ranges::find(kWords, first.text) != kWords.end();
+  return is_one_of(first.text, {"static", "inline", "__inline__", "__forceinline__", "__device__"});
 }
 
 FileNames names_in(const fs::path& file) {
@@ -42,7 +39,7 @@ FileNames names_in(const fs::path& file) {
     if (is_shared) names.defined.insert(item.declares.begin(), item.declares.end());
   }
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-    const bool is_called = tokens[i + 1].is("(") || tokens[i + 1].is("<");
+    const bool is_called = tokens[i + 1].is("(", "<");
     if (tokens[i].is_word() && is_called) names.used.emplace(tokens[i].text);
   }
   return names;
@@ -54,14 +51,12 @@ bool has_common(const std::set<std::string>& one, const std::set<std::string>& o
 
 /// Returns the sources of a folder other than the source that can be read; none if there are many.
 std::vector<FileNames> files_in(const fs::path& folder, const fs::path& source) {
-  static constexpr std::array<std::string_view, 5> kExtensions = {".cu", ".cpp", ".cc", ".cxx",
-                                                                  ".c"};
   constexpr std::size_t kMost = 40;
   std::vector<fs::path> files;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string extension = entry.path().extension().string();
-    const bool is_source = std::ranges::find(kExtensions, extension) != kExtensions.end() &&
+    const bool is_source = is_one_of(extension, {".cu", ".cpp", ".cc", ".cxx", ".c"}) &&
                            !entry.path().stem().string().ends_with("_kernel");
     if (is_source && entry.is_regular_file(error) && !fs::equivalent(entry.path(), source, error)) {
       files.push_back(entry.path());

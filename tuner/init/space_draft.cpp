@@ -14,7 +14,6 @@
 #include "tuner/init/space_names.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <string_view>
@@ -113,16 +112,12 @@ std::optional<std::string> definition_of(const KernelFunction& other, const Kern
 }
 
 /// Returns true for a kernel that only wakes the GPU up.
-bool is_warm_up(const std::string& name) {
-  static constexpr std::array<std::string_view, 2> kWords = {"warmup", "warm_up"};
-  return holds_any(name, kWords);
-}
+bool is_warm_up(const std::string& name) { return holds_any(name, {"warmup", "warm_up"}); }
 
 /// Returns true if a kernel's name says that it is the plain one, to compare others with.
 bool is_plain(const std::string& kernel) {
-  static constexpr std::array<std::string_view, 6> kPlain = {"naive",    "simple",    "basic",
-                                                             "baseline", "reference", "plain"};
-  return holds_any(last_name(kernel), kPlain);
+  return holds_any(last_name(kernel),
+                   {"naive", "simple", "basic", "baseline", "reference", "plain"});
 }
 
 /// Returns the kernel to compare with: a plain one, else the first.

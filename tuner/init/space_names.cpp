@@ -9,10 +9,18 @@
 #include "tuner/init/names.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 namespace smemtune {
+
+Bindings bindings_of(const Json& names) {
+  Bindings bindings;
+  for (const auto& [name, value] : names.items()) {
+    if (value.is_string()) bindings.emplace(name, value.get<std::string>());
+    if (value.is_number_integer()) bindings.emplace(name, value.get<std::int64_t>());
+  }
+  return bindings;
+}
 
 std::int64_t largest_number(const Json& values) {
   std::int64_t largest = 0;
@@ -26,8 +34,7 @@ namespace {
 constexpr std::int64_t kGuessedFactor = 64;  ///< A guess for a size that another is a multiple of.
 
 std::int64_t guessed_size(const MissingName& missing) {
-  static constexpr std::array<std::string_view, 4> kFew = {"radius", "filter", "kernel", "iter"};
-  return holds_any(missing.name, kFew) ? 3 : 4096;
+  return holds_any(missing.name, {"radius", "filter", "kernel", "iter"}) ? 3 : 4096;
 }
 
 /// Returns a size of at most `most` that blocks divide as they divide `size`, so that faults in the
@@ -56,15 +63,15 @@ bool changes(const LaunchSite& site, const std::string& text) {
 
 /// `type`: the parameter's, that of a template parameter as the host passes it.
 bool is_size(const KernelParameter& parameter, const std::string& type) {
-  static constexpr std::array<std::string_view, 23> kOther = {
-      "radius", "iter",  "step", "offset", "shift", "seed", "flag",  "mode",
-      "start",  "begin", "end",  "index",  "idx",   "pow",  "value", "pitch",
-      "stride", "power", "gpu",  "border", "halo",  "pad",  "tile"};
   if (parameter.pointers > 0) return false;
   const Elements elements = elements_of(type);
   return !elements.type.empty() && elements.count == 1 && !is_floating_name(elements.type) &&
          type != "bool" && scalar_bytes_of(elements.type) >= 4 &&
-         !holds_any(parameter.name, kOther) && !lower_case(parameter.name).starts_with("ld");
+         !holds_any(parameter.name,
+                    {"radius", "iter",  "step", "offset", "shift", "seed", "flag",  "mode",
+                     "start",  "begin", "end",  "index",  "idx",   "pow",  "value", "pitch",
+                     "stride", "power", "gpu",  "border", "halo",  "pad",  "tile"}) &&
+         !lower_case(parameter.name).starts_with("ld");
 }
 
 }  // namespace
@@ -240,8 +247,6 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
 
 void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text, bool is_repeat) {
   constexpr std::size_t kMost = 6;
-  static constexpr std::array<std::string_view, 8> kFew = {"batch", "head", "chan", "iter",
-                                                           "step",  "rep",  "dim",  "layer"};
   const HostTerms terms = terms_of(site);
   std::vector<std::string> of_block = {"blockDim", "gridDim", "argv", "argc"};
   for (const std::string& extent : site.block) {
@@ -254,10 +259,9 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
   of_block.push_back(site.block_name);
   const auto unknown = terms.unknown_names(text);
   for (const auto& [frame, name] : unknown) {
-    static constexpr std::array<std::string_view, 3> kBlocks = {"grid", "block", "thread"};
     const bool is_whole = cpp_tokens(text).size() == 1;
     const bool is_blocks = std::ranges::find(of_block, name) != of_block.end() ||
-                           (is_whole && holds_any(name, kBlocks));
+                           (is_whole && holds_any(name, {"grid", "block", "thread"}));
     const auto changed = site.frames[frame].changed.find(name);
     const bool is_known = changed == site.frames[frame].changed.end() || changed->second > 0;
     if (is_blocks || (is_whole && !is_known) || changes(site, name) ||
@@ -275,7 +279,11 @@ void SpaceNames::add_host_sizes(const LaunchSite& site, const std::string& text,
     // `rows__1` is what rows was before the host changed it.
     const std::string chosen = free_name(upper(last_word(name.substr(0, name.find("__")))));
     host_sizes_.push_back({.function = function, .variable = name, .chosen = chosen});
-    const std::int64_t size = is_repeat ? 10 : holds_any(name, kFew) ? 16 : host_size_;
+    const std::int64_t size =
+        is_repeat ? 10
+        : holds_any(name, {"batch", "head", "chan", "iter", "step", "rep", "dim", "layer"})
+            ? 16
+            : host_size_;
     add_problem(chosen, size, std::min<std::int64_t>(size, is_repeat ? 2 : 256), true);
   }
 }
@@ -330,10 +338,9 @@ void SpaceNames::add_problem(const std::string& name, const Json& value, const J
 }
 
 Bindings SpaceNames::numbers_of_problem() const {
-  Bindings numbers;
-  for (const auto& [name, value] : problem_.items()) {
-    if (value.is_number_integer()) numbers.emplace(name, value.get<std::int64_t>());
-  }
+  Bindings numbers = bindings_of(problem_);
+  std::erase_if(numbers,
+                [](const auto& one) { return std::holds_alternative<std::string>(one.second); });
   for (const std::string& counter : counters_) numbers.emplace(counter, 1);
   return numbers;
 }
@@ -510,9 +517,8 @@ void SpaceNames::choose_sizes() {
   std::vector<std::string> names;
   const LaunchSite* const site = launch_of(first_.name);
   for (std::size_t i = 0; i < first_.parameters.size(); ++i) {
-    const bool is_counted = site != nullptr && i < site->arguments.size() &&
-                            (counts(site->arguments[i]) || changes(*site, site->arguments[i]));
     const std::string passed = passed_text(first_.parameters[i].name);
+    const bool is_counted = !passed.empty() && (counts(passed) || changes(*site, passed));
     const auto number = passed.empty() ? std::nullopt : constant_value(passed);
     const bool is_none = number && *number <= 0;  // Like an `offset` for which the host passes 0.
     const std::string& type = first_.parameters[i].type;
@@ -551,18 +557,16 @@ void SpaceNames::choose_sizes() {
     if (follows_from_sizes(name)) continue;
     const std::string chosen = free_name(upper(name));
     sizes_.emplace_back(name, chosen);
-    const auto parameter = std::ranges::find(first_.parameters, name, &KernelParameter::name);
-    const std::optional<std::int64_t> passed = passed_size(*parameter);
+    const std::optional<std::int64_t> passed = passed_size(name);
     add_problem(chosen, passed.value_or(size), smaller(passed.value_or(size), cpu_size), !passed);
   }
 }
 
-/// Returns the text that the host passes for an argument; empty if it is not in this source.
 std::string SpaceNames::passed_text(const std::string& argument) const {
   const LaunchSite* const site = launch_of(first_.name);
   const auto parameter = std::ranges::find(first_.parameters, argument, &KernelParameter::name);
   const auto number = static_cast<std::size_t>(parameter - first_.parameters.begin());
-  return site == nullptr || number >= site->arguments.size() ? "" : site->arguments[number];
+  return site == nullptr ? "" : site->argument(number);
 }
 
 /// Returns the same, or what it stands for if it is a variable.
@@ -588,7 +592,7 @@ bool SpaceNames::is_product(const std::string& argument) const {
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {  // `atoi(argv[1])`
     const bool is_call =
         tokens[i].is_word() && !tokens[i].is("ceil_div") && !tokens[i].is("sizeof");
-    if (is_call && (tokens[i + 1].is("(") || tokens[i + 1].is("["))) return false;
+    if (is_call && tokens[i + 1].is("(", "[")) return false;
   }
   return identifiers(plain).size() > 1;
 }
@@ -604,11 +608,10 @@ std::optional<std::string> SpaceNames::passed_name(const std::string& argument) 
 }
 
 /// Returns the value that the host passes if it is a number.
-std::optional<std::int64_t> SpaceNames::passed_size(const KernelParameter& parameter) const {
-  const LaunchSite* const site = launch_of(first_.name);
-  const auto number = static_cast<std::size_t>(&parameter - first_.parameters.data());
-  if (site == nullptr || number >= site->arguments.size()) return std::nullopt;
-  const std::optional<std::int64_t> value = number_at(*site, site->arguments[number]);
+std::optional<std::int64_t> SpaceNames::passed_size(const std::string& argument) const {
+  const std::string text = passed_text(argument);
+  if (text.empty()) return std::nullopt;
+  const std::optional<std::int64_t> value = number_at(*launch_of(first_.name), text);
   return value && *value > 0 ? value : std::nullopt;
 }
 
@@ -620,12 +623,10 @@ std::string SpaceNames::sizes_text() const {
 }
 
 std::string SpaceNames::sizes_of_macros() const {
-  static constexpr std::array<std::string_view, 7> kParts = {"filter", "kernel", "radius", "iter",
-                                                             "max_",   "border", "halo"};
   std::string text;
   std::size_t sizes = 0;
   for (const std::string& name : macro_sizes_) {
-    if (holds_any(name, kParts)) continue;
+    if (holds_any(name, {"filter", "kernel", "radius", "iter", "max_", "border", "halo"})) continue;
     text += (text.empty() ? "" : " * ") + name;
     ++sizes;
   }
@@ -689,10 +690,7 @@ std::string SpaceNames::expanded(const std::string& text, const Json& parameters
 
 bool SpaceNames::is_of_problem(const std::string& text) const {
   Scope scope;
-  for (const auto& [name, value] : problem_.items()) {
-    scope.add_constant(name, value.is_string() ? Value(value.get<std::string>())
-                                               : Value(value.get<std::int64_t>()));
-  }
+  for (const auto& [name, value] : bindings_of(problem_)) scope.add_constant(name, value);
   try {
     Expression::compile(text, scope);
     return true;
@@ -711,9 +709,9 @@ std::optional<std::int64_t> value_with(const std::string& text,
                                        const std::vector<const Json*>& numbers) {
   Scope scope;
   for (const Json* const one : numbers) {
-    for (const auto& [name, value] : one->items()) {
-      const bool is_new = value.is_number_integer() && !scope.contains(name);
-      if (is_new) scope.add_constant(name, Value(value.get<std::int64_t>()));
+    for (const auto& [name, value] : bindings_of(*one)) {
+      const bool is_number = std::holds_alternative<std::int64_t>(value);
+      if (is_number && !scope.contains(name)) scope.add_constant(name, value);
     }
   }
   try {

@@ -15,6 +15,9 @@
 
 namespace smemtune {
 
+/// Returns the words and whole numbers among the values of an object, by their names.
+Bindings bindings_of(const Json& names);
+
 /// Returns the largest integer among the values of an object; 0 if all are smaller.
 std::int64_t largest_number(const Json& values);
 
@@ -55,6 +58,9 @@ class SpaceNames {
 
   /// Returns the host's launch of a kernel; nullptr if this source has none.
   const LaunchSite* launch_of(const std::string& kernel) const;
+
+  /// Returns the text that the host passes for an argument; empty if it is not in this source.
+  std::string passed_text(const std::string& argument) const;
 
   /// Returns the values that the host's launches of a kernel have for template parameter i, if an
   /// `if` or `switch` chooses between them; in ascending order.
@@ -127,12 +133,11 @@ class SpaceNames {
   void add_constant_sizes(const LaunchSite& site, std::size_t frame, const std::string& text,
                           int depth = 0);
   void add_host_sizes(const LaunchSite& site, const std::string& text, bool is_repeat = false);
-  std::string passed_text(const std::string& argument) const;
   std::string calculated_text(const std::string& argument) const;
   bool is_product(const std::string& argument) const;
   bool follows_from_sizes(const std::string& argument) const;
   std::optional<std::string> passed_name(const std::string& argument) const;
-  std::optional<std::int64_t> passed_size(const KernelParameter& parameter) const;
+  std::optional<std::int64_t> passed_size(const std::string& argument) const;
   std::string sizes_of_macros() const;
 
   const KernelFile& file_;

@@ -2,12 +2,9 @@
 
 #include "tuner/init/counting_loop.h"
 #include "tuner/init/host_terms.h"
-#include "tuner/init/names.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -18,7 +15,6 @@ namespace {
 
 constexpr std::size_t kLongestText = 4000;
 constexpr std::size_t kMostLoops = 8;
-constexpr std::size_t kMostValues = 1000;  // A function has no more.
 
 using Kind = Syntax::Kind;
 
@@ -159,6 +155,7 @@ class Statements {
     const std::string counted = counter + "_" + std::to_string(counters_++);
     const std::map<std::string, std::string> outside = values_;
     values_[counter] = start == "0" ? counted : "(" + counted + " + " + start + ")";
+    unknown_.erase(counter);
     std::map<std::string, std::string> sums = std::exchange(added_, {});
     std::set<std::string> read = std::exchange(read_, {});
     ++depth_;
@@ -194,6 +191,7 @@ class Statements {
     const bool is_shared = tokens_[syntax.range.first].is("__shared__");
     if (!is_plain || is_shared || syntax.parts.size() != 1) throw NotSimple();
     values_[syntax.text] = thread_or(resolved(syntax.parts[0].range));
+    unknown_.erase(syntax.text);
   }
 
   /// Returns the axis for `blockIdx.x * blockDim.x + threadIdx.x`, in any order; another text
@@ -216,9 +214,8 @@ class Statements {
       sums += token.is("+") ? 1 : 0;
       products += token.is("*") ? 1 : 0;
     }
-    static constexpr std::array<std::string_view, 7> kOther = {"-", "/", "%", "[", "<", "?", "&"};
     const bool has_other = std::ranges::any_of(tokens, [](const CppToken& token) {
-      return std::ranges::find(kOther, token.text) != kOther.end();
+      return is_one_of(token.text, {"-", "/", "%", "[", "<", "?", "&"});
     });
     const bool is_all = threads == 1 && blocks == 1 && sums == 1 && products == 1 && !has_other;
     return is_all ? "axis_" + axis : text;
@@ -293,10 +290,9 @@ class Statements {
   }
 
   std::string resolved(TokenRange range) {
-    static constexpr std::array<std::string_view, 7> kOther = {"__shared__", "++", "--", "=",
-                                                               "+=",         ";",  "{"};
     for (std::size_t i = range.first; i < range.end; ++i) {
-      if (std::ranges::find(kOther, tokens_[i].text) != kOther.end()) throw NotSimple();
+      if (is_one_of(tokens_[i].text, {"__shared__", "++", "--", "=", "+=", ";", "{"}))
+        throw NotSimple();
       if (unknown_.contains(tokens_[i].text)) throw NotSimple();
       if (depth_ > 0) read_.emplace(tokens_[i].text);
     }
@@ -311,7 +307,7 @@ class Statements {
 
   const CppTokens& tokens_;
   std::optional<std::set<std::string>> pointers_;  ///< Names that may be stored to; null for all.
-  std::set<std::string, std::less<>> unknown_;     ///< Names of values that were not understood.
+  std::set<std::string, std::less<>> unknown_;     ///< Names of values that are not understood.
   /// Values of local names, and of the stored element.
   std::map<std::string, std::string> values_;
   std::map<std::string, std::string> added_;  ///< Sums of the loop that is being read.
@@ -323,87 +319,111 @@ class Statements {
   SingleStore store_;
 };
 
-/// Reads what a function of the host stores to elements of arrays in loops over their indices, and
-/// what it compares elements with.
-class HostStatements : public Statements {
+/// Reads what loops of the host store to the elements of one array, or compare them with.
+class CheckStatements : public Statements {
  public:
-  HostStatements(const ParsedSource& source, const Syntax& body)
-      : Statements(source), source_(source) {
-    note_changed(body);
-    walk(body);
-  }
-
-  HostValues found() const { return found_; }
-
- private:
-  /// Notes the variables that get a value more than once.
-  void note_changed(const Syntax& body) {
-    std::map<std::string, int> times;
-    for_each(body, [&](const Syntax& syntax) {
-      const bool steps = syntax.is(Kind::unary, "++") || syntax.is(Kind::unary, "--");
-      if (syntax.kind == Kind::variable && !syntax.parts.empty()) ++times[syntax.text];
-      if (syntax.is(Kind::assignment, "=")) ++times[syntax.parts[0].text];
-      if (steps || (syntax.kind == Kind::assignment && syntax.text != "=")) {
-        times[syntax.parts[0].text] += 2;
-      }
-    });
-    for (const auto& [name, count] : times) {
-      if (count > 1) changed_.insert(name);
+  CheckStatements(const ParsedSource& source, std::string array,
+                  const std::vector<Comparison>& comparisons)
+      : Statements(source), array_(std::move(array)) {
+    for (const Comparison& one : comparisons) {
+      if (one.array == array_) comparisons_.emplace(one.statement.first, &one);
     }
   }
 
-  /// Reads statements outside of loops over elements.
+  SingleStore read(const Syntax& whole) {
+    unknown_.merge(assigned_in(whole));
+    walk(whole);
+    return stored();
+  }
+
+  /// Reads a loop that adds up, and the comparison of the sum behind it.
+  SingleStore read_sum(const Syntax& loop, const std::string& first, const Comparison& comparison) {
+    values_[comparison.expected->text] = first;
+    this->loop(loop);
+    compare(comparison);
+    return stored();
+  }
+
+ private:
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
   void walk(const Syntax& syntax) {
+    const auto comparison = comparisons_.find(syntax.whole.first);
+    const bool compares =
+        comparison != comparisons_.end() && comparison->second->statement.end == syntax.whole.end;
+    if (compares) return compare(*comparison->second);
     switch (syntax.kind) {
-      case Kind::loop:
-        return syntax.text == "for" ? nest(syntax) : walk_parts(syntax);
-      case Kind::branch:
-        compare(syntax);
-        [[fallthrough]];
-      case Kind::list_loop:
-      case Kind::choice:
-        return walk_parts(syntax);
       case Kind::block:
         for (const Syntax& part : syntax.parts) walk(part);
         return;
+      case Kind::variable:
+      case Kind::assignment:
+        return simple(syntax);
+      case Kind::loop:
+        return chooses(syntax) ? through(syntax) : sum(syntax);
       default:
-        compare(syntax);
-        simple(syntax);
+        may_not_run(syntax);
     }
   }
 
-  /// Reads parts that may be run several times or not at all.
-  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
-  void walk_parts(const Syntax& syntax) {
-    forget(assigned_in(syntax));
-    for (const Syntax& part : syntax.parts) {
-      if (part.kind != Kind::name && part.kind != Kind::literal) walk(part);
+  /// Calls `use` for each element of the array that a statement stores to or compares.
+  void for_each_store(const Syntax& syntax, const std::function<void(const Syntax&)>& use) const {
+    auto one = comparisons_.lower_bound(syntax.whole.first);
+    for (; one != comparisons_.end() && one->first < syntax.whole.end; ++one) {
+      use(*one->second->element);
     }
-    forget(assigned_in(syntax));
+    for_each(syntax, [&](const Syntax& part) {
+      if (part.kind != Kind::assignment || part.parts[0].kind != Kind::element) return;
+      if (part.parts[0].parts[0].is_name(array_)) use(part.parts[0]);
+    });
   }
 
-  /// Reads a variable or an assignment to one; what anything else changes is forgotten.
+  bool may_store(const Syntax& syntax) const {
+    bool may = false;
+    for_each_store(syntax, [&](const Syntax&) { may = true; });
+    return may;
+  }
+
+  /// Returns true if the counter of a loop decides which elements it stores to.
+  bool chooses(const Syntax& loop) const {
+    std::map<std::string, std::string> made_of;
+    for_each(loop, [&](const Syntax& part) {
+      if (part.kind == Kind::variable && part.parts.size() == 1) {
+        made_of[part.text] = joined(tokens_, part.parts[0].whole);
+      }
+    });
+    bool chooses = false;
+    for_each_store(loop, [&](const Syntax& element) {
+      const auto value = [&](const std::string& name) { return value_among(made_of, name); };
+      const std::string index = joined(tokens_, element.parts.back().whole);
+      chooses = chooses || names_behind({index}, value).contains(counted_from(loop).first);
+    });
+    return chooses;
+  }
+
+  void compare(const Comparison& comparison) {
+    const Syntax& element = *comparison.element;
+    const bool is_element = element.kind == Kind::element;
+    const std::string index = is_element ? resolved(element.parts[1].range) : "0";
+    const std::string value = resolved(comparison.expected->range);
+    if (!stored_.empty()) throw NotSimple();
+    begin_store(array_ + "[" + index + "]");
+    set(stored_, value);
+  }
+
+  /// Reads a variable or an assignment; what is not understood is forgotten.
   void simple(const Syntax& syntax) {
-    const bool assigns = syntax.kind == Kind::assignment && syntax.parts[0].kind == Kind::name;
-    const bool declares = syntax.kind == Kind::variable && !syntax.parts.empty();
-    const std::string& name = assigns ? syntax.parts[0].text : syntax.text;
+    if (may_store(syntax)) return assign(syntax);
     std::set<std::string> names = assigned_in(syntax);
-    if (declares) names.insert(name);
-    const bool gives = declares || (assigns && syntax.text == "=");
-    if (gives && array_.empty() && !changed_.contains(name)) {
-      // It is known where the function is called or launches.
-      found_.constants[name] = joined(tokens_, syntax.parts.back().whole);
-      return;
-    }
+    if (syntax.kind == Kind::variable) names.insert(syntax.text);
     try {
-      if (!assigns && !declares) throw NotSimple();
-      if (gives) {
-        set(name, thread_or(resolved(syntax.parts.back().range)));
-      } else {
+      if (syntax.kind == Kind::variable) {
+        declare(syntax);
+      } else if (syntax.is(Kind::assignment, "=") && syntax.parts[0].kind == Kind::name) {
+        set(syntax.parts[0].text, thread_or(resolved(syntax.parts[1].range)));
+      } else if (syntax.parts[0].kind == Kind::name) {
         assign(syntax);
       }
-      unknown_.erase(name);
+      for (const std::string& name : names) unknown_.erase(name);
     } catch (const NotSimple&) {
       forget(names);
     }
@@ -411,47 +431,14 @@ class HostStatements : public Statements {
 
   void forget(const std::set<std::string>& names) {
     for (const std::string& name : names) {
-      if (values_.erase(name) > 0 || changed_.contains(name)) unknown_.insert(name);
+      values_.erase(name);
+      unknown_.insert(name);
     }
   }
 
-  /// Reads a loop outside of others: once for each array whose elements it goes through, or as a
-  /// loop that adds up.
-  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
-  void nest(const Syntax& loop) {
-    for (const std::string& array : arrays_through(loop)) {
-      HostStatements one(*this);
-      one.found_.values.clear();
-      one.array_ = array;
-      try {
-        one.through(loop);
-        one.keep_store(loop);
-      } catch (const NotSimple&) {  // Its comparisons may be known.
-      }
-      std::ranges::move(one.found_.values, std::back_inserter(found_.values));
-    }
-    const std::set<std::string> names = assigned_in(loop);
-    HostStatements sum(*this);
-    try {
-      sum.loop(loop);
-      if (!sum.stored_.empty()) throw NotSimple();
-      values_ = sum.values_;
-      counters_ = sum.counters_;
-    } catch (const NotSimple&) {
-      if (found_.values.size() < kMostValues) walk_parts(loop);
-    }
-  }
-
-  void keep_store(const Syntax& loop) {
-    if (stored_.empty()) return;
-    found_.values.push_back({.store = stored(), .line = source_.line(loop.cursor)});
-  }
-
-  /// Reads a loop over an index of the array, or one that adds up.
+  /// Reads a loop over an index of the array.
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
   void through(const Syntax& loop) {
-    if (loop.kind != Kind::loop) throw NotSimple();
-    if (!arrays_through(loop).contains(array_)) return this->loop(loop);
     const Range range = range_of(loop);
     if (!range.by_one || axes_ == kMostLoops) throw NotSimple();
     const std::string axis = std::string("axis_") + static_cast<char>('a' + axes_++);
@@ -459,97 +446,38 @@ class HostStatements : public Statements {
     store_.conditions.push_back(axis + " < " + range.end);
     unknown_.erase(range.counter);
     values_[range.counter] = axis;
-    turn(loop.parts[Syntax::kBody]);
+    walk(loop.parts[Syntax::kBody]);
   }
 
-  /// Reads a statement in a loop over the array's elements.
+  /// Reads a loop that adds up, or repeats all.
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
-  void turn(const Syntax& syntax) {
-    if (syntax.kind == Kind::block) {
-      for (const Syntax& part : syntax.parts) turn(part);
-      return;
-    }
-    if (syntax.kind == Kind::loop) return through(syntax);
-    if (syntax.kind == Kind::assignment && syntax.parts[0].kind == Kind::element) {
-      const Syntax& stored_to = syntax.parts[0].parts[0];
-      if (stored_to.is_name(array_)) assign(syntax);
-      return;
-    }
-    const bool may_store =
-        syntax.kind != Kind::variable && has_any(syntax, [&](const Syntax& part) {
-          return part.kind == Kind::assignment && part.parts[0].kind == Kind::element &&
-                 part.parts[0].parts[0].is_name(array_);
-        });
-    if (may_store) throw NotSimple();
-    compare(syntax);
-    simple(syntax);
-  }
-
-  /// Returns the arrays that the loop stores to, or compares with something, by an index in which
-  /// it counts.
-  std::set<std::string> arrays_through(const Syntax& loop) const {
-    std::set<std::string> arrays;
-    const std::pair<std::string, const Syntax*> counted = counted_from(loop);
-    if (counted.second == nullptr) return arrays;
-    std::map<std::string, std::string> made_of;
-    for_each(loop, [&](const Syntax& part) {
-      if (part.kind == Kind::variable && part.parts.size() == 1) {
-        made_of[part.text] = joined(tokens_, part.parts[0].whole);
-      }
-    });
-    const auto add = [&](const Syntax& target) {
-      if (target.kind != Kind::element || target.parts[0].kind != Kind::name) return;
-      const std::set<std::string> names =
-          names_behind({joined(tokens_, target.parts[1].whole)},
-                       [&](const std::string& name) { return value_among(made_of, name); });
-      if (names.contains(counted.first)) arrays.insert(target.parts[0].text);
-    };
-    for_each(loop, [&](const Syntax& part) {
-      if (part.kind == Kind::assignment) add(part.parts[0]);
-      for (const auto& [one, other] : compared_by(part)) {
-        add(*one);
-        add(*other);
-      }
-    });
-    return arrays;
-  }
-
-  /// Notes what elements of the array are compared with; outside of loops, single values.
-  void compare(const Syntax& syntax) {
-    if (syntax.kind == Kind::branch) return compare(syntax.parts[0]);
-    for_each(syntax, [&](const Syntax& part) {
-      for (const auto& [one, other] : compared_by(part)) {
-        note_compared(*one, *other);
-        note_compared(*other, *one);
-      }
-    });
-  }
-
-  void note_compared(const Syntax& one, const Syntax& other) {
-    HostValue value = {.line = source_.line(one.cursor), .is_compared = true};
+  void sum(const Syntax& loop) {
+    CheckStatements one(*this);
     try {
-      if (one.kind == Kind::element && one.parts[0].kind == Kind::name) {
-        value.store.array = one.parts[0].text;
-        value.store.index = resolved(one.parts[1].range);
-      } else if (one.kind == Kind::name) {
-        value.store = {.array = one.text, .index = "0"};
-      }
-      const bool is_wanted =
-          array_.empty() ? value.store.index == "0" : value.store.array == array_;
-      if (value.store.array.empty() || !is_wanted) return;
-      value.store.value = resolved(other.range);
+      one.loop(loop);
+      values_ = one.values_;
+      counters_ = one.counters_;
+      stored_ = one.stored_;
     } catch (const NotSimple&) {
-      return;
+      may_not_run(loop);
     }
-    value.store.conditions = store_.conditions;
-    found_.values.push_back(std::move(value));
   }
 
-  const ParsedSource& source_;
-  std::set<std::string> changed_;  ///< Variables that get other values.
-  std::string array_;              ///< The array whose elements are gone through.
-  std::size_t axes_ = 0;           ///< Loops over its indices.
-  HostValues found_;
+  /// Reads a statement of which parts may be left out.
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  void may_not_run(const Syntax& syntax) {
+    const bool stores = may_store(syntax);
+    if (stores && axes_ > 0) throw NotSimple();
+    forget(assigned_in(syntax));
+    for (const Syntax& part : syntax.parts) {
+      if (stores) walk(part);
+    }
+    forget(assigned_in(syntax));
+  }
+
+  std::string array_;
+  std::map<std::size_t, const Comparison*> comparisons_;  ///< Keyed by their first tokens.
+  std::size_t axes_ = 0;                                  ///< Loops over the array's indices.
 };
 
 }  // namespace
@@ -563,35 +491,23 @@ std::optional<SingleStore> single_store(const ParsedSource& source, const Syntax
   }
 }
 
-std::vector<ComparedPair> compared_by(const Syntax& syntax) {
-  static constexpr std::array<std::string_view, 3> kDifferences = {"diff", "err", "delta"};
-  static constexpr std::array<std::string_view, 4> kSame = {"near", "equal", "close", "same"};
-  const std::vector<Syntax>& parts = syntax.parts;
-  const auto difference = [](const Syntax& of) -> std::vector<ComparedPair> {
-    const bool is_relative = of.is(Kind::binary, "/");
-    const Syntax& whole = is_relative ? of.parts[0] : of;
-    if (!whole.is(Kind::binary, "-")) return {};
-    return {{&whole.parts[0], &whole.parts[1]}};
-  };
-  if (syntax.is(Kind::binary, "==") || syntax.is(Kind::binary, "!=")) {
-    return {{&parts[0], &parts[1]}};
+std::optional<SingleStore> checked_store(const ParsedSource& source, const Syntax& whole,
+                                         const std::string& array,
+                                         const std::vector<Comparison>& comparisons) {
+  try {
+    return CheckStatements(source, array, comparisons).read(whole);
+  } catch (const NotSimple&) {
+    return std::nullopt;
   }
-  if (syntax.kind == Kind::variable && parts.size() == 1 && holds_any(syntax.text, kDifferences)) {
-    return difference(parts[0]);
-  }
-  if (syntax.kind == Kind::assignment && holds_any(parts[0].text, kDifferences)) {
-    return difference(parts[1]);
-  }
-  if (syntax.kind != Kind::call) return {};
-  if (parts.size() == 2 && lower_case(syntax.text).find("abs") != std::string::npos) {
-    return difference(parts[1]);
-  }
-  if (parts.size() < 3 || !holds_any(syntax.text, kSame)) return {};
-  return {{&parts[1], &parts[2]}};
 }
 
-HostValues host_values(const ParsedSource& source, const Syntax& body) {
-  return HostStatements(source, body).found();
+std::optional<SingleStore> checked_sum(const ParsedSource& source, const Syntax& loop,
+                                       const std::string& first, const Comparison& comparison) {
+  try {
+    return CheckStatements(source, comparison.array, {}).read_sum(loop, first, comparison);
+  } catch (const NotSimple&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace smemtune

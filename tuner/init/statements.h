@@ -1,12 +1,11 @@
 #pragma once
 
+#include "tuner/init/comparisons.h"
 #include "tuner/init/syntax.h"
 #include "tuner/source/kernel_file.h"
 
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace smemtune {
@@ -16,20 +15,16 @@ namespace smemtune {
 std::optional<SingleStore> single_store(const ParsedSource& source, const Syntax& body,
                                         const KernelFunction& kernel);
 
-using ComparedPair = std::pair<const Syntax*, const Syntax*>;
+/// Returns what loops in a part of a function store to an array's elements, or compare them with,
+/// as far as it is as simple as above, with `axis_a`, `axis_b`, ... for the counters of these loops;
+/// nullopt if it is not.
+std::optional<SingleStore> checked_store(const ParsedSource& source, const Syntax& whole,
+                                         const std::string& array,
+                                         const std::vector<Comparison>& comparisons);
 
-/// Returns what a part of an expression compares: `a != b`, `abs(a - b)`, `diff = a - b`.
-std::vector<ComparedPair> compared_by(const Syntax& syntax);
-
-/// The stores and comparisons of a function of the host.
-struct HostValues {
-  std::vector<HostValue> values = {};
-  /// Variables that it gives a value once, and that value.
-  std::map<std::string, std::string> constants = {};
-};
-
-/// Returns what a function stores to elements of arrays in loops over their indices, as far as it
-/// is as simple as above, and what it compares elements or single values with.
-HostValues host_values(const ParsedSource& source, const Syntax& body);
+/// Returns the sum that a loop adds up from a value `first` on and that is compared behind it;
+/// nullopt if it does more.
+std::optional<SingleStore> checked_sum(const ParsedSource& source, const Syntax& loop,
+                                       const std::string& first, const Comparison& comparison);
 
 }  // namespace smemtune

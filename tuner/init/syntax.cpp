@@ -1,7 +1,6 @@
 #include "tuner/init/syntax.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace smemtune {
@@ -12,8 +11,7 @@ using Kind = Syntax::Kind;
 constexpr int kDeepest = 1000;
 
 bool is_assignment(std::string_view sign) {
-  static constexpr std::array<std::string_view, 4> kComparisons = {"==", "!=", "<=", ">="};
-  return sign.ends_with('=') && std::ranges::find(kComparisons, sign) == kComparisons.end();
+  return sign.ends_with('=') && !is_one_of(sign, {"==", "!=", "<=", ">="});
 }
 
 /// Returns true for a child that is an expression or a statement of its own.
@@ -233,12 +231,10 @@ class Builder {
 
   /// Reads `-a`, `a++`, `f()`, `T(a)`, `(T)a`, `a.b` of a type that is not known.
   Syntax of_one(Syntax syntax, const Child& child) {
-    static constexpr std::array<std::string_view, 8> kSigns = {"++", "--", "*", "&",
-                                                               "-",  "+",  "!", "~"};
     const TokenRange range = syntax.range;
     const std::string before = sign(range.first, child.range.first);
     const std::string behind = sign(child.range.end, range.end);
-    const bool is_unary = std::ranges::find(kSigns, before) != kSigns.end() ||
+    const bool is_unary = is_one_of(before, {"++", "--", "*", "&", "-", "+", "!", "~"}) ||
                           (before.empty() && (behind == "++" || behind == "--"));
     Syntax inner = build(child.cursor);
     if (is_unary) {

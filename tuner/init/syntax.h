@@ -43,6 +43,8 @@ struct Syntax {
 
   bool is(Kind other, std::string_view its_text) const { return kind == other && text == its_text; }
   bool is_name(std::string_view its_text) const { return is(Kind::name, its_text); }
+  /// Returns true for `++a` and `a--`.
+  bool steps() const { return is(Kind::unary, "++") || is(Kind::unary, "--"); }
   bool is_empty() const { return kind == Kind::other && parts.empty() && range.empty(); }
 };
 

@@ -70,8 +70,7 @@ std::size_t behind_number(std::string_view text, std::size_t begin) {
 
 /// Returns true if a quotation mark behind `word` begins a raw string.
 bool is_raw_prefix(std::string_view word) {
-  static constexpr std::array<std::string_view, 5> kRaw = {"R", "u8R", "uR", "UR", "LR"};
-  return std::ranges::find(kRaw, word) != kRaw.end();
+  return is_one_of(word, {"R", "u8R", "uR", "UR", "LR"});
 }
 
 /// Returns the word that ends `line`; may be empty.
@@ -204,14 +203,13 @@ class Scanner {
     while (end < text_.size() && is_word_character(text_[end])) ++end;
     const std::string_view word = text_.substr(at_, end - at_);
     const char next = end < text_.size() ? text_[end] : '\0';
-    static constexpr std::array<std::string_view, 4> kEncoding = {"u8", "u", "U", "L"};
     if (next == '"' && is_raw_prefix(word)) {
       if (const std::string mark = raw_string_end(text_, end); !mark.empty()) {
         advance_to(behind(text_, mark, end + mark.size() - 1));
         return CppToken::Kind::literal;
       }
     }
-    if ((next == '"' || next == '\'') && std::ranges::find(kEncoding, word) != kEncoding.end()) {
+    if ((next == '"' || next == '\'') && is_one_of(word, {"u8", "u", "U", "L"})) {
       advance_to(behind_quote(text_, end));
       return CppToken::Kind::literal;
     }
@@ -305,14 +303,14 @@ std::size_t closing(const CppTokens& tokens, std::size_t open) {
     if (token.kind != CppToken::Kind::symbol) continue;
     if (is_angle && token.is("<")) ++depth;
     if (is_angle && token.is(">") && --depth == 0) return i;
-    if (is_angle && (token.is(";") || token.is("{") || token.is(")"))) return tokens.size();
-    if (is_angle && (token.is("(") || token.is("["))) {
+    if (is_angle && token.is(";", "{", ")")) return tokens.size();
+    if (is_angle && token.is("(", "[")) {
       i = closing(tokens, i);
       continue;
     }
     if (is_angle) continue;
-    if (token.is("(") || token.is("[") || token.is("{")) ++depth;
-    if ((token.is(")") || token.is("]") || token.is("}")) && --depth == 0) return i;
+    if (token.is("(", "[", "{")) ++depth;
+    if (token.is(")", "]", "}") && --depth == 0) return i;
   }
   return tokens.size();
 }
@@ -321,8 +319,8 @@ std::size_t opening(const CppTokens& tokens, std::size_t close) {
   int depth = 0;
   for (std::size_t i = close + 1; i-- > 0;) {
     const CppToken& token = tokens[i];
-    if (token.is(")") || token.is("]") || token.is("}")) ++depth;
-    if (token.is("(") || token.is("[") || token.is("{")) --depth;
+    if (token.is(")", "]", "}")) ++depth;
+    if (token.is("(", "[", "{")) --depth;
     if (depth == 0) return i;
   }
   return kNoToken;
@@ -334,7 +332,7 @@ std::size_t opening_angle(const CppTokens& tokens, std::size_t close, std::size_
   for (std::size_t i = close + 1; i-- > first && close - i < kMost;) {
     if (tokens[i].is(">")) ++depth;
     if (tokens[i].is("<") && --depth == 0) return i;
-    if (tokens[i].is(";") || tokens[i].is("{")) break;
+    if (tokens[i].is(";", "{")) break;
   }
   return kNoToken;
 }
@@ -344,8 +342,7 @@ std::vector<TokenRange> split(const CppTokens& tokens, TokenRange range) {
   std::size_t begin = range.first;
   for (std::size_t i = range.first; i < range.end; ++i) {
     const CppToken& token = tokens[i];
-    if (token.is("(") || token.is("[") || token.is("{"))
-      i = std::min(closing(tokens, i), range.end);
+    if (token.is("(", "[", "{")) i = std::min(closing(tokens, i), range.end);
     if (token.is("<")) {
       const std::size_t close = closing(tokens, i);
       if (close < range.end) i = close;

@@ -1,12 +1,19 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace smemtune {
+
+/// Returns true if a text is one of some words.
+constexpr bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, text) != words.end();
+}
 
 /// A token of C++ or CUDA, as detailed as the reading of declarations needs. A preprocessor line is
 /// one token, with the lines that a backslash joins to it.
@@ -19,7 +26,11 @@ struct CppToken {
 
   std::size_t end() const { return begin + text.size(); }
   bool is_word() const { return kind == Kind::word; }
-  bool is(std::string_view other) const { return text == other; }
+  /// Returns true if it is one of these texts.
+  template <typename... Texts>
+  bool is(const Texts&... others) const {
+    return ((text == others) || ...);
+  }
   bool operator==(const CppToken&) const = default;
 };
 

@@ -85,21 +85,17 @@ class FileTranslator {
     if (!braces_.empty() && braces_.back()) return true;
     for (std::size_t i = brace; i-- > 0;) {
       const CppToken& token = tokens_[i];
-      if (token.kind == CppToken::Kind::directive || token.is(";") || token.is("{") ||
-          token.is("}") || token.is(")")) {
+      if (token.kind == CppToken::Kind::directive || token.is(";", "{", "}", ")")) {
         return true;
       }
-      if (token.is("namespace") || token.is("class") || token.is("struct") || token.is("union") ||
-          token.is("enum") || token.is("extern")) {
+      if (token.is("namespace", "class", "struct", "union", "enum", "extern")) {
         return false;
       }
     }
     return true;
   }
 
-  static bool is_assembly(const CppToken& token) {
-    return token.is("asm") || token.is("__asm__") || token.is("__asm");
-  }
+  static bool is_assembly(const CppToken& token) { return token.is("asm", "__asm__", "__asm"); }
 
   /// Returns the ) of the assembly that begins at token i, or kNoToken.
   static std::size_t end_of_assembly(const CppTokens& tokens, std::size_t i) {
@@ -153,7 +149,7 @@ class FileTranslator {
       const CppToken& before = tokens_[first - 1];
       if (before.is("extern")) {
         shared.is_dynamic = true;
-      } else if (before.is("volatile") || before.is("const")) {
+      } else if (before.is("volatile", "const")) {
         shared.type += std::string(before.text) + " ";
       } else if (before.is(")")) {
         const std::size_t open = opening(tokens_, first - 1);
@@ -171,10 +167,10 @@ class FileTranslator {
   std::string find_end(std::size_t keyword, Shared& shared) const {
     std::size_t end = keyword + 1;
     for (; end < tokens_.size() && !tokens_[end].is(";"); ++end) {
-      if (tokens_[end].is("{") || tokens_[end].is("}")) {
+      if (tokens_[end].is("{", "}")) {
         return "a __shared__ variable of a type without a name";
       }
-      if (tokens_[end].is("(") || tokens_[end].is("[")) end = closing(tokens_, end);
+      if (tokens_[end].is("(", "[")) end = closing(tokens_, end);
     }
     shared.end = end;
     return end < tokens_.size() ? "" : "a __shared__ declaration without an end";
@@ -238,9 +234,7 @@ class FileTranslator {
     return text;
   }
 
-  static bool is_alignment(const CppToken& token) {
-    return token.is("alignas") || token.is("__align__");
-  }
+  static bool is_alignment(const CppToken& token) { return token.is("alignas", "__align__"); }
 
   /// Replaces the characters `begin` to `end` - 1 by `text` and as many line ends as they had.
   void replace(std::size_t begin, std::size_t end, std::string_view text,

@@ -12,12 +12,11 @@ namespace {
 
 /// Returns true if an item declares variables with __device__ that can be written.
 bool declares_variables(const CppTokens& tokens, const SourceItem& item) {
-  static constexpr std::array<std::string_view, 4> kOther = {"const", "constexpr", "__constant__",
-                                                             "__shared__"};
   bool is_device = false;
   for (std::size_t i = item.first; i < item.end; ++i) {
-    if (tokens[i].is("=") || tokens[i].is("{")) break;
-    if (std::ranges::find(kOther, tokens[i].text) != kOther.end()) return false;
+    if (tokens[i].is("=", "{")) break;
+    if (is_one_of(tokens[i].text, {"const", "constexpr", "__constant__", "__shared__"}))
+      return false;
     is_device = is_device || tokens[i].is("__device__");
   }
   return is_device && item.kind == SourceItem::Kind::declaration && item.list == kNoToken;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -68,14 +69,8 @@ struct Answer {
   bool is_file = false;
 };
 
-/// A value that the host stores to the elements of an array, or compares them with. Its loops over
-/// the elements are `axis_a`, `axis_b`, ... in the texts, which have its variables besides.
-struct HostValue {
-  SingleStore store = {};  ///< Without an index for two whole arrays that are compared.
-  std::size_t line = 0;
-  bool is_compared = false;
-  std::string function = {};  ///< The one that has these variables.
-};
+/// Pairs of arrays whose elements are compared.
+using ComparedArrays = std::set<std::pair<std::string, std::string>>;
 
 /// A call of a function that the source has, and what it passes by the names of the parameters.
 struct HostCall {
@@ -88,10 +83,10 @@ struct HostCall {
 /// Gives what a function of the host expects of an array's elements, or computes for them, as a
 /// function of the host that stores it there.
 struct HostCheck {
-  std::string function;  ///< The one that expects it.
-  std::string name;      ///< The name of the function that stores.
-  std::string array;     ///< The parameter that it stores to.
-  std::string text = {};
+  std::string function;   ///< The one that expects it.
+  std::string name;       ///< The name of the function that stores.
+  std::string array;      ///< The parameter that it stores to.
+  std::string text = {};  ///< Empty if it cannot be a function of its own.
   std::size_t line = 0;
   /// True if it is made from a loop: what a call passes for its parameters are these variables.
   bool is_loop = false;
@@ -101,6 +96,9 @@ struct HostCheck {
   /// before it.
   bool is_part = false;
   std::map<std::string, std::string> passed = {};
+  /// Its store if that is simple, in the names of `function`; its loops over the elements are
+  /// `axis_a`, `axis_b`, ...
+  std::optional<SingleStore> store = {};
 };
 
 /// The findings of init's read_host() in a source.
@@ -120,9 +118,9 @@ struct HostPart {
   /// other places that it copies the same data to.
   std::map<std::string, std::set<std::string>> copied_to_constants;
   std::vector<Answer> answers = {};
-  std::vector<HostValue> values = {};
   std::vector<HostCall> calls = {};  ///< Also those that checks stand for.
   std::vector<HostCheck> checks = {};
+  std::map<std::string, ComparedArrays> compared_arrays = {};  ///< Keyed by function.
   /// The copies between host and device: the pointers to and from.
   std::set<std::pair<std::string, std::string>> copies = {};
 };

@@ -27,7 +27,7 @@ std::string texel_of(const CppTokens& tokens, std::size_t first, std::size_t end
 /// Returns the ; that ends the declaration that `at` lies in.
 std::size_t end_of_statement(const CppTokens& tokens, std::size_t at, std::size_t end) {
   for (; at < end && !tokens[at].is(";"); ++at) {
-    if (tokens[at].is("(") || tokens[at].is("[") || tokens[at].is("{")) at = closing(tokens, at);
+    if (tokens[at].is("(", "[", "{")) at = closing(tokens, at);
   }
   return std::min(at, end);
 }
@@ -35,7 +35,7 @@ std::size_t end_of_statement(const CppTokens& tokens, std::size_t at, std::size_
 /// Returns the token that names the variable of one declarator, or its end.
 std::size_t declared_name(const CppTokens& tokens, TokenRange part) {
   for (std::size_t i = part.first; i < part.end; ++i) {
-    const bool ends = i + 1 == part.end || tokens[i + 1].is("[") || tokens[i + 1].is("=");
+    const bool ends = i + 1 == part.end || tokens[i + 1].is("[", "=");
     if (tokens[i].is_word() && ends) return i;
     if (tokens[i].is("(")) i = closing(tokens, i);
   }
@@ -95,8 +95,8 @@ std::array<std::string, 3> extents_of(const CppTokens& tokens, TokenRange body) 
     if (axes.size() != 1 || !extents[*axes.begin()].empty()) continue;
     ++indices;
     for (std::size_t j = i + 2; j + 2 < body.end; ++j) {
-      const bool compares = tokens[j].is(tokens[i].text) && tokens[j + 2].is_word() &&
-                            (tokens[j + 1].is("<") || tokens[j + 1].is(">="));
+      const bool compares =
+          tokens[j].is(tokens[i].text) && tokens[j + 2].is_word() && tokens[j + 1].is("<", ">=");
       if (!compares) continue;
       extents[*axes.begin()] = tokens[j + 2].text;
       break;
@@ -124,10 +124,10 @@ CppTokens first_branches(const CppTokens& tokens, std::size_t first, std::size_t
 
 /// Also for a macro that is called so: `SQRT`.
 bool takes_positive_numbers(const CppToken& token) {
-  static constexpr std::array<std::string_view, 18> kFunctions = {
-      "sqrt",   "sqrtf", "rsqrt", "rsqrtf", "log",    "logf",   "log2",    "log2f",      "log10",
-      "log10f", "log1p", "pow",   "powf",   "__logf", "__powf", "__log2f", "__fsqrt_rn", "hsqrt"};
-  return std::ranges::find(kFunctions, lower_case(token.text)) != kFunctions.end();
+  return is_one_of(
+      lower_case(token.text),
+      {"sqrt", "sqrtf", "rsqrt", "rsqrtf", "log", "logf", "log2", "log2f", "log10", "log10f",
+       "log1p", "pow", "powf", "__logf", "__powf", "__log2f", "__fsqrt_rn", "hsqrt"});
 }
 
 /// Returns true if a text contains a name that is neither a macro's nor a function's.
@@ -197,7 +197,7 @@ std::optional<KernelParameter> kernel_parameter(const CppTokens& tokens, TokenRa
     ++parameter.pointers;
   }
   if (part.empty()) return std::nullopt;
-  static constexpr std::array<std::string_view, 8> kQualifiers = {
+  static const std::initializer_list<std::string_view> kQualifiers = {
       "const",    "volatile",          "__restrict__", "__restrict",
       "restrict", "__grid_constant__", "struct",       "typename"};
   std::vector<std::size_t> words;  // Words that make up the type and the name.
@@ -209,7 +209,7 @@ std::optional<KernelParameter> kernel_parameter(const CppTokens& tokens, TokenRa
       seen_star = true;
     } else if (token.is("const") && !seen_star) {
       parameter.is_const = true;
-    } else if (token.is("&") || std::ranges::find(kQualifiers, token.text) != kQualifiers.end()) {
+    } else if (token.is("&") || is_one_of(token.text, kQualifiers)) {
       continue;
     } else {
       words.push_back(i);

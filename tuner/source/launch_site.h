@@ -79,6 +79,11 @@ struct LaunchSite {
   /// True if it follows the previous launch, with nothing else done for it in between.
   bool follows = false;
 
+  /// Returns the text of an argument; empty if it is passed fewer.
+  std::string argument(std::size_t number) const {
+    return number < arguments.size() ? arguments[number] : "";
+  }
+
   /// Returns the texts of its arguments, its grid and its block.
   std::vector<std::string> texts() const {
     std::vector<std::string> all = arguments;

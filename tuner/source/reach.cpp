@@ -10,9 +10,7 @@ namespace {
 
 /// Returns true for a namespace of device code, as in `using namespace`.
 bool is_device_namespace(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> kNames = {
-      "nvcuda", "cooperative_groups", "cg", "cuda", "cub", "cute"};
-  return std::ranges::find(kNames, name) != kNames.end();
+  return is_one_of(name, {"nvcuda", "cooperative_groups", "cg", "cuda", "cub", "cute"});
 }
 
 }  // namespace
@@ -89,12 +87,10 @@ Reach::Reached Reach::from(const std::vector<std::size_t>& roots) const {
 }
 
 bool is_device_include(const std::string& name) {
-  static constexpr std::array<std::string_view, 10> kHost = {
-      "<cuda.h>",  "<cuda_runtime_api.h>", "<cuda_profiler_api.h>",
-      "<nvrtc.h>", "<cublas_v2.h>",        "<curand.h>",
-      "<cufft.h>", "<cusparse.h>",         "<cudaTypedefs.h>",
-      "<nvml.h>"};
-  const bool is_hosts = std::ranges::find(kHost, name) != kHost.end();
+  const bool is_hosts =
+      is_one_of(name, {"<cuda.h>", "<cuda_runtime_api.h>", "<cuda_profiler_api.h>", "<nvrtc.h>",
+                       "<cublas_v2.h>", "<curand.h>", "<cufft.h>", "<cusparse.h>",
+                       "<cudaTypedefs.h>", "<nvml.h>"});
   if (name.size() < 3 || is_hosts || name.starts_with("<thrust/")) return false;
   const std::string_view bare = std::string_view(name).substr(1, name.size() - 2);
   return is_toolkit_header(bare) || is_c_header(bare) || is_cpp_header(bare);

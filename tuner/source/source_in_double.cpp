@@ -108,14 +108,13 @@ constexpr std::string_view kPrelude =
     "static __device__ inline double smemtune_high(double2 a) { return a.y; } ";
 
 bool means_bits(std::string_view word) {
-  static constexpr std::array<std::string_view, 4> kWords = {"asm", "nvcuda", "wmma", "bit_cast"};
   static constexpr std::array<std::string_view, 6> kBegin = {"__asm", "__nv_fp8_e", "cp_async",
                                                              "tex1D", "tex2D",      "tex3D"};
   // __float_as_int, __ushort_as_bfloat16, ...; functions for the bits of doubles remain right.
   const bool reinterprets = word.starts_with("__") && word.find("_as_") != std::string_view::npos &&
                             word.find("double") == std::string_view::npos;
   return reinterprets || word.ends_with("memcpy_async") ||
-         std::ranges::find(kWords, word) != kWords.end() ||
+         is_one_of(word, {"asm", "nvcuda", "wmma", "bit_cast"}) ||
          std::ranges::any_of(kBegin,
                              [&](std::string_view begin) { return word.starts_with(begin); });
 }
@@ -305,7 +304,7 @@ class Promoter {
     const CppTokens tokens = cpp_tokens(text);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const CppToken& token = tokens[i];
-      const bool is_member = i > 0 && (tokens[i - 1].is(".") || tokens[i - 1].is("->"));
+      const bool is_member = i > 0 && tokens[i - 1].is(".", "->");
       const std::string instead = in_its_place(token, is_member, first_line + token.line - 1);
       if (instead == token.text) continue;
       result += text.substr(kept, token.begin - kept);

@@ -3,7 +3,6 @@
 #include "tuner/source/directive.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <set>
 #include <utility>
@@ -112,7 +111,7 @@ class ItemReader {
       i = close + 1;
     }
     const std::size_t head = i;
-    const bool is_alias = at(head).is("typedef") || at(head).is("using");
+    const bool is_alias = at(head).is("typedef", "using");
     bool is_type = false;
     bool is_value = false;  // True behind a =, where the value follows.
     std::size_t list = kNoToken;
@@ -134,7 +133,7 @@ class ItemReader {
           name_before(i, head) != kNoToken) {
         list = i;
       }
-      if (token.is("(") || token.is("[")) i = closing(tokens_, i);
+      if (token.is("(", "[")) i = closing(tokens_, i);
       if (token.is("{")) {
         const std::size_t close = closing(tokens_, i);
         if (list != kNoToken && !is_value && !is_alias) {
@@ -217,7 +216,7 @@ class ItemReader {
       if (token.is("{")) {
         const std::size_t close = std::min(closing(tokens_, i), item.end);
         for (std::size_t j = i + 1; is_enum && j < close; ++j) {
-          const bool begins = tokens_[j - 1].is("{") || tokens_[j - 1].is(",");
+          const bool begins = tokens_[j - 1].is("{", ",");
           if (begins && tokens_[j].is_word()) item.declares.emplace_back(tokens_[j].text);
         }
         i = close;
@@ -226,8 +225,7 @@ class ItemReader {
       const CppToken& next = at(i + 1);
       const bool specializes = next.is("<") && i > head && !tokens_[i - 1].is("typedef") &&
                                begins_type(tokens_[i - 1].text);
-      const bool ends = next.is("{") || next.is(";") || next.is(":") || next.is("=") ||
-                        next.is(",") || next.is("[") || next.is(")") || specializes;
+      const bool ends = next.is("{", ";", ":", "=", ",", "[", ")") || specializes;
       if (token.is_word() && ends) item.declares.emplace_back(token.text);
       if (token.is("=")) break;
     }
@@ -237,15 +235,14 @@ class ItemReader {
     for (std::size_t i = head; i < item.end; ++i) {
       const CppToken& token = tokens_[i];
       const CppToken& next = at(i + 1);
-      const bool ends =
-          next.is("=") || next.is(";") || next.is("[") || next.is(",") || next.is("{");
+      const bool ends = next.is("=", ";", "[", ",", "{");
       if (token.is_word() && ends) item.declares.emplace_back(token.text);
       if (next.is("=")) {  // The value may hold anything up to the next comma.
         while (i + 1 < item.end && !at(i + 1).is(",") && !at(i + 1).is(";")) {
           ++i;
-          if (at(i).is("{") || at(i).is("(")) i = std::min(closing(tokens_, i), item.end);
+          if (at(i).is("{", "(")) i = std::min(closing(tokens_, i), item.end);
         }
-      } else if (token.is("[") || token.is("{")) {
+      } else if (token.is("[", "{")) {
         i = std::min(closing(tokens_, i), item.end);
       }
     }
@@ -320,10 +317,9 @@ std::vector<SourceBranch> SourceItems::branches_of(const SourceItem& item) const
 SourceItems read_items(const CppTokens& tokens) { return ItemReader(tokens).read(); }
 
 bool is_attribute(std::string_view word) {
-  static constexpr std::array<std::string_view, 10> kAttributes = {
-      "__launch_bounds__", "__cluster_dims__", "__block_size__", "__maxnreg__", "__attribute__",
-      "__align__",         "__declspec",       "alignas",        "decltype",    "noexcept"};
-  return std::ranges::find(kAttributes, word) != kAttributes.end();
+  return is_one_of(word,
+                   {"__launch_bounds__", "__cluster_dims__", "__block_size__", "__maxnreg__",
+                    "__attribute__", "__align__", "__declspec", "alignas", "decltype", "noexcept"});
 }
 
 }  // namespace smemtune
