@@ -128,14 +128,12 @@ class Definition::Elements {
     budget_.allow(effort.one_element);
     add(probed.front(), evaluation_.affordable_element(probed.front()), found);
     budget_.allow(effort.whole);
+    const auto sample = static_cast<double>(effort.sample);
     double further_cost = 0;
     std::size_t further = 0;
     for (const std::int64_t number : probed.subspan(1)) {
       further_cost += std::max(1.0, evaluation_.estimated_cost(number));
-      if (further_cost + static_cast<double>(budget_.spent_before()) >
-          static_cast<double>(effort.sample)) {
-        break;
-      }
+      if (further_cost > sample || budget_.spent_before() >= effort.sample) break;
       ++further;
     }
     evaluation_.use_threads(further_cost < kShort ? 1 : threads_);
