@@ -380,7 +380,8 @@ TEST(DefinedElements, AreTheSameFromSeveralThreads) {
 DefinedElements some_prefix_sums(ScalarType type, const DefinitionEffort& effort) {
   constexpr std::int64_t kCount = 100'000;
   HostArray ones = {.shape = {kCount}, .elements = {}, .type = type};
-  ones.read = [one = encode({1}, type)](std::size_t, std::span<std::uint8_t> part) {
+  const std::vector<double> element = {1};
+  ones.read = [one = encode(element, type)](std::size_t, std::span<std::uint8_t> part) {
     for (std::size_t i = 0; i < part.size(); ++i) part[i] = one[i % one.size()];
   };
   const Arrays arrays = {{"in", ones}, {"out", {.shape = {kCount}, .elements = {}, .type = type}}};
