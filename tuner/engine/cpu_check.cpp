@@ -77,7 +77,7 @@ struct CpuChecker::Question {
   std::vector<std::uint8_t> payload;
   double asked_s = 0;
   double until_s = 0;
-  EvaluateRequest look = {};  ///< What is asked by `payload`, unless it prepares.
+  EvaluateRequest look = {};  ///< The request in `payload`, unless that prepares.
   std::optional<Ticket> ticket = std::nullopt;
   std::optional<Frame> reply = std::nullopt;
 

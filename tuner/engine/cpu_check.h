@@ -60,7 +60,7 @@ class CpuChecker {
   double until_s_ = 0;                    ///< Time at which it must be done.
   std::vector<std::uint64_t> compiling_;  ///< Numbers in the queue; empty once compiled.
   std::vector<Module> modules_;
-  std::unique_ptr<Question> question_;  ///< What the worker is asked.
+  std::unique_ptr<Question> question_;  ///< The question that has no answer yet.
   std::shared_ptr<WorkerPool> pool_;
   std::unique_ptr<CompileQueue> queue_;
 };

@@ -363,7 +363,7 @@ class Finals final : public UnsettledFinals {
     }
     would_win_ = race;
     race_ = std::move(race);
-    // What they did on the device is over: a run that is killed from now on says nothing of them.
+    // The device is done with them: a run that is killed from now on says nothing of them.
     if (next_to_look_at() != nullptr) {
       tuning_.log->in_transaction([&] {
         for (const Contender* contender : measured_) {

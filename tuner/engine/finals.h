@@ -24,8 +24,8 @@ RaceOptions race_options(const TuningOptions& options, bool several_units = fals
 std::size_t final_rounds(const TuningOptions& options, double round_s, double most_s = 0,
                          std::optional<double> spread_percent = std::nullopt);
 
-/// What is left of a problem's finals when the device is done: the CPU device looks at those that
-/// would win, while the run goes on with another problem.
+/// Finals of a problem that the device is done with: the CPU device looks at those that would win,
+/// while the run goes on with another problem.
 class UnsettledFinals {
  public:
   virtual ~UnsettledFinals() = default;

@@ -20,7 +20,8 @@ constexpr double kShownTail = 0.025;
 // difference, each time; the fourth allows for a disturbed sample.
 constexpr double kClearlySlower = 3;
 
-// In the finals it is slower by so much, too: its difference is of less interest then.
+// A variant that is not measured again in the finals is slower by so much, too: how much exactly is
+// of less interest then.
 constexpr double kBehind_percent = 5;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -98,7 +99,7 @@ bool is_above(std::vector<double> differences, double bound, std::optional<std::
   return count <= *beyond;
 }
 
-/// Whether three of four differences lie above `bound`.
+/// Returns whether three of four differences lie above `bound`.
 bool is_clearly_above(std::vector<double> differences, double bound) {
   const auto of_four = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 4);
   std::ranges::nth_element(differences, of_four);

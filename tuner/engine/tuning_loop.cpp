@@ -1,6 +1,7 @@
 #include "tuner/engine/tuning_loop.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/usable_cores.h"
 #include "tuner/engine/conclusions.h"
 #include "tuner/engine/finals.h"
 #include "tuner/engine/preparation.h"
@@ -13,7 +14,6 @@
 #include <cmath>
 #include <deque>
 #include <memory>
-#include <thread>
 #include <utility>
 
 namespace smemtune {
@@ -149,11 +149,12 @@ class Unsettled {
   // A wait for the worker of one problem holds up the others.
   static constexpr double kShort_s = 0.01;
 
-  /// Each takes the time of a core or two.
+  /// Returns how many problems the CPU device looks at together: each uses all cores for a part of
+  /// the time, and one core while it is compiled.
   static std::size_t most_at_once() {
     constexpr unsigned kCoresOfOne = 4;
     constexpr unsigned kMost = 4;
-    return std::clamp(std::thread::hardware_concurrency() / kCoresOfOne, 1U, kMost);
+    return std::clamp(usable_cores() / kCoresOfOne, 1U, kMost);
   }
 
   void step(double wait_s) {
@@ -232,7 +233,7 @@ void tune_problems(Tuning& tuning) {
       tuning.summary.out_of_budget = !tuning.stop;
       tuning.summary.problems.emplace_back().problem = request.problems[i];
     } catch (const Error&) {
-      unsettled.settle();  // What is known of the problems before is written down.
+      unsettled.settle();  // Results of the problems before are written down.
       throw;
     }
   }

@@ -18,7 +18,7 @@ constexpr double kSinceGainOffset = 64;
 constexpr double kLeastExpected = 0.1;  // A model that is surer than this is not believed.
 constexpr double kMostExpected = 10;
 
-// With it, 3 of 100 replayed searches that end and know costs are wrong.
+// This makes 3 of 100 replayed searches wrong of those that end and know costs.
 constexpr double kLogOddsCosts = 0.6;
 
 // Replays want 0.6 and 0, with which gemm on a GPU was wrong in 5 searches of 28.

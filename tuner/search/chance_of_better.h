@@ -38,7 +38,7 @@ struct SearchedSoFar {
 /// evaluations and the number n of those since the last gain:
 /// exp(4.61 - 0.3 k - 0.6 c) * m^0.5 * S^0.515 * u^0.273 / t^0.761 / (n + 64)^0.918, where m kernels
 /// may hold it, k says how far the untried ones are known elsewhere, and c is 1 if costs are known.
-/// As many of the latest evaluations as are in flight do not count in t and n: no question has been
+/// The latest evaluations, as many as are in flight, do not count in t and n: no question has been
 /// answered that could follow from them. The numbers are logistic regressions on replays of measured
 /// spaces and of parts of them, those for m and k more cautious than the fit; bench/RESULTS.md says of which, and how the estimate holds on
 /// others.
