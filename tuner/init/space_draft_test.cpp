@@ -309,6 +309,15 @@ TEST(DraftSpace, MakesAParameterOfABlockThatTheKernelReads) {
   EXPECT_THAT(draft.faults(), Each(HasSubstr("TODO: ")));
 }
 
+TEST(DraftSpace, FindsNoKernelInProseThatNamesACopy) {
+  const FlatSource source = with_copy_kernels(FlatSource(R"(
+cudaError_t cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
+kind: one of
+cudaMemcpyDeviceToDevice
+)"));
+  EXPECT_EQ(first_kernel(source, read_kernel_file(source)), nullptr);
+}
+
 TEST(DraftSpace, HoldsTheKernelsThatTakeTheSameArguments) {
   Drafted draft(
       "__constant__ float weights[COUNT];\n"

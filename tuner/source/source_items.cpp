@@ -184,7 +184,11 @@ class ItemReader {
       item.name = name_before(list, head);
       item.is_operator = tokens_[item.name].is("operator");
       if (!item.is_operator) item.declares = {std::string(tokens_[item.name].text)};
-      item.is_kernel = has("__global__");
+      // What comes after the parameters belongs to the next function, where text that is not code
+      // stands between the two.
+      const auto mark = [](const CppToken& token) { return token.is("__global__"); };
+      item.is_kernel = std::any_of(tokens_.begin() + static_cast<std::ptrdiff_t>(item.first),
+                                   tokens_.begin() + static_cast<std::ptrdiff_t>(list), mark);
       item.is_host =
           !item.is_kernel && !has("__device__") && !has("constexpr") && !has("__constant__");
     } else if (is_alias || is_type) {
