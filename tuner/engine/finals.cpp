@@ -209,8 +209,8 @@ class Finals final : public UnsettledFinals {
   }
 
   /// Whether an earlier run has held the finals over the same results: then none that was only
-  /// screened looks better than what came out of them. False if counters or energy are asked for
-  /// of which nothing is known.
+  /// screened looks better than what came out of them, by more than a search looks for. False if
+  /// counters or energy are asked for of which nothing is known.
   bool nothing_new() {
     const auto none_has = [this](const char* kind) {
       return std::ranges::none_of(contenders_, [&](const Contender& contender) {
@@ -227,7 +227,9 @@ class Finals final : public UnsettledFinals {
       if (result(contender).stage == Stage::race) continue;
       least = std::min(least, screen_ms(contender));
     }
-    return state_.summary.evaluated == 0 && final_ms < HUGE_VAL && final_ms <= screened_ms;
+    const double least_gain = 1 + options().budget.until() / 100;
+    return state_.summary.evaluated == 0 && final_ms < HUGE_VAL &&
+           final_ms <= least_gain * screened_ms;
   }
 
   /// Takes the best, its ties and each kernel's best from the log, which earlier runs wrote too.

@@ -599,6 +599,26 @@ TEST(TuningLoop, SecondRunEvaluatesNothing) {
   EXPECT_EQ(best_key(after.problems.front()), best_key(before.problems.front()));
 }
 
+TEST(TuningLoop, HoldsFinalsAgainWhereSomethingIsFasterByMoreThanItLooksFor) {
+  const FakeSpace fake;
+  for (const double percent : {0.5, 3.0}) {
+    FakeRun first(fake);
+    const double best_ms = first.run().problems.front().best()->measurement.median_ms;
+    std::vector<Result>& records = first.log->records;
+    const auto screened = std::ranges::find_if(records, [&](const Result& one) {
+      const Result* const last = first.log->last(one.kernel, key(one.configuration));
+      return one.timed() && last == &one && one.stage == Stage::screen;
+    });
+    ASSERT_NE(screened, records.end());
+    screened->measurement.median_ms = best_ms / (1 + percent / 100);
+    const std::size_t finals = first.log->finals.size();
+    FakeRun second(fake);
+    second.log = first.log;
+    EXPECT_EQ(second.run().evaluated, 0u);
+    EXPECT_EQ(first.log->finals.size() > finals, percent > 1) << percent;
+  }
+}
+
 TEST(TuningLoop, MeasuresTheCopiesWhereAskedAlsoWhenAllIsKnown) {
   const FakeSpace fake;
   FakeRun first(fake);
