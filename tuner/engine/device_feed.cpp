@@ -82,8 +82,11 @@ void DeviceFeed::submit(const Assignment& assignment) {
   const InFlight& pending = *assignment.pending;
   const SeenTimes& times = times_[pending.candidate.kernel];
   const Result& result = pending.result;
-  EvaluateRequest asked = {.job = make_job(*pending.variant, pending.modules),
-                           .verify = true,
+  const Variant& variant = *pending.variant;
+  EvaluateRequest asked = {.job = pending.on_trial
+                                      ? make_job(on_tuned_problem(variant), pending.modules)
+                                      : make_job(variant, pending.modules),
+                           .verify = !pending.on_trial,
                            .screen_samples = std::max(1, options().screen_samples),
                            .enough_ms = options().screen_ms,
                            .classify = kernel(pending).is_self_verified()};
@@ -100,36 +103,38 @@ void DeviceFeed::submit(const Assignment& assignment) {
   on_device_[assignment.device].back().asked = std::move(asked);
 }
 
-std::vector<InFlight*> DeviceFeed::take_answers() {
+DeviceFeed::Answered DeviceFeed::take_answers() {
   on_device_.resize(state_.devices.size());
-  std::vector<InFlight*> answered;
+  Answered answered;
   for (std::size_t i = 0; i < state_.devices.size(); ++i) {
-    while (const auto answer = state_.devices[i].take_answer()) {
-      if (InFlight* const pending = take_answer(i, *answer)) answered.push_back(pending);
-    }
+    while (const auto answer = state_.devices[i].take_answer()) take_answer(i, *answer, answered);
   }
   return answered;
 }
 
-/// Returns null when the answer gives no result.
-InFlight* DeviceFeed::take_answer(std::size_t device, const DeviceAnswer& answer) {
+void DeviceFeed::take_answer(std::size_t device, const DeviceAnswer& answer, Answered& answered) {
   const Evaluation evaluation = std::move(on_device_[device].front());
   on_device_[device].pop_front();
   InFlight* const pending = evaluation.pending;
   // Another device takes it, unless it was already running when two hosts were lost.
   if (answer.not_asked || (answer.host_lost && ++pending->lost_hosts < kMaxLostHosts)) {
     add(*pending);
-    return nullptr;
+    return;
   }
-  take_result(*pending, answer, evaluation, device);
-  return pending;
+  const EvaluateReply reply = read_evaluation(answer, evaluation.asked, state_.devices[device]);
+  if (pending->on_trial && !reply.failure && !reply.lost) {
+    answered.undecided.push_back(pending);
+    return;
+  }
+  take_result(*pending, answer, evaluation, reply, device);
+  answered.finished.push_back(pending);
 }
 
 void DeviceFeed::take_result(InFlight& pending, const DeviceAnswer& answer,
-                             const Evaluation& evaluation, std::size_t device) {
+                             const Evaluation& evaluation, const EvaluateReply& reply,
+                             std::size_t device) {
   Result& result = pending.result;
   result.unit = state_.devices[device].device().uuid;
-  const EvaluateReply reply = read_evaluation(answer, evaluation.asked, state_.devices[device]);
   if (reply.output_class >= 0) {
     pending.output_class = result.unit + "/" + std::to_string(answer.generation) + "/" +
                            std::to_string(reply.output_class);

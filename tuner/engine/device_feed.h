@@ -16,7 +16,8 @@ namespace smemtune {
 
 /// A configuration that the strategy has asked for and whose result it has not been told yet.
 struct InFlight : Entry {
-  /// In this order, but a configuration whose device was lost is compiled again.
+  /// In this order, but a configuration whose device was lost, or that has not lost its trial, is
+  /// compiled again.
   enum class State {
     compiling,
     compiled,  ///< Waits for a device.
@@ -32,6 +33,9 @@ struct InFlight : Entry {
   std::vector<Module> modules = {};         ///< Set once it is compiled.
   StaticLimits limits = {};                 ///< Limits from the results told when it was asked.
   bool never_pruned = false;                ///< True if it is measured in full, however slow it is.
+  /// True if only its code for the tuned problem is compiled and launched, until it is known that it
+  /// has not lost to the fastest of its kernel.
+  bool on_trial = false;
   bool has_attempt = false;  ///< True if the log knows that it is about to use a device.
   int lost_hosts = 0;        ///< Number of hosts lost while measuring it.
 
@@ -75,8 +79,12 @@ class DeviceFeed {
 
   void submit(const Assignment& assignment);
 
-  /// Returns the configurations whose result a device has found.
-  std::vector<InFlight*> take_answers();
+  struct Answered {
+    std::vector<InFlight*> finished;   ///< Have their results.
+    std::vector<InFlight*> undecided;  ///< Have not lost their trials.
+  };
+
+  Answered take_answers();
 
  private:
   /// A configuration that a device is evaluating.
@@ -93,9 +101,9 @@ class DeviceFeed {
   bool is_being_measured(const std::string& identity) const;
   std::vector<std::size_t> free_devices();
   bool share(InFlight& pending);
-  InFlight* take_answer(std::size_t device, const DeviceAnswer& answer);
+  void take_answer(std::size_t device, const DeviceAnswer& answer, Answered& answered);
   void take_result(InFlight& pending, const DeviceAnswer& answer, const Evaluation& evaluation,
-                   std::size_t device);
+                   const EvaluateReply& reply, std::size_t device);
 
   Tuning& tuning_;
   ProblemState& state_;

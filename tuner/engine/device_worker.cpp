@@ -302,7 +302,7 @@ class DeviceWorker {
         verified = 1;
       }
       if (auto failure = race_fastest(request, timed, reply)) return failure;
-      if (reply.lost) return std::nullopt;
+      if (reply.lost || !request.verify) return std::nullopt;
     }
     if (request.verify) {
       if (auto failure = verify(checks.subspan(verified), reply)) return failure;
@@ -442,7 +442,7 @@ class DeviceWorker {
   /// Returns true if a configuration that was measured in full is faster than its rivals, by first
   /// samples.
   bool is_fastest(const EvaluateRequest& request, const EvaluateReply& reply) const {
-    if (request.rivals < 0 || reply.failure || reply.lost) return false;
+    if (request.rivals < 0 || !request.verify || reply.failure || reply.lost) return false;
     const auto found = fastest_.find(request.rivals);
     return found == fastest_.end() || reply.first_launch_ms < found->second.time.ms();
   }

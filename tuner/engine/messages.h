@@ -209,7 +209,8 @@ struct EvaluateRequest {
   /// Samples of each launch by itself where there are several; 0: none.
   std::int32_t launch_samples = 0;
   /// Identifies the configurations that compete with each other, such as those of one kernel: before
-  /// anything else one sample is compared with one of the fastest of them. Negative: none is.
+  /// anything else one sample is compared with one of the fastest of them; without `verify` nothing
+  /// else is done. Negative: none is.
   std::int32_t rivals = -1;
   LossLimits loss = {};
   /// Report the output class if the outputs differ from the reference's.

@@ -309,13 +309,36 @@ class Search {
     }
     ++begun_;
     pending.result.metrics = std::move(variant->metrics);
-    for (const CompileRequest& request : variant->requests) {
-      pending.numbers.push_back(tuning_.queue.add(request));
-    }
-    pending.not_compiled = pending.numbers.size();
     pending.variant = std::move(*variant);
+    pending.on_trial = is_to_be_tried(pending);
     InFlight& added = add(std::move(pending));
-    for (const std::uint64_t number : added.numbers) compiling_.emplace(number, &added);
+    const std::vector<CompileRequest>& requests = added.variant->requests;
+    const std::size_t wanted = added.on_trial ? 1 : requests.size();
+    for (std::size_t i = 0; i < wanted; ++i) compile(added, tuning_.queue.add(requests[i]));
+  }
+
+  /// Whether a configuration may lose before its code for further problems is compiled.
+  bool is_to_be_tried(const InFlight& pending) const {
+    return !pending.never_pruned && pending.variant->requests.size() > 1 &&
+           !state_.devices.empty() &&
+           times_[pending.candidate.kernel].loss_limits().doubtful_above > 0;
+  }
+
+  void compile(InFlight& pending, std::uint64_t number) {
+    pending.numbers.push_back(number);
+    ++pending.not_compiled;
+    compiling_.emplace(number, &pending);
+  }
+
+  /// Compiles the code for further problems, too. Others have waited for it as long as for this one.
+  void end_trial(InFlight& pending) {
+    pending.on_trial = false;
+    pending.modules.clear();
+    pending.state = InFlight::State::compiling;
+    if (is_leaving_) return;
+    for (const CompileRequest& request : pending.variant->requests) {
+      compile(pending, tuning_.queue.add_first(request));
+    }
   }
 
   /// Evaluates in full those that were given up early and may win after all.
@@ -461,7 +484,9 @@ class Search {
     if (failure) {
       set_failure(pending.result, *failure);
     } else {
-      pending.identity = identity(*pending.variant, pending.modules);
+      pending.identity = pending.on_trial
+                             ? identity(on_tuned_problem(*pending.variant), pending.modules)
+                             : identity(*pending.variant, pending.modules);
       if (!state_.devices.empty()) {
         feed_.add(pending);
         return;
@@ -529,7 +554,9 @@ class Search {
   }
 
   void take_answers() {
-    for (InFlight* pending : feed_.take_answers()) finish(*pending);
+    const DeviceFeed::Answered answered = feed_.take_answers();
+    for (InFlight* pending : answered.finished) finish(*pending);
+    for (InFlight* pending : answered.undecided) end_trial(*pending);
     if (!is_leaving_ && !ended()) feed_devices();
     save();
   }
@@ -581,6 +608,7 @@ class Search {
       report();
     }
     say_what_is_given_up();
+    close_trials();
     for (InFlight& pending : in_flight_) {
       for (const std::uint64_t number : pending.numbers) tuning_.queue.forget(number);
       if (!pending.has_result()) continue;
@@ -604,6 +632,21 @@ class Search {
       tuning_.observer.note("abandoned while " + state_.reference_name +
                             ", which the others are compared with, was being prepared");
     }
+  }
+
+  /// Says in the log that those which a device has only tried did no harm there.
+  void close_trials() {
+    std::vector<const InFlight*> tried;
+    for (const InFlight& pending : in_flight_) {
+      const bool is_tried = pending.has_attempt && pending.lost_hosts == 0 &&
+                            pending.state < InFlight::State::measuring;
+      if (is_tried) tried.push_back(&pending);
+    }
+    if (tried.empty() || tuning_.log == nullptr) return;
+    tuning_.log->in_transaction([&] {
+      for (const InFlight* pending : tried)
+        tuning_.log->close_attempts(key_of(kernel(*pending).hash, pending->result));
+    });
   }
 
   /// Whether all devices are still being prepared. A repeated preparation, after a lost context, is

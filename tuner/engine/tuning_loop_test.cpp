@@ -1707,6 +1707,40 @@ TEST(TuningLoop, MeasuresNoWinnersElsewhereThatItHasNoTimeFor) {
   }
 }
 
+TEST(TuningLoop, CompilesForFurtherProblemsOnlyWhatHasNotLost) {
+  FakeSpace fake;
+  fake.give_items(40);
+  KernelTemplate& tiled = fake.kernel("tiled");
+  tiled.pass = KernelTemplate::Pass::as_define;
+  tiled.launches.front().template_arguments.clear();
+  tiled.launches.front().entry = "tiled";
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled()\ncomputes out[i] = in[i] + 1\n"
+      "time_ns 2000 + 400 * abs(TILE - 8) + 300 * abs(ITEMS - 20)\n"
+      // One that does not lose is wrong where N is not 1000.
+      "fault mismatch in run when n == 17 && ITEMS == 21\n";
+  fake.space.problems = {parse_key("N=1000")};
+  fake.space.verify.also = {parse_key("N=17")};
+  FakeRun run(fake);
+  std::uint64_t compiled = 0;
+  run.observer.progress = [&](const Progress& progress) { compiled = progress.compiled; };
+  const TuningSummary summary = run.run();
+  const ProblemSummary& problem = summary.problems.front();
+  EXPECT_EQ(best_key(problem), "tiled ITEMS=20,TILE=8");
+  std::size_t lost = 0;
+  for (const Result& result : problem.results) {
+    lost += result.given_up ? 1 : 0;
+    if (result.kernel != "tiled" || result.given_up) continue;
+    EXPECT_EQ(result.status == Status::correctness,
+              result.configuration.at("ITEMS") == Value(std::int64_t{21}))
+        << key(result.configuration);
+  }
+  EXPECT_GT(lost, 50u);
+  const std::uint64_t all = 2 * (problem.results.size() - 1) + 1;  // The reference has no macro.
+  EXPECT_LE(compiled, all - lost / 2) << lost << " have lost";
+  EXPECT_THAT(run.log->open, IsEmpty());
+}
+
 TEST(TuningLoop, CompilesMacrosForEachProblemOfASet) {
   FakeSpace fake;
   KernelTemplate& tiled = fake.kernel("tiled");

@@ -273,6 +273,16 @@ Outcome<Variant> plan(const KernelOnProblems& kernel, const ProblemSet& set,
   return variant;
 }
 
+Variant on_tuned_problem(const Variant& variant) {
+  Variant alone;
+  alone.instances = {variant.instances.front()};
+  alone.requests = {variant.requests[variant.parts.front().module]};
+  alone.parts = {variant.parts.front()};
+  alone.parts.front().module = 0;
+  alone.metrics = variant.metrics;
+  return alone;
+}
+
 std::optional<CompileRequest> signature_request(const KernelOnProblems& kernel,
                                                 const Device& device) {
   const KernelBinding& bound = kernel.bound.front();

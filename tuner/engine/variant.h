@@ -62,6 +62,9 @@ std::optional<std::string> cannot_run(const KernelBinding& bound,
 Outcome<Variant> plan(const KernelOnProblems& kernel, const ProblemSet& set,
                       const Configuration& configuration, const Device& device);
 
+/// Returns the part of a variant that runs on the tuned problem. Its only request is the first.
+Variant on_tuned_problem(const Variant& variant);
+
 /// Returns what to compile only to learn whether the entries of a kernel's default configuration
 /// take the arguments that the space passes on its first problem; nullopt when there is no default.
 std::optional<CompileRequest> signature_request(const KernelOnProblems& kernel,
