@@ -396,8 +396,9 @@ class DeviceWorker {
     if (rival != fastest_.end()) {
       // Its own samples may be of more launches or fewer, but not of many that are slow.
       once.launches_per_sample = rival->second.launches == 1 ? 1 : 0;
-      once.stop_above_ms = kFarSlower * rival->second.time.ms();
     }
+    const std::optional<double> any_ms = fastest_of_any_ms();
+    if (any_ms) once.stop_above_ms = kFarSlower * *any_ms;
     if (auto failure = sample(timed, once, reply)) {
       if (failure->context_lost) return failure;
       // A fault of any launch is not one of timed launches.
@@ -405,17 +406,40 @@ class DeviceWorker {
       return shown ? shown : failure;
     }
     reply.first_launch_ms = reply.time.samples_ms.front();
+    const LossLimits& loss = request.loss;
+    if (any_ms) {
+      auto failure = hold_against(*any_ms, loss.lost_to_any_above, loss.doubtful_to_any_above,
+                                  timed, once, reply);
+      if (failure || reply.lost) return failure;
+    }
     const std::optional<double> fastest_ms = present_ms(request.rivals);
     if (!fastest_ms) return std::nullopt;
-    reply.fastest_ms = *fastest_ms;
+    return hold_against(*fastest_ms, loss.lost_above, loss.doubtful_above, timed, once, reply);
+  }
+
+  /// Notes whether the last sample takes more than `lost_above` times as long as a rival, or more
+  /// than `doubtful_above` times and another sample as well.
+  std::optional<Failure> hold_against(double rival_ms, double lost_above, double doubtful_above,
+                                      const Check& timed, const TimeRequest& once,
+                                      EvaluateReply& reply) {
+    reply.fastest_ms = rival_ms;
     const auto is_beyond = [&](double times) {
-      return times > 0 && reply.time.samples_ms.back() > times * *fastest_ms;
+      return times > 0 && reply.time.samples_ms.back() > times * rival_ms;
     };
-    reply.lost = is_beyond(request.loss.lost_above);
-    if (reply.lost || !is_beyond(request.loss.doubtful_above)) return std::nullopt;
+    reply.lost = is_beyond(lost_above);
+    if (reply.lost || !is_beyond(doubtful_above)) return std::nullopt;
     if (auto failure = sample(timed, once, reply)) return failure;
-    reply.lost = is_beyond(request.loss.doubtful_above);
+    reply.lost = is_beyond(doubtful_above);
     return std::nullopt;
+  }
+
+  /// Returns the least of what the fastest of each kernel took last; nullopt if there is none.
+  std::optional<double> fastest_of_any_ms() const {
+    std::optional<double> least;
+    for (const auto& [rivals, fastest] : fastest_) {
+      least = std::min(least.value_or(HUGE_VAL), fastest.time.ms());
+    }
+    return least;
   }
 
   /// Returns what the fastest rival takes now; nullopt if there is none.

@@ -7,9 +7,14 @@
 
 namespace smemtune {
 
+/// A configuration that takes this many times as long as the fastest of all kernels has lost to it:
+/// with one sample, or with two. No launch is disturbed that much.
+inline constexpr double kLostToAny = 4;
+inline constexpr double kDoubtfulToAny = 2;
+
 /// Learns how much a configuration's first sample differs from later ones, so that a
-/// configuration which is behind by more than that is given up. Sets no limits until it has seen
-/// enough.
+/// configuration which is behind by more than that is given up. Sets no limits by others of its
+/// kernel until it has seen enough.
 class EarlyLoss {
  public:
   /// Records a first sample and what later ones of the same configuration took.

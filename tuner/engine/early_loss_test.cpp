@@ -14,10 +14,12 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-TEST(EarlyLoss, SaysNothingUntilItHasSeenEnough) {
+TEST(EarlyLoss, SaysNothingOfOneKernelUntilItHasSeenEnough) {
   EarlyLoss loss;
   for (int i = 0; i < 15; ++i) loss.tell(2, 2);
-  EXPECT_EQ(loss.limits(), LossLimits());
+  EXPECT_EQ(loss.limits().lost_above, 0);
+  EXPECT_EQ(loss.limits().doubtful_above, 0);
+  EXPECT_GT(loss.limits().lost_to_any_above, loss.limits().doubtful_to_any_above);
   loss.tell(2, 2);
   EXPECT_GT(loss.limits().doubtful_above, 1);
   EXPECT_EQ(loss.limits().lost_above, 0) << "of one launch alone more has to be known";
@@ -128,6 +130,27 @@ TEST(EarlyLoss, IsRecordedForWhatItIs) {
     ++given_up;
   }
   EXPECT_GT(given_up, 100u);
+}
+
+TEST(EarlyLoss, IsAtOnceToAnotherKernelThatIsFarAhead) {
+  FakeSpace fake;  // Too few configurations of either kernel to know what launches vary by.
+  fake.sources["naive"].files.front().text = "kernel naive(BLOCK)\ntime_ns 90000 - BLOCK\n";
+  for (Parameter& parameter : fake.kernel("naive").parameters) {
+    parameter.values = {Value(std::int64_t{64}), Value(std::int64_t{128}), Value(std::int64_t{256}),
+                        Value(std::int64_t{512})};
+  }
+  FakeRun run(fake);
+  const ProblemSummary problem = run.run().problems.front();
+  std::size_t given_up = 0;
+  for (const Result& result : problem.results) {
+    const bool is_naive = result.kernel == "naive";
+    given_up += is_naive && result.given_up ? 1 : 0;
+    EXPECT_TRUE(is_naive || !result.given_up);
+  }
+  EXPECT_EQ(given_up, 2u) << "all but its default and its fastest, which is known in full";
+  const Result& fastest = result_of(problem, "naive", "BLOCK=512");
+  EXPECT_EQ(fastest.coverage().with, result_of(problem, "naive", "BLOCK=64").coverage().with);
+  EXPECT_FALSE(fastest.given_up);
 }
 
 TEST(EarlyLoss, IsForgottenWhereNothingIsAheadAnyMore) {

@@ -19,7 +19,7 @@ std::string loss_text(const EvaluateReply& reply) {
   return "timed and compared " + std::string(launches_ms.size() > 1 ? "twice" : "once") +
          " only: it took " + ms_text(launches_ms.front()) +
          (launches_ms.size() > 1 ? " and " + ms_text(launches_ms.back()) : "") +
-         " where its kernel's fastest so far took " + ms_text(reply.fastest_ms) +
+         " where the fastest that it competes with took " + ms_text(reply.fastest_ms) +
          " (--no-early-loss verifies and times it in full)";
 }
 

@@ -155,7 +155,7 @@ void check(const EvaluateReply& reply, const EvaluateRequest& request) {
   }
   if (request.screen_samples == 0) return;
   if (reply.lost) {
-    const bool was_asked = request.loss.lost_above > 0 || request.loss.doubtful_above > 0;
+    const bool was_asked = request.loss != LossLimits();
     require(was_asked && reply.first_launch_ms > 0 && is_time(reply.fastest_ms),
             "a loss that was not asked for");
   }

@@ -194,6 +194,9 @@ struct LossLimits {
   double lost_above = 0;
   /// or if its first sample and a second one take longer than this.
   double doubtful_above = 0;
+  /// The same, as multiples of what the fastest of all kernels takes.
+  double lost_to_any_above = 0;
+  double doubtful_to_any_above = 0;
 
   bool operator==(const LossLimits&) const = default;
 };
@@ -404,7 +407,9 @@ void fields(auto& archive, Is<ReferenceOutput> auto& v) {
 void fields(auto& archive, Is<PrepareReply> auto& v) {
   archive(v.failure, v.notes, v.transfers, v.derived, v.compared, v.outputs);
 }
-void fields(auto& archive, Is<LossLimits> auto& v) { archive(v.lost_above, v.doubtful_above); }
+void fields(auto& archive, Is<LossLimits> auto& v) {
+  archive(v.lost_above, v.doubtful_above, v.lost_to_any_above, v.doubtful_to_any_above);
+}
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
   archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.launch_samples,
           v.rivals, v.loss, v.classify, v.look_s, v.count, v.energy_s, v.keep_as);

@@ -15,7 +15,9 @@
 #include <cmath>
 #include <deque>
 #include <iterator>
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -319,9 +321,13 @@ class Search {
 
   /// Whether a configuration may lose before its code for further problems is compiled.
   bool is_to_be_tried(const InFlight& pending) const {
+    const SeenTimes& its = times_[pending.candidate.kernel];
+    double least_ms = HUGE_VAL;
+    for (const SeenTimes& times : times_) least_ms = std::min(least_ms, times.least_ms());
+    const bool is_far_behind =
+        its.least_ms() < HUGE_VAL && its.least_ms() > kDoubtfulToAny * least_ms;
     return !pending.never_pruned && pending.variant->requests.size() > 1 &&
-           !state_.devices.empty() &&
-           times_[pending.candidate.kernel].loss_limits().doubtful_above > 0;
+           !state_.devices.empty() && (is_far_behind || its.loss_limits().doubtful_above > 0);
   }
 
   void compile(InFlight& pending, std::uint64_t number) {
@@ -341,15 +347,27 @@ class Search {
     }
   }
 
-  /// Evaluates in full those that were given up early and may win after all.
+  /// Returns, of each kernel, the fastest that was given up early and may win after all.
+  std::set<Candidate> may_win_after_all() const {
+    std::map<std::size_t, const Entry*> fastest;
+    for (const Entry& entry : state_.entries) {
+      if (!times_[entry.candidate.kernel].may_win(entry.result)) continue;
+      const Entry*& its = fastest[entry.candidate.kernel];
+      if (its == nullptr || entry.result.time_ms() < its->result.time_ms()) its = &entry;
+    }
+    std::set<Candidate> candidates;
+    for (const auto& [kernel, entry] : fastest) candidates.insert(entry->candidate);
+    return candidates;
+  }
+
+  /// Evaluates these in full.
   bool begin_again() {
-    const auto may_win = [&](const Entry& entry) {
-      return times_[entry.candidate.kernel].may_win(entry.result);
-    };
-    if (std::ranges::none_of(state_.entries, may_win) || ended()) return false;
+    const std::set<Candidate> candidates = may_win_after_all();
+    if (candidates.empty() || ended()) return false;
     std::vector<Entry> again;
     std::erase_if(state_.entries, [&](Entry& entry) {
-      if (begun_ + again.size() >= budget_.evaluations || !may_win(entry)) return false;
+      const bool is_wanted = candidates.contains(entry.candidate);
+      if (begun_ + again.size() >= budget_.evaluations || !is_wanted) return false;
       again.push_back(std::move(entry));
       return true;
     });
