@@ -1086,6 +1086,7 @@ TEST_F(ResultStoreRuns, AreListedWithTheirResults) {
   EXPECT_EQ(runs[1].ended_unix, std::nullopt);
   EXPECT_EQ(runs[1].outcome, "");
   EXPECT_THAT(store.runs({.device = "h200"}), SizeIs(1));
+  EXPECT_THAT(store.runs({.device = "CPU"}), SizeIs(1));
 }
 
 TEST_F(ResultStoreRuns, AreNeverDryAndEndOnlyWhenTheyBegan) {

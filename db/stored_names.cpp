@@ -78,6 +78,7 @@ void StoredNames::add(const Connection& connection, const Query& query) {
       WHERE CASE :source WHEN 'own' THEN NOT imported WHEN 'imported' THEN imported ELSE 1
             END)sql",
               devices);
+    add_names(connection, of, "SELECT DISTINCT name FROM device_model WHERE kind = 'cpu'", cpus);
     add_names(connection, of, "SELECT DISTINCT uuid AS name FROM device_unit", uuids);
   }
   if (!query.space.empty()) {
@@ -117,7 +118,9 @@ Query exact_query(Query query, const StoredNames& names) {
     return !uuid.empty() && same_ignoring_case(uuid, query.device);
   });
   if (!query.device.empty() && !is_uuid) {
-    query.device = meant_name("device", query.device, names.devices);
+    const bool is_cpu = !names.cpus.empty() && same_ignoring_case("cpu", query.device);
+    query.device = is_cpu ? only_name("device", query.device, names.cpus)
+                          : meant_name("device", query.device, names.devices);
   }
   if (!query.space.empty()) query.space = meant_name("space", query.space, names.spaces);
   if (!query.kernel.empty()) query.kernel = meant_kernel(query.kernel, query.space, names.kernels);

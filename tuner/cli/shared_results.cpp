@@ -72,7 +72,7 @@ void add_selection(CLI::App& app, db::Query& query) {
   add_value(app, "--kernel", query.kernel, "Only this kernel", "NAME");
   add_value(app, "--device", query.device,
             "Only this device: its name, also without the vendor, words of it that no other "
-            "has, or a UUID",
+            "has, a UUID, or cpu",
             "NAME");
   add_value(app, "--problem", query.problem, "Only problems with these values, as NAME=VALUE,...",
             "KEY");
