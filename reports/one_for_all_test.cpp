@@ -55,7 +55,9 @@ TEST(OneForAllOf, LosesLeastInTheGeometricMean) {
   EXPECT_NEAR(one->losses[1].percent, 5, 1e-9);
   const std::string text = one_for_all_text(*one);
   EXPECT_THAT(text, HasSubstr("one for all 2 problems: tiled TILE=3"));
-  EXPECT_THAT(text, HasSubstr("loses 7.5 % (geometric mean), 10.0 % at worst"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("  of 3 timed on each it loses least: 7.5 % (geometric mean), 10.0 % at worst\n"));
 }
 
 TEST(OneForAllOf, IsRightOnEveryProblem) {
@@ -65,7 +67,10 @@ TEST(OneForAllOf, IsRightOnEveryProblem) {
   const std::vector<Result> results = {timed(100, "tiled", 1, 1.0), wrong,
                                        timed(100, "tiled", 2, 9.0), timed(200, "tiled", 2, 9.0),
                                        timed(100, "tiled", 3, 1.0)};
-  EXPECT_EQ(key(one_of(results).value().configuration), "TILE=2");
+  const auto one = one_of(results);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(key(one->configuration), "TILE=2");
+  EXPECT_EQ(one->candidates, 1u);
 }
 
 TEST(OneForAllOf, IsNoneWhereNothingRunsOnAll) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -193,10 +194,22 @@ std::map<std::string, double> best_times(const TuningSummary& summary) {
   return times;
 }
 
-/// `chosen`: results of one configuration, in the same order of problems as `best_ms`.
+/// Returns the number of variants that run all cases.
+std::size_t variants_for_all(const TimeTable& table) {
+  std::size_t count = 0;
+  for (std::size_t variant = 0; variant < table.variants(); ++variant) {
+    count += std::ranges::all_of(table.ms, [variant](const std::vector<double>& times) {
+      return std::isfinite(times[variant]);
+    });
+  }
+  return count;
+}
+
+/// `chosen`: results of one configuration, in the same order of problems as the cases of `table`.
 OneForAll one_of(const Portfolio& portfolio, const std::vector<const Result*>& chosen,
-                 const std::vector<double>& best_ms) {
+                 const TimeTable& table) {
   OneForAll one;
+  one.candidates = variants_for_all(table);
   one.kernel = chosen.front()->kernel;
   one.configuration = chosen.front()->configuration;
   one.mean_percent = portfolio.mean_percent;
@@ -206,8 +219,8 @@ OneForAll one_of(const Portfolio& portfolio, const std::vector<const Result*>& c
     // A screened time may be below the best's time in the finals.
     one.losses.push_back({.problem = chosen[i]->problem,
                           .median_ms = ms,
-                          .best_ms = best_ms[i],
-                          .percent = std::max(0.0, ms / best_ms[i] - 1) * 100});
+                          .best_ms = table.best_ms[i],
+                          .percent = std::max(0.0, ms / table.best_ms[i] - 1) * 100});
   }
   return one;
 }
@@ -235,21 +248,22 @@ std::optional<OneForAll> one_for_all(const TuningSummary& summary) {
   std::vector<const Result*> chosen;
   for (const auto& [problem, result] : *variants[portfolio->choice.front()])
     chosen.push_back(result);
-  return one_of(*portfolio, chosen, table.best_ms);
+  return one_of(*portfolio, chosen, table);
 }
 
 std::optional<OneForAll> one_for_all(const db::StoredPortfolio& stored) {
   if (!stored.portfolio || stored.is_predicted || stored.chosen.size() < 2) return std::nullopt;
   std::vector<const Result*> chosen;
   for (const db::StoredResult& one : stored.chosen) chosen.push_back(&one.result);
-  return one_of(*stored.portfolio, chosen, stored.table.best_ms);
+  return one_of(*stored.portfolio, chosen, stored.table);
 }
 
 std::string one_for_all_text(const OneForAll& one, const std::string& indent) {
   std::string text = indent + "one for all " + std::to_string(one.losses.size()) +
                      " problems: " + one.kernel + " " + key(one.configuration) + "\n" + indent +
-                     "  loses " + decimal(one.mean_percent, 1) + " %" + " (geometric mean), " +
-                     decimal(one.worst_percent, 1) + " %" + " at worst\n";
+                     "  of " + std::to_string(one.candidates) +
+                     " timed on each it loses least: " + decimal(one.mean_percent, 1) + " %" +
+                     " (geometric mean), " + decimal(one.worst_percent, 1) + " %" + " at worst\n";
   Table table({"problem", ">time", ">best", ">loss"});
   for (const OneForAll::Loss& loss : one.losses) {
     table.add_row({key(loss.problem), format_time(loss.median_ms), format_time(loss.best_ms),
@@ -268,6 +282,7 @@ nlohmann::ordered_json one_for_all_json(const OneForAll& one) {
   }
   return {{"kernel", one.kernel},
           {"configuration", db::bindings_json(one.configuration)},
+          {"candidates", one.candidates},
           {"mean_percent", one.mean_percent},
           {"worst_percent", one.worst_percent},
           {"losses", std::move(losses)}};

@@ -46,6 +46,8 @@ struct OneForAll {
   };
   std::string kernel;
   Configuration configuration;
+  std::size_t candidates =
+      0;                    ///< Number of configurations that were timed on each of the problems.
   double mean_percent = 0;  ///< Geometric mean of the losses.
   double worst_percent = 0;
   std::vector<Loss> losses;  ///< One per problem.

@@ -334,6 +334,9 @@ TEST(Summary, SaysThatTheNextKernelWasNotInTheFinals) {
           "    naive's best took 1.000 ms outside the finals, which did not compare the two\n"));
   next.stage = Stage::final;
   EXPECT_THAT(why_best(space(), summary, gpu()), HasSubstr("    0.50x over naive's best\n"));
+  summary.bests.tied = {next};
+  EXPECT_THAT(why_best(space(), summary, gpu()),
+              HasSubstr("    naive's best is statistically tied with it\n"));
 }
 
 TEST(Summary, CallsANeighborTiedWhereTheFinalsDid) {

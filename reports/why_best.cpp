@@ -191,12 +191,13 @@ std::string cpu_check_text(const ProblemSummary& problem) {
          counted(check.blocks_total, "block") + ")";
 }
 
-/// "1.08x over tiled's best"; and where the finals did not compare the two, that they did not.
-/// Empty if there is one kernel.
+/// "1.08x over tiled's best", or that the two are tied; and where the finals did not compare them,
+/// that they did not. Empty if there is one kernel.
 std::string over_next_kernel_text(const ProblemSummary& problem) {
   if (problem.bests.kernels.size() < 2) return "";
   const Result& best = *problem.best();
   const Result& next = problem.bests.kernels[1];
+  if (is_tied(problem, next)) return next.kernel + "'s best is statistically tied with it";
   const double ratio = next.measurement.median_ms / best.measurement.median_ms;
   const bool is_before = best.stage == Stage::final && next.stage != Stage::final;
   if (is_before && ratio < 1) {
