@@ -294,7 +294,7 @@ LaunchCost launch_cost_of(const Space& space, const db::Recording& recording,
 
 /// Returns the timed configurations of the recording that are in the space, fastest first.
 Ranking ranking(const db::Recording& recording, const SearchSpace& space) {
-  Ranking ranking = {.place = recording.device, .fastest_first = {}};
+  Ranking ranking = {.device = recording.device, .fastest_first = {}};
   for (const db::Recording::Evaluation& evaluation : recording.evaluations) {
     if (!evaluation.result.time_ms()) continue;
     const auto index = space.index_of(evaluation.result.configuration);

@@ -3,6 +3,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/launch_cost.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/text.h"
 #include "tuner/engine/device_feed.h"
 #include "tuner/engine/finals.h"
 #include "tuner/engine/progress_meter.h"
@@ -76,8 +77,7 @@ class Listed final : public Strategy {
 
 /// Ranks the configurations of the space that have a time in `prior_timings`.
 Ranking ranking_of(const PriorTimings& prior_timings, const SearchSpace& space) {
-  Ranking ranking = {.place = prior_timings.device + ", " + key(prior_timings.problem),
-                     .fastest_first = {}};
+  Ranking ranking = {.device = prior_timings.device, .fastest_first = {}};
   for (const auto& [time_ms, configuration] : prior_timings.timed) {
     const auto index = space.index_of(configuration);
     if (index) ranking.fastest_first.push_back({.time_ms = time_ms, .configuration = *index});
@@ -114,6 +114,8 @@ std::vector<Ranking> rankings(const Tuning& tuning, const ProblemState& state,
 std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const ProblemState& state,
                                              const SearchedBefore& before) {
   std::vector<SearchedKernel> kernels;
+  std::set<std::string> devices;
+  std::size_t tried = 0;
   for (const KernelOnProblems& kernel : state.kernels) {
     const SearchSpace& space = kernel.bound.front().search_space();
     const std::string& name = kernel.kernel().name;
@@ -129,9 +131,14 @@ std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const Problem
       if (first.kernel + 1 == kernels.size()) kernels.back().first.push_back(first.configuration);
     }
     for (const Ranking& ranking : kernels.back().rankings) {
-      tuning.observer.note(name + ": also tries what was fast on " + ranking.place + " (" +
-                           std::to_string(ranking.fastest_first.size()) + " configurations)");
+      devices.insert(ranking.device);
+      tried += ranking.fastest_first.size();
     }
+  }
+  if (tried > 0) {
+    tuning.observer.note("also tries what was fast on " +
+                         joined(std::vector(devices.begin(), devices.end()), ", ") + ": " +
+                         counted(tried, "configuration"));
   }
   return kernels;
 }

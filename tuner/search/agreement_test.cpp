@@ -6,7 +6,7 @@ namespace smemtune {
 namespace {
 
 Ranking ranking_of(ConfigurationIndex size) {
-  Ranking ranking = {.place = "elsewhere", .fastest_first = {}};
+  Ranking ranking = {.device = "elsewhere", .fastest_first = {}};
   for (ConfigurationIndex i = 0; i < size; ++i) {
     ranking.fastest_first.push_back({.time_ms = 1 + static_cast<double>(i), .configuration = i});
   }

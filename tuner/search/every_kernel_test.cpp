@@ -96,7 +96,7 @@ TEST_F(EveryKernelTest, AsksOfKernelsThatAreKnownElsewhereBeforeOthers) {
   EveryKernel strategy({{.space = &space_, .default_configuration = 7},
                         {.space = &space_,
                          .default_configuration = 8,
-                         .rankings = {{.place = "another size",
+                         .rankings = {{.device = "another size",
                                        .fastest_first = {{.time_ms = 1, .configuration = 9}}}}}},
                        1, make_random);
   const auto asked = search(strategy, 4, [](const Candidate&) { return timed(1); });

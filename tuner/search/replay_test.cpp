@@ -101,9 +101,9 @@ TEST_P(EachStrategy, EndsWhereEverythingFailsAndOnTheSmallestSpaces) {
 TEST_P(EachStrategy, EndsOnTheSmallestSpacesAndWhereNothingDiffersWhateverIsKnownFromElsewhere) {
   for (const std::int64_t size : {1, 2, 3, 60}) {
     const RecordedKernel kernel = where_all_take_as_long(size);
-    const Ranking nothing = {.place = "nothing was timed", .fastest_first = {}};
+    const Ranking nothing = {.device = "nothing was timed", .fastest_first = {}};
     const Ranking last = {
-        .place = "the last alone",
+        .device = "the last alone",
         .fastest_first = {{.time_ms = 1, .configuration = kernel.space.size() - 1}}};
     for (const std::size_t in_flight : {1u, 64u}) {
       const auto run = replay(kernel, {.strategy = GetParam(),
@@ -188,7 +188,7 @@ double evaluations_to_95_percent(const std::vector<Replayed>& run) {
 
 /// Returns the ranking of another search that evaluated everything, or one of every `step`.
 Ranking ranking_of(const RecordedKernel& kernel, std::size_t step = 1) {
-  Ranking ranking = {.place = "sibling", .fastest_first = {}};
+  Ranking ranking = {.device = "sibling", .fastest_first = {}};
   for (ConfigurationIndex i = 0; i < kernel.answers.size(); i += step) {
     const std::optional<double> time_ms = kernel.answers[i].time_ms;
     if (time_ms) ranking.fastest_first.push_back({.time_ms = *time_ms, .configuration = i});
@@ -247,7 +247,7 @@ TEST(Replay, KnowsWhatWasFastElsewhereButDoesNotTrustIt) {
     stranger.fastest_first[i].time_ms = sibling.fastest_first[i].time_ms;
   }
   const auto middle = sibling.fastest_first.begin() + 600;
-  const Ranking five = {.place = "five that neither lie far apart nor are fast",
+  const Ranking five = {.device = "five that neither lie far apart nor are fast",
                         .fastest_first = {middle, middle + 5}};
   const auto first =
       replay(kernel, {.strategy = "auto", .evaluations = 5, .in_flight = 5, .rankings = {five}});

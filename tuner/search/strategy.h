@@ -30,7 +30,7 @@ struct Ranking {
 
     auto operator<=>(const Timed&) const = default;
   };
-  std::string place;  ///< For people: the device, the problem.
+  std::string device;  ///< For people.
   std::vector<Timed> fastest_first;
 
   bool operator==(const Ranking&) const = default;
