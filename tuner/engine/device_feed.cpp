@@ -91,7 +91,11 @@ void DeviceFeed::submit(const Assignment& assignment) {
                            .enough_ms = options().screen_ms,
                            .classify = kernel(pending).is_self_verified()};
   if (options().early_loss) asked.rivals = static_cast<std::int32_t>(pending.candidate.kernel);
-  if (!pending.never_pruned) asked.loss = times.loss_limits();
+  if (!pending.never_pruned) {
+    asked.loss = times.loss_limits();
+    const double fastest_ms = fastest_of_all_ms(times_);
+    if (fastest_ms < HUGE_VAL) asked.loss.fastest_of_all_ms = fastest_ms;
+  }
   const bool is_cut =
       !result.is_default && times.least_ms() < HUGE_VAL && asked.loss.doubtful_above == 0;
   asked.stop_above_ms = is_cut ? options().cut_factor * times.least_ms() : 0;

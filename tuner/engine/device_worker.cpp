@@ -397,8 +397,12 @@ class DeviceWorker {
       // Its own samples may be of more launches or fewer, but not of many that are slow.
       once.launches_per_sample = rival->second.launches == 1 ? 1 : 0;
     }
-    const std::optional<double> any_ms = fastest_of_any_ms();
-    if (any_ms) once.stop_above_ms = kFarSlower * *any_ms;
+    const LossLimits& loss = request.loss;
+    if (loss.fastest_of_all_ms > 0) {
+      once.stop_above_ms = kFarSlower * loss.fastest_of_all_ms;
+    } else if (rival != fastest_.end()) {
+      once.stop_above_ms = kFarSlower * rival->second.time.ms();
+    }
     if (auto failure = sample(timed, once, reply)) {
       if (failure->context_lost) return failure;
       // A fault of any launch is not one of timed launches.
@@ -406,10 +410,9 @@ class DeviceWorker {
       return shown ? shown : failure;
     }
     reply.first_launch_ms = reply.time.samples_ms.front();
-    const LossLimits& loss = request.loss;
-    if (any_ms) {
-      auto failure = hold_against(*any_ms, loss.lost_to_any_above, loss.doubtful_to_any_above,
-                                  timed, once, reply);
+    if (loss.fastest_of_all_ms > 0) {
+      auto failure =
+          hold_against(loss.fastest_of_all_ms, kLostToAny, kDoubtfulToAny, timed, once, reply);
       if (failure || reply.lost) return failure;
     }
     const std::optional<double> fastest_ms = present_ms(request.rivals);
@@ -431,15 +434,6 @@ class DeviceWorker {
     if (auto failure = sample(timed, once, reply)) return failure;
     reply.lost = is_beyond(doubtful_above);
     return std::nullopt;
-  }
-
-  /// Returns the least of what the fastest of each kernel took last; nullopt if there is none.
-  std::optional<double> fastest_of_any_ms() const {
-    std::optional<double> least;
-    for (const auto& [rivals, fastest] : fastest_) {
-      least = std::min(least.value_or(HUGE_VAL), fastest.time.ms());
-    }
-    return least;
   }
 
   /// Returns what the fastest rival takes now; nullopt if there is none.

@@ -35,7 +35,7 @@ void EarlyLoss::tell(double first_ms, double time_ms) {
 }
 
 LossLimits EarlyLoss::limits() const {
-  LossLimits limits = {.lost_to_any_above = kLostToAny, .doubtful_to_any_above = kDoubtfulToAny};
+  LossLimits limits;
   const std::size_t told = log_ratios_.size();
   if (told < kLeastTold) return limits;
   const double center = std::max(quantile_of_ratios(0.5), 0.0);

@@ -13,8 +13,8 @@ inline constexpr double kLostToAny = 4;
 inline constexpr double kDoubtfulToAny = 2;
 
 /// Learns how much a configuration's first sample differs from later ones, so that a
-/// configuration which is behind by more than that is given up. Sets no limits by others of its
-/// kernel until it has seen enough.
+/// configuration which is behind by more than that is given up. Sets no limits until it has seen
+/// enough.
 class EarlyLoss {
  public:
   /// Records a first sample and what later ones of the same configuration took.

@@ -187,16 +187,16 @@ struct PrepareReply {
   bool operator==(const PrepareReply&) const = default;
 };
 
-/// Limits beyond which a configuration is lost, as multiples of what the fastest one so far takes at
-/// present. 0: no limit.
+/// Limits beyond which a configuration is lost, as multiples of what the fastest of its rivals takes
+/// at present. 0: no limit.
 struct LossLimits {
   /// A configuration is lost if its first sample takes longer than this,
   double lost_above = 0;
   /// or if its first sample and a second one take longer than this.
   double doubtful_above = 0;
-  /// The same, as multiples of what the fastest of all kernels takes.
-  double lost_to_any_above = 0;
-  double doubtful_to_any_above = 0;
+  /// What the fastest of all kernels takes, of which kLostToAny and kDoubtfulToAny are such
+  /// multiples (early_loss.h); 0: not known.
+  double fastest_of_all_ms = 0;
 
   bool operator==(const LossLimits&) const = default;
 };
@@ -408,7 +408,7 @@ void fields(auto& archive, Is<PrepareReply> auto& v) {
   archive(v.failure, v.notes, v.transfers, v.derived, v.compared, v.outputs);
 }
 void fields(auto& archive, Is<LossLimits> auto& v) {
-  archive(v.lost_above, v.doubtful_above, v.lost_to_any_above, v.doubtful_to_any_above);
+  archive(v.lost_above, v.doubtful_above, v.fastest_of_all_ms);
 }
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
   archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.launch_samples,

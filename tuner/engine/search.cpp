@@ -329,10 +329,8 @@ class Search {
   /// Whether a configuration may lose before its code for further problems is compiled.
   bool is_to_be_tried(const InFlight& pending) const {
     const SeenTimes& its = times_[pending.candidate.kernel];
-    double least_ms = HUGE_VAL;
-    for (const SeenTimes& times : times_) least_ms = std::min(least_ms, times.least_ms());
     const bool is_far_behind =
-        its.least_ms() < HUGE_VAL && its.least_ms() > kDoubtfulToAny * least_ms;
+        its.least_ms() < HUGE_VAL && its.least_ms() > kDoubtfulToAny * fastest_of_all_ms(times_);
     return !pending.never_pruned && pending.variant->requests.size() > 1 &&
            !state_.devices.empty() && (is_far_behind || its.loss_limits().doubtful_above > 0);
   }

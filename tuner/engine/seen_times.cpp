@@ -33,6 +33,12 @@ void SeenTimes::see_samples(std::span<const double> samples_ms) {
   loss_.tell(samples_ms.front(), median({later.begin(), later.end()}));
 }
 
+double fastest_of_all_ms(std::span<const SeenTimes> times) {
+  double fastest_ms = HUGE_VAL;
+  for (const SeenTimes& one : times) fastest_ms = std::min(fastest_ms, one.least_ms());
+  return fastest_ms;
+}
+
 bool SeenTimes::may_win(const Result& result) const {
   return result.lost_early() && !(result.time_ms().value_or(0) > least_full_ms_);
 }

@@ -49,4 +49,7 @@ class SeenTimes {
   EarlyLoss loss_;
 };
 
+/// Returns the least median that was seen of any kernel; HUGE_VAL when nothing was timed.
+double fastest_of_all_ms(std::span<const SeenTimes> times);
+
 }  // namespace smemtune
