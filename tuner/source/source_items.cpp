@@ -169,9 +169,10 @@ class ItemReader {
 
   void describe(SourceItem& item, std::size_t head, std::size_t list, std::size_t body,
                 bool is_type, bool is_alias) {
-    const std::size_t signature_end = body == kNoToken ? item.end : body;
+    // Words behind the parameters may be the next function's, where text that is not code stands
+    // between the two.
     const auto has = [&](std::string_view word) {
-      for (std::size_t i = item.first; i < signature_end; ++i) {
+      for (std::size_t i = item.first; i < list; ++i) {
         if (tokens_[i].is(word)) return true;
         if (word == "__device__" && for_device_.contains(tokens_[i].text)) return true;
       }
@@ -184,11 +185,7 @@ class ItemReader {
       item.name = name_before(list, head);
       item.is_operator = tokens_[item.name].is("operator");
       if (!item.is_operator) item.declares = {std::string(tokens_[item.name].text)};
-      // What comes after the parameters belongs to the next function, where text that is not code
-      // stands between the two.
-      const auto mark = [](const CppToken& token) { return token.is("__global__"); };
-      item.is_kernel = std::any_of(tokens_.begin() + static_cast<std::ptrdiff_t>(item.first),
-                                   tokens_.begin() + static_cast<std::ptrdiff_t>(list), mark);
+      item.is_kernel = has("__global__");
       item.is_host =
           !item.is_kernel && !has("__device__") && !has("constexpr") && !has("__constant__");
     } else if (is_alias || is_type) {
