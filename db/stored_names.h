@@ -11,7 +11,7 @@ namespace smemtune::db {
 /// The stored names that a query may mean.
 struct StoredNames {
   std::vector<std::string> devices;
-  std::vector<std::string> cpus;  ///< Those of `devices` that are CPUs.
+  std::vector<std::string> cpus;  ///< Names of CPU devices.
   std::vector<std::string> uuids;
   std::vector<std::string> spaces;
   std::vector<std::string> runs;   ///< Ids that begin with the query's text.
@@ -31,8 +31,8 @@ struct StoredNames {
 bool is_source_word(const std::string& source);
 
 /// Returns `query` with each name replaced by the one of `names` that it means (names.h). A device
-/// may also be given by a board's UUID or as `cpu`, a run by the beginning of its id, a file by its name
-/// without folder or extension. A name that means nothing stays and matches nothing. Throws
+/// may also be given by a board's UUID or as `cpu`, a run by the beginning of its id, a file by its
+/// name without folder or extension. A name that means nothing stays and matches nothing. Throws
 /// InputError with the candidates if a name is ambiguous.
 Query exact_query(Query query, const StoredNames& names);
 

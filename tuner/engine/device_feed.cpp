@@ -82,11 +82,8 @@ void DeviceFeed::submit(const Assignment& assignment) {
   const InFlight& pending = *assignment.pending;
   const SeenTimes& times = times_[pending.candidate.kernel];
   const Result& result = pending.result;
-  const Variant& variant = *pending.variant;
-  EvaluateRequest asked = {.job = pending.on_trial
-                                      ? make_job(on_tuned_problem(variant), pending.modules)
-                                      : make_job(variant, pending.modules),
-                           .verify = !pending.on_trial,
+  EvaluateRequest asked = {.job = make_job(pending.launched(), pending.modules),
+                           .verify = !pending.tried,
                            .screen_samples = std::max(1, options().screen_samples),
                            .enough_ms = options().screen_ms,
                            .classify = kernel(pending).is_self_verified()};
@@ -126,7 +123,7 @@ void DeviceFeed::take_answer(std::size_t device, const DeviceAnswer& answer, Ans
     return;
   }
   const EvaluateReply reply = read_evaluation(answer, evaluation.asked, state_.devices[device]);
-  if (pending->on_trial && !reply.failure && !reply.lost) {
+  if (pending->tried && !reply.failure && !reply.lost) {
     answered.undecided.push_back(pending);
     return;
   }

@@ -16,8 +16,8 @@ namespace smemtune {
 
 /// A configuration that the strategy has asked for and whose result it has not been told yet.
 struct InFlight : Entry {
-  /// In this order, but a configuration whose device was lost, or that has not lost its trial, is
-  /// compiled again.
+  /// States follow each other in this order, but a configuration whose device was lost, or that has
+  /// not lost its trial, is compiled again.
   enum class State {
     compiling,
     compiled,  ///< Waits for a device.
@@ -33,13 +33,16 @@ struct InFlight : Entry {
   std::vector<Module> modules = {};         ///< Set once it is compiled.
   StaticLimits limits = {};                 ///< Limits from the results told when it was asked.
   bool never_pruned = false;                ///< True if it is measured in full, however slow it is.
-  /// True if only its code for the tuned problem is compiled and launched, until it is known that it
-  /// has not lost to the fastest of its kernel.
-  bool on_trial = false;
+  /// The part of `variant` that is compiled and launched while the configuration is on trial, until
+  /// it is known that it has not lost to the fastest.
+  std::optional<Variant> tried = std::nullopt;
   bool has_attempt = false;  ///< True if the log knows that it is about to use a device.
   int lost_hosts = 0;        ///< Number of hosts lost while measuring it.
 
   bool has_result() const { return state >= State::finished; }
+
+  /// The variant to compile and launch now.
+  const Variant& launched() const { return tried ? *tried : *variant; }
 };
 
 /// Gives compiled configurations to the devices of a problem, in the order asked, and takes the

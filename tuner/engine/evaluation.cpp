@@ -14,13 +14,14 @@ namespace {
 
 std::string ms_text(double ms) { return significant(ms, 4) + " ms"; }
 
-std::string loss_text(const EvaluateReply& reply) {
+std::string loss_text(const EvaluateReply& reply, const EvaluateRequest& asked) {
+  const bool is_to_any = reply.fastest_ms == asked.loss.fastest_of_all_ms;
   const std::vector<double>& launches_ms = reply.time.samples_ms;
   return "timed and compared " + std::string(launches_ms.size() > 1 ? "twice" : "once") +
          " only: it took " + ms_text(launches_ms.front()) +
-         (launches_ms.size() > 1 ? " and " + ms_text(launches_ms.back()) : "") +
-         " where the fastest that it competes with took " + ms_text(reply.fastest_ms) +
-         " (--no-early-loss verifies and times it in full)";
+         (launches_ms.size() > 1 ? " and " + ms_text(launches_ms.back()) : "") + " where " +
+         (is_to_any ? "the fastest of all kernels" : "its kernel's fastest so far") + " took " +
+         ms_text(reply.fastest_ms) + " (--no-early-loss verifies and times it in full)";
 }
 
 }  // namespace
@@ -106,7 +107,7 @@ void take_screening(const EvaluateReply& reply, const EvaluateRequest& asked, Re
   const std::string differences = cross_check(result, reply.loaded);
   if (!differences.empty()) result.detail = "compiler and driver differ: " + differences;
   if (reply.lost) {
-    result.detail += std::string(result.detail.empty() ? "" : "; ") + loss_text(reply);
+    result.detail += std::string(result.detail.empty() ? "" : "; ") + loss_text(reply, asked);
     return;
   }
   const bool is_short = time.samples_ms.size() < static_cast<std::size_t>(asked.screen_samples);

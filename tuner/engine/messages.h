@@ -194,8 +194,8 @@ struct LossLimits {
   double lost_above = 0;
   /// or if its first sample and a second one take longer than this.
   double doubtful_above = 0;
-  /// What the fastest of all kernels takes, of which kLostToAny and kDoubtfulToAny are such
-  /// multiples (early_loss.h); 0: not known.
+  /// Time of the fastest of all kernels, of which kLostToAny and kDoubtfulToAny are such multiples
+  /// (early_loss.h); 0: not known.
   double fastest_of_all_ms = 0;
 
   bool operator==(const LossLimits&) const = default;

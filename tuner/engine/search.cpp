@@ -1,11 +1,10 @@
 #include "tuner/engine/search.h"
 
 #include "tuner/core/error.h"
-#include "tuner/core/launch_cost.h"
 #include "tuner/core/reasons.h"
-#include "tuner/core/text.h"
 #include "tuner/engine/device_feed.h"
 #include "tuner/engine/finals.h"
+#include "tuner/engine/problem_strategy.h"
 #include "tuner/engine/progress_meter.h"
 #include "tuner/engine/searched_before.h"
 #include "tuner/engine/seen_times.h"
@@ -29,11 +28,6 @@ namespace smemtune {
 
 namespace {
 
-bool learns(const Tuning& tuning) {
-  return tuning.log != nullptr && tuning.request.only.empty() &&
-         strategy_info(tuning.request.options.strategy).learns;
-}
-
 /// Returns how much faster, in percent, something must probably not be for the search to end by
 /// itself; 0 where it does not. A curve that a space predicts needs all of its points.
 double until_percent(const Tuning& tuning, const ProblemState& state) {
@@ -48,110 +42,6 @@ std::size_t window(const Tuning& tuning, const ProblemState& state) {
   const TuningOptions& options = tuning.request.options;
   if (options.window > 0) return options.window;
   return in_flight(learns(tuning), tuning.pool.compilers(), state.devices.size());
-}
-
-constexpr std::string_view kBlind = "random";
-
-/// Returns the configurations that the request names, in its order.
-class Listed final : public Strategy {
- public:
-  Listed(const ProblemState& state, const std::vector<KernelConfiguration>& only) {
-    for (const KernelConfiguration& wanted : only) {
-      const auto candidate = candidate_of(state, wanted.kernel, wanted.configuration);
-      if (candidate) candidates_.push_back(*candidate);
-    }
-  }
-
-  std::optional<Candidate> ask() override {
-    if (candidates_.empty()) return std::nullopt;
-    const Candidate candidate = candidates_.front();
-    candidates_.pop_front();
-    return candidate;
-  }
-
-  void tell(const Candidate&, const Result&) override {}
-
- private:
-  std::deque<Candidate> candidates_;
-};
-
-/// Ranks the configurations of the space that have a time in `prior_timings`.
-Ranking ranking_of(const PriorTimings& prior_timings, const SearchSpace& space) {
-  Ranking ranking = {.device = prior_timings.device, .fastest_first = {}};
-  for (const auto& [time_ms, configuration] : prior_timings.timed) {
-    const auto index = space.index_of(configuration);
-    if (index) ranking.fastest_first.push_back({.time_ms = time_ms, .configuration = *index});
-  }
-  std::ranges::sort(ranking.fastest_first);
-  return ranking;
-}
-
-/// Returns rankings from elsewhere, the most similar first: for the same problem, then on similar
-/// devices, then those of which most is known.
-std::vector<Ranking> rankings(const Tuning& tuning, const ProblemState& state,
-                              const std::string& kernel, const SearchSpace& space) {
-  const TuningOptions& options = tuning.request.options;
-  if (options.cold || tuning.log == nullptr || space.size() < 2) return {};
-  if (!strategy_info(options.strategy).looks_elsewhere) return {};
-  std::vector<const PriorTimings*> found;
-  for (const PriorTimings& prior_timings : tuning.prior_timings) {
-    if (prior_timings.kernel == kernel && !prior_timings.is_in_log) found.push_back(&prior_timings);
-  }
-  const Problem& problem = state.set.problems.front();
-  std::ranges::stable_sort(found, {}, [&](const PriorTimings* prior_timings) {
-    return std::pair(prior_timings->problem != problem, prior_timings->device_distance);
-  });
-  std::vector<Ranking> rankings;
-  for (const PriorTimings* prior_timings : found) {
-    Ranking ranking = ranking_of(*prior_timings, space);
-    if (ranking.fastest_first.empty()) continue;
-    rankings.push_back(std::move(ranking));
-    if (rankings.size() == kMostPriorTimings) break;
-  }
-  return rankings;
-}
-
-std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const ProblemState& state,
-                                             const SearchedBefore& before) {
-  std::vector<SearchedKernel> kernels;
-  std::set<std::string> devices;
-  std::size_t tried = 0;
-  for (const KernelOnProblems& kernel : state.kernels) {
-    const SearchSpace& space = kernel.bound.front().search_space();
-    const std::string& name = kernel.kernel().name;
-    kernels.push_back(
-        {.space = &space,
-         .default_configuration = space.index_of(kernel.kernel().default_configuration),
-         .rankings = rankings(tuning, state, name, space),
-         .cost = [bound = kernel.bound.front(), &device = tuning.device](ConfigurationIndex index,
-                                                                         int registers) {
-           return launch_cost(bound, bound.search_space().configuration(index), device, registers);
-         }});
-    for (const Candidate& first : before.first()) {
-      if (first.kernel + 1 == kernels.size()) kernels.back().first.push_back(first.configuration);
-    }
-    for (const Ranking& ranking : kernels.back().rankings) {
-      devices.insert(ranking.device);
-      tried += ranking.fastest_first.size();
-    }
-  }
-  if (tried > 0) {
-    tuning.observer.note("also tries what was fast on " +
-                         joined(std::vector(devices.begin(), devices.end()), ", ") + ": " +
-                         counted(tried, "configuration"));
-  }
-  return kernels;
-}
-
-/// Returns the strategy that chooses what to evaluate next of a problem: the list that the request
-/// names, else the strategy that it asks for, which is told what is known of other problems and
-/// devices. A dry run, where nothing is learnt, uses `random`. Notes what the strategy was told.
-std::unique_ptr<Strategy> strategy_of(const Tuning& tuning, const ProblemState& state,
-                                      const SearchedBefore& before) {
-  if (!tuning.request.only.empty()) return std::make_unique<Listed>(state, tuning.request.only);
-  const TuningOptions& options = tuning.request.options;
-  const std::string_view name = tuning.log == nullptr ? kBlind : options.strategy;
-  return make_strategy(name, searched_kernels(tuning, state, before), options.seed);
 }
 
 /// The loop over one problem's configurations. Those that were asked for and whose results are not
@@ -319,14 +209,14 @@ class Search {
     ++begun_;
     pending.result.metrics = std::move(variant->metrics);
     pending.variant = std::move(*variant);
-    pending.on_trial = is_to_be_tried(pending);
+    if (is_to_be_tried(pending)) pending.tried = on_tuned_problem(*pending.variant);
     InFlight& added = add(std::move(pending));
-    const std::vector<CompileRequest>& requests = added.variant->requests;
-    const std::size_t wanted = added.on_trial ? 1 : requests.size();
-    for (std::size_t i = 0; i < wanted; ++i) compile(added, tuning_.queue.add(requests[i]));
+    for (const CompileRequest& request : added.launched().requests) {
+      compile(added, tuning_.queue.add(request));
+    }
   }
 
-  /// Whether a configuration may lose before its code for further problems is compiled.
+  /// Returns whether a configuration may lose before its code for further problems is compiled.
   bool is_to_be_tried(const InFlight& pending) const {
     const SeenTimes& its = times_[pending.candidate.kernel];
     const bool is_far_behind =
@@ -343,11 +233,11 @@ class Search {
 
   /// Compiles the code for further problems, too. Others have waited for it as long as for this one.
   void end_trial(InFlight& pending) {
-    pending.on_trial = false;
+    pending.tried.reset();
     pending.modules.clear();
     pending.state = InFlight::State::compiling;
     if (is_leaving_) return;
-    for (const CompileRequest& request : pending.variant->requests) {
+    for (const CompileRequest& request : pending.launched().requests) {
       compile(pending, tuning_.queue.add_first(request));
     }
   }
@@ -365,7 +255,7 @@ class Search {
     return candidates;
   }
 
-  /// Evaluates these in full.
+  /// Evaluates in full what may win after all, and returns whether there was anything.
   bool begin_again() {
     const std::set<Candidate> candidates = may_win_after_all();
     if (candidates.empty() || ended()) return false;
@@ -496,8 +386,8 @@ class Search {
       failure = modules.failure();
     } else {
       pending.modules = std::move(*modules);
-      failure = judge(*pending.variant, pending.modules, tuning_.device, options().resource_limits,
-                      pending.result);
+      failure = judge(pending.launched(), pending.modules, tuning_.device,
+                      options().resource_limits, pending.result);
     }
     if (!failure) {
       std::optional<Failure> hopeless = rejects(pending.limits, pending.result);
@@ -507,9 +397,7 @@ class Search {
     if (failure) {
       set_failure(pending.result, *failure);
     } else {
-      pending.identity = pending.on_trial
-                             ? identity(on_tuned_problem(*pending.variant), pending.modules)
-                             : identity(*pending.variant, pending.modules);
+      pending.identity = identity(pending.launched(), pending.modules);
       if (!state_.devices.empty()) {
         feed_.add(pending);
         return;
@@ -534,6 +422,7 @@ class Search {
     --undone_;
     pending.modules.clear();
     pending.variant.reset();
+    pending.tried.reset();
     times_[pending.candidate.kernel].see(pending.result);
     show(pending);
     const Result& result = pending.result;
@@ -774,7 +663,7 @@ void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget,
             const std::vector<KernelConfiguration>& only) {
   state.progress.valid = only.size();
   state.progress.done = 0;
-  Search(tuning, state, std::make_unique<Listed>(state, only), budget, SearchedBefore()).run();
+  Search(tuning, state, listed(state, only), budget, SearchedBefore()).run();
 }
 
 }  // namespace smemtune

@@ -1708,13 +1708,17 @@ TEST(TuningLoop, MeasuresNoWinnersElsewhereThatItHasNoTimeFor) {
   }
 }
 
+/// Passes parameters and sizes as macros, so that each problem has code of its own.
+void pass_macros(KernelTemplate& kernel) {
+  kernel.pass = KernelTemplate::Pass::as_define;
+  kernel.launches.front().template_arguments.clear();
+  kernel.launches.front().entry = kernel.name;
+}
+
 TEST(TuningLoop, CompilesForFurtherProblemsOnlyWhatHasNotLost) {
   FakeSpace fake;
   fake.give_items(40);
-  KernelTemplate& tiled = fake.kernel("tiled");
-  tiled.pass = KernelTemplate::Pass::as_define;
-  tiled.launches.front().template_arguments.clear();
-  tiled.launches.front().entry = "tiled";
+  pass_macros(fake.kernel("tiled"));
   fake.sources["tiled"].files.front().text =
       "kernel tiled()\ncomputes out[i] = in[i] + 1\n"
       "time_ns 2000 + 400 * abs(TILE - 8) + 300 * abs(ITEMS - 20)\n"
@@ -1744,10 +1748,7 @@ TEST(TuningLoop, CompilesForFurtherProblemsOnlyWhatHasNotLost) {
 
 TEST(TuningLoop, CompilesMacrosForEachProblemOfASet) {
   FakeSpace fake;
-  KernelTemplate& tiled = fake.kernel("tiled");
-  tiled.pass = KernelTemplate::Pass::as_define;
-  tiled.launches.front().template_arguments.clear();
-  tiled.launches.front().entry = "tiled";
+  pass_macros(fake.kernel("tiled"));
   fake.sources["tiled"].files.front().text =
       "kernel tiled()\ntime_ns 2000 + 100 * abs(TILE - 8) + 50 * abs(ITEMS - 2)\n"
       // The macro N is the size of the problem that is run.
