@@ -421,7 +421,7 @@ class DeviceWorker {
   }
 
   /// Notes whether the last sample takes more than `lost_above` times as long as a rival, or more
-  /// than `doubtful_above` times and another sample as well.
+  /// than `doubtful_above` times and a second sample as well. Another rival may have asked for that.
   std::optional<Failure> hold_against(double rival_ms, double lost_above, double doubtful_above,
                                       const Check& timed, const TimeRequest& once,
                                       EvaluateReply& reply) {
@@ -431,7 +431,9 @@ class DeviceWorker {
     };
     reply.lost = is_beyond(lost_above);
     if (reply.lost || !is_beyond(doubtful_above)) return std::nullopt;
-    if (auto failure = sample(timed, once, reply)) return failure;
+    if (reply.time.samples_ms.size() == 1) {
+      if (auto failure = sample(timed, once, reply)) return failure;
+    }
     reply.lost = is_beyond(doubtful_above);
     return std::nullopt;
   }

@@ -153,6 +153,29 @@ TEST(EarlyLoss, IsAtOnceToAnotherKernelThatIsFarAhead) {
   EXPECT_FALSE(fastest.given_up);
 }
 
+TEST(EarlyLoss, TakesTwoSamplesAtMostOfWhatIsInDoubtOfTwoRivals) {
+  FakeSpace fake = slow_kernels();
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\n"
+      "time_ns select(ITEMS == 47, 1500000, 2000000)\n"
+      "noise_percent 1\n";
+  fake.sources["naive"].files.front().text = "kernel naive(BLOCK)\ntime_ns 1000000\n";
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    FakeRun run(fake);
+    run.request.options.strategy = "random";
+    run.request.options.seed = seed;
+    const ProblemSummary problem = run.run().problems.front();
+    std::size_t given_up = 0;
+    for (const Result& result : problem.results) {
+      ASSERT_TRUE(result.timed()) << seed << ": " << result.detail;
+      if (!result.given_up) continue;
+      EXPECT_LE(result.measurement.samples_ms.size(), 2u);
+      ++given_up;
+    }
+    EXPECT_GT(given_up, 100u) << seed;
+  }
+}
+
 TEST(EarlyLoss, IsForgottenWhereNothingIsAheadAnyMore) {
   const FakeSpace fake = slow_kernels();
   MemoryLog log;
