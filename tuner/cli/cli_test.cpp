@@ -1271,7 +1271,7 @@ __global__ void twice(const float* in, float* out, int n) {
   out[i] = y;
 }
 )");
-    const Ended tuned = run({"--space", file, "--device", "cpu", "--json"});
+    const Ended tuned = run({"--space", file, "--device", "cpu", "--no-early-loss", "--json"});
     ASSERT_EQ(tuned.status, 0) << tuned.err;
     const auto problem = nlohmann::json::parse(tuned.out)["problems"][0];
     EXPECT_EQ(problem["best"]["configuration"]["THREADS"], 32) << trick;
