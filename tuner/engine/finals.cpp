@@ -42,11 +42,6 @@ constexpr double kFirstRoundsShare = 0.5;
 // even a median means anything.
 constexpr std::size_t kLeastCutRounds = 6;
 
-// Rounds of each block after which half a tie is 3.9 standard errors of a difference, the quantile
-// for the pairs of ten finalists at a confidence of 0.99, when nearly all times (1.96 standard
-// deviations) lie within a tie: (2 * 3.9 * sqrt(2) / 1.96)^2 / 2.
-constexpr double kRoundsForTies = 16;
-
 // So many finalists are looked at on the CPU device where each of them has a race.
 constexpr std::size_t kMostRaces = 4;
 
@@ -97,22 +92,16 @@ class Finals final : public UnsettledFinals {
     bool is_given_up = false;
     std::vector<std::size_t> round = race.next_round();
     begin_attempts(round);
-    const auto limit_finals = [&] {
-      race.set_final_rounds(
-          final_rounds(options(), round_device_s(round), seconds_left(), race.spread_percent()));
-    };
     for (; !round.empty(); round = race.next_round()) {
       if (race.in_finals() && !std::exchange(is_limited, true)) {
         for (const std::size_t i : round) forget_clocks(contenders_[i]);
-        limit_finals();
+        race.set_final_rounds(final_rounds(options(), round_device_s(round), seconds_left()));
       }
       const std::vector<double> times_ms = device_.measure(round);
       is_given_up = tuning_.must_end();
       if (is_given_up) break;
       race.add_round(times_ms);
-      if (race.final_rounds() == Race::kRoundsOfAll) limit_finals();
-      if (!race.in_finals())
-        race.set_final_rounds(expected_final_rounds(round, race.spread_percent()));
+      if (!race.in_finals()) race.set_final_rounds(expected_final_rounds(round));
       const double time_s = until_s - tuning_.elapsed_s();
       if (time_s < device_.round_s() && race.samples_left() > 0) cut(race);
       const double sample_s = device_.round_s() / static_cast<double>(round.size());
@@ -159,12 +148,11 @@ class Finals final : public UnsettledFinals {
   }
 
   /// Before it is known who gets there, as many as this round's contenders would have.
-  std::size_t expected_final_rounds(const std::vector<std::size_t>& round,
-                                    std::optional<double> spread_percent) const {
+  std::size_t expected_final_rounds(const std::vector<std::size_t>& round) const {
     const double finalists = static_cast<double>(std::min(options().finalists + 2, round.size()));
     const double final_round_s =
         round_device_s(round) * finalists / static_cast<double>(round.size());
-    return final_rounds(options(), final_round_s, seconds_left(), spread_percent);
+    return final_rounds(options(), final_round_s, seconds_left());
   }
 
   Result& result(const Contender& contender) { return result_of(state_, contender); }
@@ -642,16 +630,9 @@ RaceOptions race_options(const TuningOptions& options, bool several_units) {
   return race;
 }
 
-std::size_t final_rounds(const TuningOptions& options, double round_s, double most_s,
-                         std::optional<double> spread_percent) {
-  std::size_t most = std::max<std::size_t>(1, options.final_rounds);
+std::size_t final_rounds(const TuningOptions& options, double round_s, double most_s) {
+  const std::size_t most = std::max<std::size_t>(1, options.final_rounds);
   const std::size_t least = std::clamp<std::size_t>(options.least_final_rounds, 1, most);
-  if (spread_percent && options.tie_percent > 0) {
-    const double enough =
-        std::ceil(kRoundsForTies * std::pow(*spread_percent / options.tie_percent, 2));
-    if (enough < static_cast<double>(most))
-      most = std::max(least, static_cast<std::size_t>(enough));
-  }
   const double seconds =
       most_s > 0 ? std::min(most_s, options.final_seconds) : options.final_seconds;
   const double fit = seconds / (2 * round_s);

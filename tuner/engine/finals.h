@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 
 namespace smemtune {
 
@@ -18,11 +17,9 @@ double ending_reserve_s(const TuningRequest& request);
 /// is raced was screened on several boards.
 RaceOptions race_options(const TuningOptions& options, bool several_units = false);
 
-/// Returns the rounds of each block of the finals when one keeps the device for `round_s` and all of
-/// them may for `most_s` at most (0: only the options decide). `spread_percent`, that of the race:
-/// no more rounds than tell apart what differs by more than a tie.
-std::size_t final_rounds(const TuningOptions& options, double round_s, double most_s = 0,
-                         std::optional<double> spread_percent = std::nullopt);
+/// Returns the most rounds of each block of the finals when one keeps the device for `round_s` and
+/// all of them may for `most_s` at most (0: only the options decide).
+std::size_t final_rounds(const TuningOptions& options, double round_s, double most_s = 0);
 
 /// Finals of a problem that the device is done with: the CPU device looks at those that would win,
 /// while the run goes on with another problem.

@@ -20,9 +20,12 @@ constexpr double kShownTail = 0.025;
 // difference, each time; the fourth allows for a disturbed sample.
 constexpr double kClearlySlower = 3;
 
-// A variant that is not measured again in the finals is slower by so much, too: how much exactly is
-// of less interest then.
+// A finalist that is clearly slower by so much, too, is not measured again, however few the rounds:
+// how much exactly is of less interest then.
 constexpr double kBehind_percent = 5;
+
+// The finals have so many rounds at least: two looks'.
+constexpr std::size_t kLeastFinalRounds = 2 * Race::kRoundsPerLook;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -108,6 +111,14 @@ bool is_clearly_above(std::vector<double> differences, double bound) {
 
 double center(const std::vector<double>& values) { return median(pair_averages(values)); }
 
+/// Returns whether the centers of both blocks of differences are above 0. `first`: the differences of
+/// the first block.
+bool are_both_above(const std::vector<double>& differences, std::size_t first) {
+  const auto second_block = differences.begin() + static_cast<std::ptrdiff_t>(first);
+  return center({differences.begin(), second_block}) > 0 &&
+         center({second_block, differences.end()}) > 0;
+}
+
 /// Returns log(time / other) for each round.
 std::vector<double> log_ratios(std::span<const double> times, std::span<const double> others) {
   std::vector<double> ratios(std::min(times.size(), others.size()));
@@ -189,7 +200,8 @@ void Race::add_round(std::span<const double> times_ms) {
   round_.clear();
 
   if (in_finals_) {
-    if (++final_rounds_ == kRoundsOfAll) leave_behind();
+    const bool is_look = ++final_rounds_ % kRoundsPerLook == 0;
+    if (is_look && leave_behind() && final_rounds_ >= kLeastFinalRounds) cut_finals();
     return;
   }
   ++race_rounds_;
@@ -224,20 +236,33 @@ bool Race::drop_slower() {
   return all_tied;
 }
 
-void Race::leave_behind() {
-  if (contenders_.size() < 2) return;
+bool Race::leave_behind() {
+  if (contenders_.size() < 2) return true;
   if (!spread_percent_) spread_percent_ = spread_of_contenders(&Variant::final_ms);
   std::vector<std::size_t> sorted = contenders_;
   sort_by_center(sorted, &Variant::final_ms);
   const std::vector<double>& best_ms = variants_[sorted[0]].final_ms;
   const double clear = from_percent(std::max(kClearlySlower * *spread_percent_, kBehind_percent));
-  for (const std::size_t i : sorted) {
-    if (i == twin_of_ || !is_clearly_above(log_ratios(variants_[i].final_ms, best_ms), clear)) {
-      continue;
+  const std::size_t looks = std::max<std::size_t>(1, 2 * options_.final_rounds / kRoundsPerLook);
+  const double tail = tail_of_pairs(sorted.size()) / static_cast<double>(looks);
+  const auto beyond = averages_beyond(final_rounds_, tail);
+  bool all_known = true;
+  for (const std::size_t i : std::span(sorted).subspan(1)) {
+    std::vector<double> slower = log_ratios(variants_[i].final_ms, best_ms);
+    const bool is_behind =
+        is_clearly_above(slower, clear) || (is_above(slower, from_percent(tie_percent()), beyond) &&
+                                            are_both_above(slower, final_rounds_ / 2));
+    if (is_behind && i != twin_of_) {
+      behind_.push_back(i);
+      std::erase(contenders_, i);
+    } else if (!is_above(slower, 0, beyond)) {
+      for (double& ratio : slower) ratio = -ratio;
+      // Whatever the noise: it is not well known yet.
+      const double tie = from_percent(options_.tie_percent);
+      all_known = all_known && is_above(std::move(slower), -tie, beyond);
     }
-    behind_.push_back(i);
-    std::erase(contenders_, i);
   }
+  return all_known;
 }
 
 std::vector<std::vector<double>> Race::residuals(const std::vector<std::size_t>& variants,
@@ -377,17 +402,22 @@ Race::Standing Race::compare(std::size_t i, const Variant& winner,
   standing.slower_low_percent = to_percent(shown.low);
   standing.slower_high_percent = to_percent(shown.high);
 
-  // The winner was picked for being fastest, so the verdict allows for every ordered pair.
-  const double pairs = static_cast<double>(ranked) * static_cast<double>(ranked - 1);
-  const auto beyond = averages_beyond(ratios.size(), (1 - options_.drop_confidence) / pairs);
-  const double tie_percent = std::max(options_.tie_percent, noise_percent().value_or(0));
-  standing.tied = !is_above(ratios, 0, beyond) || standing.slower_percent < tie_percent;
+  const auto beyond = averages_beyond(ratios.size(), tail_of_pairs(ranked));
+  standing.tied = !is_above(ratios, 0, beyond) || standing.slower_percent < tie_percent();
   if (times == &Variant::final_ms && ratios.size() > options_.final_rounds) {
-    const auto second_block = ratios.begin() + static_cast<std::ptrdiff_t>(options_.final_rounds);
-    standing.tied = standing.tied || center({ratios.begin(), second_block}) <= 0 ||
-                    center({second_block, ratios.end()}) <= 0;
+    standing.tied = standing.tied || !are_both_above(ratios, options_.final_rounds);
   }
   return standing;
+}
+
+// The winner was picked for being fastest, so a verdict allows for every ordered pair.
+double Race::tail_of_pairs(std::size_t ranked) const {
+  const double pairs = static_cast<double>(ranked) * static_cast<double>(ranked - 1);
+  return (1 - options_.drop_confidence) / pairs;
+}
+
+double Race::tie_percent() const {
+  return std::max(options_.tie_percent, noise_percent().value_or(0));
 }
 
 std::optional<double> Race::noise_percent() const {

@@ -25,7 +25,7 @@ struct RaceOptions {
   double drop_confidence = 0.99;  ///< One-sided, Bonferroni over those still in.
   double tie_percent = 0.5;
   std::size_t finalists = 8;
-  std::size_t final_rounds = 60;  ///< Rounds of each of the two blocks.
+  std::size_t final_rounds = 60;  ///< Rounds of each of the two blocks, at most.
 };
 
 /// Returns how much slower the first is, round by round; nullopt if no round has both.
@@ -34,7 +34,8 @@ std::optional<Slowdown> paired_difference(const std::vector<double>& slower_ms,
 
 /// Finds the fastest of several variants on a machine that drifts. Each round measures every
 /// variant still in the race once, in random order; times are compared pairwise within rounds
-/// (Wilcoxon's signed ranks). Finals follow in two blocks, with the leader measured against itself.
+/// (Wilcoxon's signed ranks). Finals follow in two blocks, with the leader measured against itself;
+/// they end once it is known of each finalist whether it is slower than the best or tied with it.
 /// Pure: the caller measures.
 ///
 /// Decisions depend on the variants' times, not on their numbers (but for equal screen times).
@@ -53,16 +54,13 @@ class Race {
   /// variant failed and is out.
   void add_round(std::span<const double> times_ms);
 
-  /// Round of the finals after which those that are clearly slower are not measured again. With it
-  /// the spread is known where there was no race before.
-  static constexpr std::size_t kRoundsOfAll = 12;
+  /// Rounds of the finals between two looks at what is known of the finalists. Those that are slower
+  /// are not measured again.
+  static constexpr std::size_t kRoundsPerLook = 12;
 
-  /// Sets the rounds of each block of the finals. REQUIRES: no more than both blocks' were measured.
+  /// Sets the most rounds of each block of the finals. REQUIRES: no more than both blocks' were
+  /// measured.
   void set_final_rounds(std::size_t rounds);
-
-  /// Returns how far nearly all times (95 %) of those still in the race at its latest decision were
-  /// at most from what was usual for their variant and round, in percent; nullopt before the first.
-  std::optional<double> spread_percent() const { return spread_percent_; }
 
   /// Begins the finals with the variants that are ahead now.
   void start_finals();
@@ -113,9 +111,15 @@ class Race {
   /// same rounds.
   std::vector<std::vector<double>> residuals(const std::vector<std::size_t>& variants,
                                              std::vector<double> Variant::*times) const;
-  /// Has those that are clearly slower wait for the end of the finals.
-  void leave_behind();
-  /// Returns spread_percent() of the contenders. REQUIRES: they were measured.
+  /// Has finalists that are slower than the best by more than a tie wait for the end of the finals.
+  /// Returns true if it is known of all others whether they are slower at all, or tied.
+  bool leave_behind();
+  /// Returns the share of wrong verdicts that one pair of so many finalists may have.
+  double tail_of_pairs(std::size_t ranked) const;
+  /// Returns the difference that counts as a tie: the noise, if larger than options_.tie_percent.
+  double tie_percent() const;
+  /// Returns how far nearly all times (95 %) of the contenders are at most from what is usual for
+  /// their variant and round, in percent. REQUIRES: they were measured.
   double spread_of_contenders(std::vector<double> Variant::*times) const;
   void sort_by_center(std::vector<std::size_t>& variants,
                       std::vector<double> Variant::*times) const;
@@ -127,10 +131,10 @@ class Race {
   std::mt19937_64 random_;
   std::vector<std::size_t> contenders_;
   std::vector<std::size_t> always_;  ///< Join the contenders in the finals.
-  std::vector<std::size_t> behind_;  ///< Have the first rounds of the finals only.
+  std::vector<std::size_t> behind_;  ///< Have some rounds of the finals only.
   std::vector<std::size_t> round_;   ///< The variants that next_round() returned last.
   std::size_t race_rounds_ = 0;
-  std::optional<double> spread_percent_;
+  std::optional<double> spread_percent_;  ///< Of the contenders at the latest decision.
   std::size_t final_rounds_ = 0;
   bool in_finals_ = false;
   std::optional<std::size_t> twin_of_;    ///< The variant that is measured twice (A/A).

@@ -563,7 +563,7 @@ TEST(TuningLoop, HoldsLongFinalsWhereKernelsAreQuickAndTimesSpread) {
   };
   EXPECT_EQ(samples_of_the_best("2000 + TILE\nnoise_percent 3"), 120u);
   EXPECT_EQ(samples_of_the_best("100000000 + TILE\nnoise_percent 3"), 30u);
-  EXPECT_EQ(samples_of_the_best("2000 + TILE"), 30u);
+  EXPECT_EQ(samples_of_the_best("2000 + TILE"), 24u) << "two looks";
 }
 
 // ITEMS=4 is the last of those that take equally long.

@@ -35,8 +35,8 @@ struct TuningOptions {
   int screen_samples = 3;     ///< Cold samples of every variant.
   double screen_ms = 25;      ///< Fewer samples when they have taken this long together.
   std::size_t finalists = 8;  ///< Measured again at the end, interleaved.
-  /// Rounds of the finals, in each of two blocks. When they would take more than `final_seconds` of
-  /// device time, as many rounds as fit, but at least `least_final_rounds`.
+  /// Most rounds of the finals, in each of two blocks. When they would take more than
+  /// `final_seconds` of device time, as many rounds as fit, but at least `least_final_rounds`.
   std::size_t final_rounds = 60;
   std::size_t least_final_rounds = 15;
   double final_seconds = 5;
