@@ -1234,6 +1234,61 @@ TEST_F(CudaGpu, ReturnsSomeElementsOfAKeptOutput) {
   }
 }
 
+// Some are compared 16 bytes at a time, the last ones one by one.
+TEST_F(CudaGpu, FindsTheOneElementThatIsWrongOrTheLeastExactWhereverItIs) {
+  const std::string source =
+      "__global__ void add(const T* in, T* out, int n, int at, int more) {\n"
+      "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) out[i] = in[i] + static_cast<T>(i == at ? more : 0);\n}\n";
+  for (const ScalarType type : {ScalarType::int8, ScalarType::float16, ScalarType::int32,
+                                ScalarType::float32, ScalarType::int64, ScalarType::float64}) {
+    const std::string text =
+        "#include <cuda_fp16.h>\nusing T = " + std::string(cuda_name(type)) + ";\n" + source;
+    for (const std::int64_t n : {1, 17, 100'003}) {
+      for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
+        std::vector<Argument> arguments = {buffer("in", Role::input, n, type),
+                                           buffer("out", Role::output, n, type), integer("n", n),
+                                           integer("at", at), integer("more", 0)};
+        arguments[0].init = {.kind = Init::Kind::constant, .a = 16, .b = 0, .file = {}};
+        prepare(arguments);
+        const auto load_add = [&](int more) {
+          arguments[4].integer = more;
+          return load(text, {shape("add", 98, 1024, {"in", "out", "n", "at", "more"})}, arguments);
+        };
+        ASSERT_FALSE(run(load_add(0), true).mismatch);
+        const RunReport wrong = run(load_add(4));
+        ASSERT_TRUE(wrong.mismatch) << cuda_name(type) << " " << at << " of " << n;
+        EXPECT_EQ(wrong.mismatch->index, at) << cuda_name(type) << " of " << n;
+        EXPECT_EQ(wrong.mismatch->count, 1);
+        EXPECT_NEAR(wrong.max_absolute_error, 4, 1e-5);
+        EXPECT_NEAR(wrong.max_relative_error, 0.25, 1e-6);
+        RunRequest tolerant;
+        tolerant.tolerance.absolute = 4;
+        const Outcome<RunReport> right = launcher_->run(load_add(4), tolerant);
+        ASSERT_TRUE(right && !right->mismatch) << cuda_name(type) << " " << at << " of " << n;
+        EXPECT_NEAR(right->max_absolute_error, 4, 1e-5);
+      }
+    }
+  }
+}
+
+TEST_F(CudaGpu, KnowsWhatAllElementsOfAnOutputHaveInCommon) {
+  for (const int other : {-1, 0, 4097, 100'002}) {
+    const std::vector<Argument> arguments = {buffer("out", Role::output, 100'003),
+                                             integer("other", other)};
+    prepare(arguments);
+    const std::string source =
+        "__global__ void fill(float* out, int other) {\n"
+        "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < 100003) out[i] = i == other ? -9 : 7;\n}\n";
+    run(load(source, {shape("fill", 98, 1024, {"out", "other"})}, arguments), true);
+    const std::vector<KeptOutput> kept = launcher_->kept(0);
+    ASSERT_EQ(kept.size(), 1u);
+    EXPECT_EQ(kept[0].is_constant, other < 0) << other;
+    EXPECT_NEAR(kept[0].largest, other < 0 ? 7 : 9, 1e-4);
+  }
+}
+
 TEST_F(CudaGpu, DrawsWhatTheHostDraws) {
   using Kind = Init::Kind;
   std::vector<Argument> arguments;

@@ -82,6 +82,8 @@ __device__ u64 bits_at(const u8* elements, i64 i, int size) {
   return reinterpret_cast<const u64*>(elements)[i];
 }
 
+__device__ double from_bits(u64 bits) { return __longlong_as_double(static_cast<i64>(bits)); }
+
 // smemtune::random_bits.
 __device__ u64 random_bits(u64 seed, u64 index) {
   u64 z = seed + (index + 1) * 0x9E3779B97F4A7C15ull;
@@ -310,65 +312,192 @@ __device__ int exponent_of(double x) {
   return static_cast<int>(__double_as_longlong(x) >> 52 & 0x7FF) - 1023;
 }
 
+struct __align__(16) Pair {
+  u64 low, high;
+};
+
 #ifdef COMPARE
-// One kernel for all types: an instance of each would take a second to compile.
-extern "C" __global__ void compare(const u8* actual, const u8* expected, u64 mask, i64 elements,
-                                   Type type, double absolute, double relative, double ulps,
-                                   int digits, int least_exponent, int poison, int nan_agrees,
-                                   Comparison* found) {
-  const u64 none = ~0ull;
-  const int size = size_of(type);
+// How elements are compared.
+struct Rules {
+  Type type;
+  double absolute, relative, ulps;
+  int digits, least_exponent, poison, nan_agrees;
+};
+
+__device__ u64 to_bits(double value) { return static_cast<u64>(__double_as_longlong(value)); }
+
+// The findings of a thread.
+struct Found {
+  Kind unwritten, not_finite, mismatch;
+  double max_absolute, max_relative;
+};
+
+// The largest errors that a block has found, rounded down.
+struct Errors {
+  float absolute, relative;
+};
+
+// Numbers >= 0 are ordered as their bits are.
+__device__ void raise(float& maximum, double value) {
+  atomicMax(reinterpret_cast<int*>(&maximum), __float_as_int(__double2float_rd(value)));
+}
+
+// Notes the errors of an element, and what is wrong with it. Not inlined: the filter leaves few.
+__device__ __noinline__ void examine(u64 bits, u64 expected_bits, u64 i, const Rules& rules,
+                                     Found& found, Errors& errors) {
+  const Type type = rules.type;
   const bool floating = type >= float8_e4m3;
-  const u64 poisoned = (0x0101010101010101ull * static_cast<u8>(poison)) >> (64 - 8 * size);
-  Kind unwritten = {none, 0};
-  Kind not_finite = {none, 0};
-  Kind mismatch = {none, 0};
-  double max_absolute = 0;
-  double max_relative = 0;
-  const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
-  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements; i += stride) {
-    const u64 bits = bits_at(actual, i, size);
-    const u64 kept = expected != nullptr ? bits_at(expected, i, size) : 0;
-    const u64 expected_bits = mask == 0 ? kept : unmasked(kept, i, size, mask);
-    if (bits == expected_bits && !floating) continue;
-    const double value = number(bits, type);
-    const bool finite = isfinite(value);
-    if (bits == expected_bits && (finite || isinf(value))) continue;
-    const double reference = number(expected_bits, type);
-    const bool is_poison = poison >= 0 && bits == poisoned;
-    if (nan_agrees && isnan(value) && isnan(reference) && !is_poison) continue;
-    // The elements are compared as a whole, on the host, whatever their order.
-    if (isinf(absolute) && (isnan(value) ? nan_agrees && !is_poison : !is_poison)) continue;
-    const double difference = distance(bits, expected_bits, type);
-    if (finite && isfinite(reference) && difference > 0) {
-      if (difference > max_absolute) max_absolute = difference;
-      // Divides only where the quotient is larger, up to rounding.
-      const double magnitude = fabs(reference);
-      if (reference != 0 && difference > max_relative * magnitude) {
-        const double ratio = difference / magnitude;
-        if (ratio > max_relative) max_relative = ratio;
-      }
-    }
-    // NaN fails.
-    double tolerance = absolute + relative * fabs(reference);
-    if (ulps > 0 && isfinite(reference)) {
-      const int exponent = max(exponent_of(reference), least_exponent);
-      tolerance += floating ? ulps * (power_of_two(exponent) * power_of_two(-digits)) : ulps;
-    }
-    if (finite && isfinite(reference) && difference <= tolerance) continue;
-    if (is_poison) {
-      note(unwritten, i);
-    } else if (!finite) {
-      note(not_finite, i);
-    } else {
-      note(mismatch, i);
+  if (bits == expected_bits && !floating) return;
+  const double value = number(bits, type);
+  const bool finite = isfinite(value);
+  if (bits == expected_bits && (finite || isinf(value))) return;
+  const double reference = number(expected_bits, type);
+  const u64 poison = 0x0101010101010101ull * static_cast<u8>(rules.poison);
+  const bool is_poison = rules.poison >= 0 && bits == poison >> (64 - 8 * size_of(type));
+  if (rules.nan_agrees && isnan(value) && isnan(reference) && !is_poison) return;
+  // The elements are compared as a whole, on the host, whatever their order.
+  const bool is_compared_later = isinf(rules.absolute) && !is_poison;
+  if (is_compared_later && (rules.nan_agrees || !isnan(value))) return;
+  const double difference = distance(bits, expected_bits, type);
+  const double magnitude = fabs(reference);
+  if (finite && isfinite(reference) && difference > 0) {
+    found.max_absolute = max(found.max_absolute, difference);
+    raise(errors.absolute, difference);
+    // Divides only where the quotient is larger, up to rounding.
+    if (reference != 0 && difference > found.max_relative * magnitude) {
+      found.max_relative = max(found.max_relative, difference / magnitude);
+      raise(errors.relative, found.max_relative);
     }
   }
-  gather(unwritten, &found->unwritten);
-  gather(not_finite, &found->not_finite);
-  gather(mismatch, &found->mismatch);
-  gather_maximum(max_absolute, &found->max_absolute_bits);
-  gather_maximum(max_relative, &found->max_relative_bits);
+  // NaN fails.
+  double tolerance = rules.absolute + rules.relative * magnitude;
+  if (rules.ulps > 0 && isfinite(reference)) {
+    const int exponent = max(exponent_of(reference), rules.least_exponent);
+    tolerance +=
+        floating ? rules.ulps * (power_of_two(exponent) * power_of_two(-rules.digits)) : rules.ulps;
+  }
+  if (finite && isfinite(reference) && difference <= tolerance) return;
+  note(is_poison ? found.unwritten : finite ? found.mismatch : found.not_finite, i);
+}
+
+__device__ u64 element_of(const Pair& pair, int k, int size) {
+  const int first = 8 * size * k;
+  const u64 word = first < 64 ? pair.low : pair.high;
+  return word << (64 - 8 * size - first % 64) >> (64 - 8 * size);
+}
+
+__device__ float magnitude_of(float x) { return fabsf(x); }
+__device__ double magnitude_of(double x) { return fabs(x); }
+__device__ float power_below(float x) { return __uint_as_float(__float_as_uint(x) & 0x7F800000u); }
+__device__ double power_below(double x) { return from_bits(to_bits(x) & 0x7FF0000000000000ull); }
+
+// Settles in less time most elements of which examine() would note nothing. Rounding settles none that
+// is wrong; an error may be larger than the largest that is noted, by two millionths.
+template <typename Real>
+struct Filter {
+  static constexpr double kRoundsOff = 1e-6;
+  Real absolute, relative, ulp, least_power, max_absolute = 0, max_relative = 0;
+
+  __device__ explicit Filter(const Rules& rules)
+      : absolute(static_cast<Real>(rules.absolute * (1 - kRoundsOff))),
+        relative(static_cast<Real>(rules.relative * (1 - kRoundsOff))),
+        ulp(static_cast<Real>(rules.ulps * power_of_two(-rules.digits) * (1 - kRoundsOff))),
+        least_power(static_cast<Real>(power_of_two(rules.least_exponent))) {}
+
+  __device__ void set_errors(const Errors& errors) {
+    max_absolute = errors.absolute * static_cast<Real>(1 + kRoundsOff);
+    max_relative = errors.relative * static_cast<Real>(1 + kRoundsOff);
+    if (isinf(absolute)) max_absolute = max_relative = absolute;  // Errors are not wanted then.
+  }
+
+  // Comparisons with NaN are false.
+  __device__ bool settles(Real value, Real reference) const {
+    const Real magnitude = magnitude_of(reference);
+    const Real difference = magnitude_of(value - reference);
+    const Real power = max(power_below(magnitude), least_power);
+    return difference <= absolute + relative * magnitude + ulp * power &&
+           difference <= max_absolute && difference <= max_relative * magnitude;
+  }
+};
+
+// Returns the elements that the filter does not settle, the first in the lowest bit.
+template <Type type, typename Real>
+__device__ u32 unclear(const Pair& have, const Pair& want, const Filter<Real>& filter) {
+  const int size = size_of(type);
+  u32 found = 0;
+#pragma unroll
+  for (int k = 0; k < 16 / size; ++k) {
+    // Numbers of smaller types are floats.
+    const bool settled = filter.settles(static_cast<Real>(number(element_of(have, k, size), type)),
+                                        static_cast<Real>(number(element_of(want, k, size), type)));
+    found |= (settled ? 0u : 1u) << k;
+  }
+  return found;
+}
+
+// One kernel for all types: an instance of each would take a second to compile.
+extern "C" __global__ void __launch_bounds__(256, 4)
+    compare(const u8* actual, const u8* expected, u64 mask, i64 elements, Type type,
+            double absolute, double relative, double ulps, int digits, int least_exponent,
+            int poison, int nan_agrees, Comparison* found) {
+  __shared__ Errors errors;
+  const Rules rules = {type, absolute, relative, ulps, digits, least_exponent, poison, nan_agrees};
+  const Kind none = {~0ull, 0};
+  Found here = {none, none, none, 0, 0};
+  if (threadIdx.x == 0) errors = {0, 0};
+  __syncthreads();
+  const int size = size_of(type);
+  const int per_pair = 16 / size;
+  const bool is_aligned =
+      (reinterpret_cast<u64>(actual) | reinterpret_cast<u64>(expected)) % 16 == 0;
+  const i64 pairs = is_aligned ? elements / per_pair : 0;
+  const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
+  const i64 thread = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+  Filter<float> filter(rules);
+  Filter<double> wide(rules);
+#pragma unroll 1
+  for (i64 first = thread - threadIdx.x % 32; first < pairs; first += stride) {
+    const i64 i = first + threadIdx.x % 32;
+    u32 left = 0;
+    Pair have = {0, 0};
+    Pair want = {0, 0};
+    if (i < pairs) {
+      have = reinterpret_cast<const Pair*>(actual)[i];
+      if (expected != nullptr) want = reinterpret_cast<const Pair*>(expected)[i];
+      if (mask != 0) {
+        want.low ^= random_bits(mask, 2 * i);
+        want.high ^= random_bits(mask, 2 * i + 1);
+      }
+      filter.set_errors(errors);
+      left = have.low == want.low && have.high == want.high ? 0 : ~0u >> (32 - per_pair);
+      if (type == float8_e4m3) left = unclear<float8_e4m3>(have, want, filter);
+      if (type == float16) left = unclear<float16>(have, want, filter);
+      if (type == bfloat16) left = unclear<bfloat16>(have, want, filter);
+      if (type == float32) left = unclear<float32>(have, want, filter);
+      if (type == float64) {
+        wide.set_errors(errors);
+        left = unclear<float64>(have, want, wide);
+      }
+    }
+#pragma unroll 1
+    for (; left != 0; left &= left - 1) {
+      const int k = __ffs(left) - 1;
+      examine(element_of(have, k, size), element_of(want, k, size), i * per_pair + k, rules, here,
+              errors);
+    }
+    __syncwarp();  // Lanes that stay apart would load apart.
+  }
+#pragma unroll 1
+  for (i64 i = pairs * per_pair + thread; i < elements; i += stride) {
+    const u64 kept = expected != nullptr ? bits_at(expected, i, size) : 0;
+    examine(bits_at(actual, i, size), mask == 0 ? kept : unmasked(kept, i, size, mask), i, rules,
+            here, errors);
+  }
+  gather(here.unwritten, &found->unwritten);
+  gather(here.not_finite, &found->not_finite);
+  gather(here.mismatch, &found->mismatch);
+  gather_maximum(here.max_absolute, &found->max_absolute_bits);
+  gather_maximum(here.max_relative, &found->max_relative_bits);
 }
 #endif
 
@@ -396,13 +525,17 @@ __device__ u32 noise_bits(u32 noise, u32 i) {
 }
 
 // Element i, which has these bits before.
+__device__ u32 drawn(u32 bits, i64 i, const Refill& job) {
+  if (job.noise == 0 || (bits & 0x7F800000u) == 0) return bits;
+  const u32 other = bits ^ (noise_bits(job.noise, static_cast<u32>(i)) & 0xFFFu);
+  const double value = __uint_as_float(other);
+  return value >= job.low && value <= job.high ? other : bits;
+}
+
 __device__ u64 drawn(u64 bits, i64 i, const Refill& job) {
-  const bool wide = job.element_bytes == 8;
-  const u64 exponent = wide ? 0x7FF0000000000000ull : 0x7F800000ull;
-  if (job.noise == 0 || (bits & exponent) == 0) return bits;
-  const u32 noise = noise_bits(job.noise, static_cast<u32>(i));
-  const u64 other = bits ^ (wide ? noise : noise & 0xFFFu);
-  const double value = number(other, wide ? float64 : float32);
+  if (job.noise == 0 || (bits & 0x7FF0000000000000ull) == 0) return bits;
+  const u64 other = bits ^ noise_bits(job.noise, static_cast<u32>(i));
+  const double value = from_bits(other);
   return value >= job.low && value <= job.high ? other : bits;
 }
 
@@ -427,18 +560,54 @@ extern "C" __global__ void draw(u8* to, i64 begin, i64 end, Type type, Rule rule
 }
 #endif
 
-__device__ void redraw(const Refill& job, i64 thread, i64 stride) {
-  const i64 count = job.bytes / job.element_bytes;
+// Redraws the elements of 16 bytes from offset `at` on, one by one.
+__device__ void redraw_elements(const Refill& job, i64 at) {
+  const int size = job.element_bytes;
+  const i64 elements = job.bytes / size;
 #pragma unroll 1
-  for (i64 i = thread; i < count; i += stride) {
-    const i64 source = i + job.offset < count ? i + job.offset : i + job.offset - count;
-    put(job.to, i, job.element_bytes, drawn(bits_at(job.from, source, job.element_bytes), i, job));
+  for (i64 i = at / size; i < min((at + 16) / size, elements); ++i) {
+    const i64 source = i + job.offset < elements ? i + job.offset : i + job.offset - elements;
+    u64 bits = bits_at(job.from, source, size);
+    if (size == 4) bits = drawn(static_cast<u32>(bits), i, job);
+    if (size == 8) bits = drawn(bits, i, job);
+    put(job.to, i, size, bits);
   }
 }
 
-struct __align__(16) Pair {
-  u64 low, high;
-};
+// The word that begins `bits` bits after the first of two words.
+__device__ u64 between(u64 first, u64 second, int bits) {
+  return bits == 0 ? first : first >> bits | second << (64 - bits);
+}
+
+__device__ void redraw(const Refill& job, i64 thread, i64 stride) {
+  const int size = job.element_bytes;
+  const i64 ahead = job.offset * size;
+#pragma unroll 1
+  for (i64 i = thread; i < (job.bytes + 15) / 16; i += stride) {
+    const i64 at = 16 * i;
+    const bool is_round = at + ahead >= job.bytes;
+    const i64 source = is_round ? at + ahead - job.bytes : at + ahead;
+    // Three aligned words have all 16 bytes, which may begin between two.
+    const bool is_whole = at + 16 <= job.bytes && source / 8 * 8 + 24 <= job.bytes &&
+                          (is_round || at + ahead + 16 <= job.bytes);
+    if (!is_whole) {
+      redraw_elements(job, at);
+      continue;
+    }
+    const u64* words = reinterpret_cast<const u64*>(job.from) + source / 8;
+    const int bits = 8 * static_cast<int>(source % 8);
+    const u64 middle = words[1];
+    Pair pair = {between(words[0], middle, bits), between(middle, words[2], bits)};
+    if (size == 4 && job.noise != 0) {
+      pair.low = drawn(static_cast<u32>(pair.low), 4 * i, job) |
+                 static_cast<u64>(drawn(static_cast<u32>(pair.low >> 32), 4 * i + 1, job)) << 32;
+      pair.high = drawn(static_cast<u32>(pair.high), 4 * i + 2, job) |
+                  static_cast<u64>(drawn(static_cast<u32>(pair.high >> 32), 4 * i + 3, job)) << 32;
+    }
+    if (size == 8) pair = {drawn(pair.low, 2 * i, job), drawn(pair.high, 2 * i + 1, job)};
+    reinterpret_cast<Pair*>(job.to)[i] = pair;
+  }
+}
 
 __device__ void fill(const Refill& job, i64 thread, i64 stride) {
   const u64 poison = 0x0101010101010101ull * static_cast<u8>(job.poison);
