@@ -30,6 +30,7 @@ class ArgumentDrafter {
         row.said_by = source_.place(site()->line) + ", " + passed;
       }
       draft.arguments.push_back(argument(parameter, row));
+      if (parameter.pointers > 0) compare_sum(parameter, draft);
       add_row(draft, std::move(row));
     }
     add_constants(draft.arguments);
@@ -77,13 +78,19 @@ class ArgumentDrafter {
     }
   }
 
-  /// Returns the number of elements of a shape, with the first values of the parameters; 0 if it
-  /// is not known.
-  double elements_in(const Json& shape) const {
+  /// Returns the first value of each parameter.
+  Json first_values() const {
     Json first = Json::object();
     for (const auto& [name, values] : names_.parameters().items()) {
       first[name] = values.is_array() && !values.empty() ? values.front() : values;
     }
+    return first;
+  }
+
+  /// Returns the number of elements of a shape, with the first values of the parameters; 0 if it
+  /// is not known.
+  double elements_in(const Json& shape) const {
+    const Json first = first_values();
     double elements = 1;
     for (const Json& extent : shape) {
       const std::string text = plain_text(extent);
@@ -219,6 +226,56 @@ class ArgumentDrafter {
     row.is_guess = parameter.access == Access::unknown && !parameter.is_const;
     if (role != "output") json["init"] = beginning_of(parameter, elements);
     json["description"] = upper(role.substr(0, 1)) + role.substr(1) + ", because " + why + ".";
+  }
+
+  /// Has an output of which each block writes one element compared by its sum, if a parameter
+  /// decides what a block adds up or how many blocks there are. It has as many elements as the
+  /// configuration with the most blocks writes.
+  void compare_sum(const KernelParameter& parameter, ArgumentDraft& draft) const {
+    Json& json = draft.arguments.back();
+    const Json& parameters = names_.parameters();
+    const bool is_wanted = json["role"] == "output" && parameter.is_block_sum;
+    if (!is_wanted || site() == nullptr || parameters.empty()) return;
+    const HostTerms terms = names_.terms_of(*site(), parameters);
+    const Elements elements = resolved_elements(instantiated(parameter.type));
+    const auto allocated = allocated_elements(parameter, elements, terms);
+    const Json most = allocated ? with_most(allocated->text) : Json::object();
+    if (most.empty() && !follows_threads()) return;
+    json["compare"] = "sum";
+    json["description"] = "Compared by its sum, because each block writes what it adds up.";
+    if (most.empty()) return;
+    std::string text = allocated->text;
+    for (const auto& [name, value] : most.items()) {
+      text = substituted(text, {{name, plain_text(value)}});
+    }
+    json["shape"] = Json::array({as_value(text)});
+    json["role"] = "inout";
+    json["init"] = "zero";
+    draft.most_blocks.update(most);
+  }
+
+  /// Returns true if blockIdx is multiplied by blockDim or by a parameter.
+  bool follows_threads() const {
+    return std::ranges::find(first_.strides_by_block, true) != first_.strides_by_block.end() ||
+           std::ranges::any_of(first_.tiles, [&](const std::string& tile) {
+             return names_.parameters().contains(tile);
+           });
+  }
+
+  /// Returns the values of the parameters of a number of elements for which it is largest.
+  Json with_most(const std::string& text) const {
+    Json most = Json::object();
+    for (const auto& [name, values] : names_.parameters().items()) {
+      if (!has_name(text, name) || !values.is_array()) continue;
+      const auto count = [&](const Json& value) {
+        Json with = first_values();
+        with[name] = value;
+        return value_with(text, {&names_.problem(), &with}).value_or(0);
+      };
+      const auto largest = std::ranges::max_element(values, {}, count);
+      if (largest != values.end()) most[name] = *largest;
+    }
+    return most;
   }
 
   /// Returns a note that the host passes a pointer with an offset, in the launch or to the function
@@ -371,16 +428,22 @@ class ArgumentDrafter {
 
   std::optional<Allocated> allocated_elements(const KernelParameter& parameter,
                                               const Elements& elements) const {
+    return terms_ ? allocated_elements(parameter, elements, *terms_) : std::nullopt;
+  }
+
+  std::optional<Allocated> allocated_elements(const KernelParameter& parameter,
+                                              const Elements& elements,
+                                              const HostTerms& terms) const {
     for (std::size_t frame = 0; frame < frames(); ++frame) {
       const auto& allocated = site()->frames[frame].allocated;
       auto bytes = allocated.end();
-      const std::string text = terms_->passed(number_of(parameter), frame);
+      const std::string text = terms.passed(number_of(parameter), frame);
       for (const std::string_view name : identifiers(text)) {  // `data->a`, `a.data()`
         const auto found = allocated.find(std::string(name));
         if (found != allocated.end()) bytes = found;
       }
       if (bytes == allocated.end()) continue;
-      std::optional<Allocated> found = elements_in(bytes->second, elements, frame);
+      std::optional<Allocated> found = elements_in(bytes->second, elements, frame, terms);
       if (found) {
         found->place = source_.place(site()->frames[frame].line) + ", " + bytes->second + " bytes";
       }
@@ -391,11 +454,11 @@ class ArgumentDrafter {
 
   /// Returns the elements in a number of bytes: `B * T` in `B * T * sizeof(float)`.
   std::optional<Allocated> elements_in(const std::string& bytes, const Elements& elements,
-                                       std::size_t frame) const {
+                                       std::size_t frame, const HostTerms& terms) const {
     constexpr int kMaxDepth = 4;
     std::string text = bytes;
     for (int depth = 0; depth < kMaxDepth; ++depth) {
-      text = substituted(text, measured_in(terms_->variables(frame)));
+      text = substituted(text, measured_in(terms.variables(frame)));
       const CppTokens tokens = cpp_tokens(text);
       for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
         if (!tokens[i].is("sizeof") || !tokens[i + 1].is("(")) continue;
@@ -410,18 +473,18 @@ class ArgumentDrafter {
         } else {
           return std::nullopt;
         }
-        const auto ours = terms_->in_our_names(rest, frame);
+        const auto ours = terms.in_our_names(rest, frame);
         if (!ours) return std::nullopt;
         const Elements counted = resolved_elements(joined(tokens, {i + 2, close}));
         return Allocated{.text = *ours,
                          .counts_scalars = !counted.type.empty() && counted.count < elements.count};
       }
-      const auto& variables = terms_->variables(frame);
+      const auto& variables = terms.variables(frame);
       const auto value = variables.find(without_parentheses(text));
       if (value == variables.end()) break;
       text = value->second;
     }
-    const auto ours = terms_->in_our_names(text, frame);
+    const auto ours = terms.in_our_names(text, frame);
     if (!ours) return std::nullopt;
     const std::size_t size =
         scalar_bytes_of(elements.type) * static_cast<std::size_t>(elements.count);

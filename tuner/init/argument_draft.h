@@ -13,6 +13,7 @@ namespace smemtune {
 struct ArgumentDraft {
   Json arguments = Json::array();
   std::vector<DraftedArgument> rows;
+  Json most_blocks = Json::object();  ///< See SpaceNames::most_blocks().
 };
 
 ArgumentDraft draft_arguments(const FlatSource& source, const KernelFile& file,

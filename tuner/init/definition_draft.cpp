@@ -341,7 +341,8 @@ class DefinitionDrafter {
 };
 
 /// Finds what the host expects of a launch's results. A parameter has the value that it has in the
-/// source, for which the host checks them.
+/// source, for which the host checks them, or that for which there are most results, of which only
+/// the sum is compared.
 class ExpectationDrafter {
  public:
   ExpectationDrafter(const KernelFile& file, const SpaceNames& names, const Json& arguments,
@@ -350,7 +351,7 @@ class ExpectationDrafter {
         names_(names),
         arguments_(arguments),
         site_(site),
-        terms_(names.terms_of(site)) {}
+        terms_(names.terms_of(site, names.most_blocks())) {}
 
   std::optional<ExpectedByHost> draft() {
     for (frame_ = 0; frame_ < site_.frames.size(); ++frame_) {
@@ -435,8 +436,25 @@ class ExpectationDrafter {
     const bool is_unchanged = is_element && !check.is_filled;
     if (is_unchanged && !definition_of(names_.first(), names_, arguments_)) return std::nullopt;
     auto ours = in_our_names(store, arguments_[*results.begin()]["name"]);
-    if (!ours) return std::nullopt;
+    if (!ours || !choose_parameters(*ours)) return std::nullopt;
     return DefinitionDrafter(names_, arguments_, std::move(*ours), {}).draft();
+  }
+
+  /// Gives parameters in a store their values for the most blocks. Returns false if it has none
+  /// where there are such: it is right for other blocks only.
+  bool choose_parameters(SingleStore& store) const {
+    Terms values;
+    for (const auto& [name, value] : names_.most_blocks().items()) {
+      values.emplace_back(name, plain_text(value));
+    }
+    bool has_any = values.empty();
+    for (std::string* const text : {&store.index, &store.value}) {
+      const std::string chosen = substituted(*text, values);
+      has_any = has_any || chosen != *text;
+      *text = chosen;
+    }
+    for (std::string& condition : store.conditions) condition = substituted(condition, values);
+    return has_any;
   }
 
   /// Returns a store of a function in the names of the one that calls it.

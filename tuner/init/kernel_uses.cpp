@@ -1,6 +1,7 @@
 #include "tuner/init/kernel_uses.h"
 
 #include "tuner/config/space_words.h"
+#include "tuner/init/block_sums.h"
 #include "tuner/init/counting_loop.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/macro_expansion.h"
@@ -59,6 +60,11 @@ class Functions {
       if (line == kernel.line || is_version) return entry->second;
     }
     return nullptr;
+  }
+
+  /// Returns the body of the function called `name`; nullptr if there are none or several.
+  const Syntax* body_of(const std::string& name) const {
+    return by_name_.count(name) == 1 ? &by_name_.find(name)->second->body : nullptr;
   }
 
   /// Returns how a function uses what its argument leads to.
@@ -766,6 +772,10 @@ void add_kernel_uses(KernelFile& file) {
       parameter.index_of = flow.index_of(parameter.name);
       parameter.bounds_of = flow.bounds_of(parameter.name);
       parameter.counts = flow.counts().contains(parameter.name);
+      parameter.is_block_sum =
+          parameter.access == Access::written &&
+          is_block_sum(function->body, parameter.name,
+                       [&](const std::string& name) { return functions.body_of(name); });
     }
     kernel.asserts = asserts_in(source, function->body);
     kernel.divisions = divisions_in(source, function->body);

@@ -99,6 +99,46 @@ TEST(KernelUses, SeesWhichOutputsMayBeLeftInPart) {
   EXPECT_TRUE(leaves("out[where[i]] = 1;"));
 }
 
+TEST(KernelUses, SeesWhichOutputsAreSumsOfBlocks) {
+  const auto sums = [](const std::string& body, const std::string& before = "") {
+    return kernel_in(
+               before +
+               "__global__ void k(float* out, const float* in, int n) {\n"
+               "  __shared__ float s[256]; int t = threadIdx.x, b = blockIdx.x; float x = 0;\n" +
+               body + "\n}\n")
+        .parameters.front()
+        .is_block_sum;
+  };
+  const std::string adds =
+      "s[t] = in[b * 256 + t];\n"
+      "for (int i = 128; i > 0; i >>= 1) { __syncthreads(); if (t < i) s[t] += s[t + i]; }\n";
+  const std::string warp =
+      "template <int N> __device__ void warp(volatile float* s, int t) { s[t] += s[t + N]; }\n"
+      "__device__ float block(float v) { v += __shfl_down_sync(~0u, v, 1); __shared__ float "
+      "w[32];\n"
+      "  w[0] = v; v = threadIdx.x < 32 ? w[threadIdx.x] : 0; return v + w[1]; }\n";
+  EXPECT_TRUE(sums(adds + "if (t == 0) out[blockIdx.x] = s[0];"));
+  EXPECT_TRUE(sums(adds + "warp<16>(s, t); if (t == 0) out[b] = s[0];", warp));
+  EXPECT_TRUE(
+      sums("for (int i = t; i < n; i += 256) x += in[i] * in[i]; out[b] = block(x);", warp));
+  EXPECT_TRUE(
+      sums("x = in[b]; for (int i = 16; i > 0; i /= 2)\n"
+           "  x = x + __shfl_down_sync(~0u, x, i); out[b + gridDim.x] = x;"));
+  EXPECT_TRUE(sums("s[t] = x = x + in[t]; out[b] = s[0];"));
+  EXPECT_FALSE(sums(adds + "out[t] = s[t];")) << "one of each thread";
+  EXPECT_FALSE(sums(adds + "out[n] = s[0];")) << "of no block";
+  EXPECT_FALSE(sums(adds + "out[b] = s[0] / n;")) << "a mean";
+  EXPECT_FALSE(sums("out[b] = in[b];")) << "nothing is added";
+  EXPECT_FALSE(sums("for (int i = t; i < n; ++i) x = fmaxf(x, in[i]); out[b] = x;"));
+  EXPECT_FALSE(sums("for (int i = t; i < n; ++i) x = in[i] > x ? in[i] : x; out[b] = x;"));
+  EXPECT_FALSE(
+      sums("float y = 0; for (int i = t; i < n; ++i) { y += in[i]; if (y > x) x = y; }\n"
+           "out[b] = x;"));
+  EXPECT_FALSE(sums("x = 1; for (int i = t; i < n; ++i) x *= in[i] + x; out[b] = x;"));
+  EXPECT_FALSE(sums("for (int i = t; i < n; ++i) x += in[i]; elsewhere(&x); out[b] = x;"));
+  EXPECT_FALSE(sums(adds + "out[b] = s[0]; out[b] += 1;"));
+}
+
 TEST(KernelUses, KnowsStoresOfStructuresAndInBranchesThatAreCompiled) {
   EXPECT_EQ(access("((float4*)p)[0] = ((float4*)q)[1];"), Access::written);
   EXPECT_EQ(access("\n#if 0\np[0] += 1;\n#else\np[0] = 1;\n#endif\n"), Access::written);

@@ -235,7 +235,9 @@ std::optional<std::string> elements_of_argument(const std::string& name, const J
 bool add_scalars(const HostFunction& witness, const SpaceNames& names, Json& arguments,
                  Json& kernels) {
   if (witness.scalars.empty()) return true;
-  const HostTerms terms = names.terms_of(*names.launch_of(names.first().name), names.parameters());
+  // Its results are those of the default where each block has one.
+  const Json parameters = names.most_blocks().empty() ? names.parameters() : Json::object();
+  const HostTerms terms = names.terms_of(*names.launch_of(names.first().name), parameters);
   Json before = Json::array();
   for (const Json& argument : arguments) before.push_back(argument["name"]);
   Json added = Json::array();
@@ -605,6 +607,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
     draft.launches.insert(draft.launches.end(), kernel.launches.begin(), kernel.launches.end());
   }
   ArgumentDraft arguments = draft_arguments(source, file, names);
+  names.set_most_blocks(arguments.most_blocks);
   draft.arguments = std::move(arguments.rows);
   draft.has_guesses =
       draft.has_guesses || std::ranges::any_of(draft.arguments, &DraftedArgument::is_guess);

@@ -2694,7 +2694,15 @@ int main() {
   if (!equal(out, right, blocks)) printf("wrong");
 }
 )");
-  EXPECT_EQ(drafted.json()["verify"]["definition"], "out[i] = sum(j_0 < 256, (in[i * 256 + j_0]))");
+  const Json json = drafted.json();
+  EXPECT_EQ(json["kernels"][0]["parameters"]["THREADS"].front(), 64);
+  EXPECT_EQ(json["kernels"][0]["grid"][0], "N / THREADS");
+  const Json& out = json["arguments"][1];
+  EXPECT_EQ(out["compare"], "sum") << "their number depends on THREADS";
+  EXPECT_EQ(out["shape"][0], "N / 64") << "the most";
+  EXPECT_EQ(out["role"], "inout");
+  EXPECT_EQ(out["init"], "zero");
+  EXPECT_EQ(json["verify"]["definition"], "out[i] = sum(j_0 < 64, (in[i * 64 + j_0]))");
 }
 
 TEST(DraftSpace, AsksForTheSizesOfArraysThatOneFunctionAllocates) {

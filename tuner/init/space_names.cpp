@@ -211,6 +211,9 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
   const auto is_of_block = [&](std::string_view name) {
     return name == site.block_name || std::ranges::find(site.block, name) != site.block.end();
   };
+  const bool has_block_sums =
+      request_.kernels.size() == 1 &&
+      std::ranges::any_of(first_.parameters, &KernelParameter::is_block_sum);
   const std::string in_terms = terms_of(site).in_terms(text, frame);
   for (const std::string_view word : identifiers(in_terms)) {
     const std::string name(word);
@@ -227,12 +230,15 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
       continue;
     }
     const std::string& value = is_variable ? variable->second : above->second;
-    // A size that is made of the block's stays the same where the block is another.
+    // A size that is made of the block's stays the same where the block is another, but for results
+    // of which each block has one.
     const std::vector<std::string_view> parts = identifiers(value);
     if (!parts.empty() && std::ranges::none_of(parts, is_of_block)) {
       add_constant_sizes(site, is_variable ? frame : frame + 1, value, depth + 1);
       continue;
     }
+    const bool follows_block = !parts.empty();  // Such a size does not shrink with the problem.
+    if (follows_block && has_block_sums) continue;
     const auto alike = std::ranges::find_if(host_sizes_, [&](const HostSize& size) {
       return size.variable == name && problem_[size.chosen] == number;
     });
@@ -240,7 +246,6 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
     const std::string chosen =
         is_new ? free_name(upper(name.substr(0, name.find("__")))) : std::string(alike->chosen);
     host_sizes_.push_back({.function = here.function, .variable = name, .chosen = chosen});
-    const bool follows_block = !parts.empty();  // Such a size does not shrink with the problem.
     if (is_new) add_problem(chosen, number, follows_block ? number : smaller(number, 256), false);
   }
 }

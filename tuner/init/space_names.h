@@ -81,6 +81,11 @@ class SpaceNames {
   const Json& parameters() const { return parameters_; }
   void set_parameters(const Json& parameters) { parameters_ = parameters; }
 
+  /// Values of parameters for which most blocks are launched, where each block has a result of which
+  /// only the sum is compared; known once the arguments are drafted.
+  const Json& most_blocks() const { return most_blocks_; }
+  void set_most_blocks(const Json& values) { most_blocks_ = values; }
+
   /// The counters of the host's loops, as the space has them.
   const std::vector<std::string>& counters() const { return counters_; }
   /// Returns true if a text uses one of these.
@@ -158,6 +163,7 @@ class SpaceNames {
   std::int64_t host_size_ = 1024;                         ///< A guess.
   std::map<std::string, std::string> template_formulas_;  ///< Keyed by the parameter's name.
   std::vector<std::string> counters_;
+  Json most_blocks_ = Json::object();
   Json parameters_ = Json::object();
   std::set<std::string> guessed_;  ///< Names of the problem.
   Json problem_ = Json::object();

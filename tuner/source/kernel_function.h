@@ -33,6 +33,8 @@ struct KernelParameter {
   /// another indexes, as for the rows of a sparse matrix. An empty text stands for other indices.
   std::set<std::string> index_of = {};
   std::set<std::string> bounds_of = {};
+  /// True if each block stores one element, the sum of what its threads add up.
+  bool is_block_sum = false;
   /// True if its elements decide how often a loop runs or how far a value is shifted, or go where
   /// that cannot be seen.
   bool counts = false;
