@@ -1797,8 +1797,9 @@ int main() {
   blur<<<N / TILE, TILE>>>(d_in, d_out);
 })");
   const Json json = draft.json();
-  EXPECT_EQ(json["arguments"][0]["shape"], Json({"4096 + 6"}));
-  EXPECT_EQ(json["kernels"][0]["grid"], Json({"4096 / TILE"}));
+  EXPECT_EQ(json["problems"][0]["PROBLEM_N"], 4096) << "no kernel uses N";
+  EXPECT_EQ(json["arguments"][0]["shape"], Json({"PROBLEM_N + 6"}));
+  EXPECT_EQ(json["kernels"][0]["grid"], Json({"PROBLEM_N / TILE"}));
 }
 
 TEST(DraftSpace, CalculatesWhatTheHostsShortFunctionsReturn) {

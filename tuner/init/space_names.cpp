@@ -223,13 +223,15 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
     if (number < kLeast || is_of_block(name)) continue;
     const auto variable = here.variables.find(name);
     const bool is_variable = variable != here.variables.end();
-    const auto above = frame + 1 < site.frames.size() ? site.frames[frame + 1].parameters.find(name)
-                                                      : here.parameters.end();
-    if (!is_variable &&
-        (frame + 1 >= site.frames.size() || above == site.frames[frame + 1].parameters.end())) {
-      continue;
-    }
-    const std::string& value = is_variable ? variable->second : above->second;
+    const auto& parameters = site.frames[std::min(frame + 1, site.frames.size() - 1)].parameters;
+    const auto above = frame + 1 < site.frames.size() ? parameters.find(name) : parameters.end();
+    const bool is_passed = above != parameters.end();
+    const bool is_macro_of_host =
+        file_.meanings.contains(name) && std::ranges::none_of(kernels(), [&](const auto* kernel) {
+          return kernel->reached.contains(name);
+        });
+    if (!is_variable && !is_passed && !is_macro_of_host) continue;
+    const std::string value = is_variable ? variable->second : is_passed ? above->second : "";
     // A size that is made of the block's stays the same where the block is another, but for results
     // of which each block has one.
     const std::vector<std::string_view> parts = identifiers(value);
