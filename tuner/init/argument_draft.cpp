@@ -230,7 +230,7 @@ class ArgumentDrafter {
 
   /// Has an output of which each block writes one element compared by its sum, if a parameter
   /// decides what a block adds up or how many blocks there are. It has as many elements as the
-  /// configuration with the most blocks writes.
+  /// configuration with the most blocks writes; what others do not write stays 0.
   void compare_sum(const KernelParameter& parameter, ArgumentDraft& draft) const {
     Json& json = draft.arguments.back();
     const Json& parameters = names_.parameters();
@@ -242,6 +242,8 @@ class ArgumentDrafter {
     const Json most = allocated ? with_most(allocated->text) : Json::object();
     if (most.empty() && !follows_threads()) return;
     json["compare"] = "sum";
+    json["role"] = "inout";
+    json["init"] = "zero";
     json["description"] = "Compared by its sum, because each block writes what it adds up.";
     if (most.empty()) return;
     std::string text = allocated->text;
@@ -249,8 +251,6 @@ class ArgumentDrafter {
       text = substituted(text, {{name, plain_text(value)}});
     }
     json["shape"] = Json::array({as_value(text)});
-    json["role"] = "inout";
-    json["init"] = "zero";
     draft.most_blocks.update(most);
   }
 

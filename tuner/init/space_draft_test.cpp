@@ -1802,6 +1802,25 @@ int main() {
   EXPECT_EQ(json["kernels"][0]["grid"], Json({"PROBLEM_N / TILE"}));
 }
 
+TEST(DraftSpace, MakesNoSizeOfAMacroThatIsMadeOfOthers) {
+  const Drafted draft(R"(
+#define ROWS 512
+#define COLUMNS 256
+#define ALL (ROWS * COLUMNS)
+#define THREADS 128
+#define IN_FLIGHT (8 * THREADS)
+__global__ void clear(float* out, float* state) {
+  out[blockIdx.x * blockDim.x + threadIdx.x] = state[threadIdx.x];
+}
+int main() {
+  float *out, *state;
+  cudaMalloc(&out, ALL * sizeof(float));
+  cudaMalloc(&state, IN_FLIGHT * sizeof(float));
+  clear<<<ALL / THREADS, THREADS>>>(out, state);
+})");
+  EXPECT_EQ(draft.json()["problems"][0].dump(), R"({"ROWS":512,"COLUMNS":256})");
+}
+
 TEST(DraftSpace, CalculatesWhatTheHostsShortFunctionsReturn) {
   const Json json = Drafted(R"cu(
 __global__ void ones(float* out, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = 1; }

@@ -226,21 +226,23 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
     const auto& parameters = site.frames[std::min(frame + 1, site.frames.size() - 1)].parameters;
     const auto above = frame + 1 < site.frames.size() ? parameters.find(name) : parameters.end();
     const bool is_passed = above != parameters.end();
-    const bool is_macro_of_host =
-        file_.meanings.contains(name) && std::ranges::none_of(kernels(), [&](const auto* kernel) {
-          return kernel->reached.contains(name);
-        });
+    const bool is_macro_of_host = !is_variable && !is_passed && file_.meanings.contains(name) &&
+                                  std::ranges::none_of(kernels(), [&](const auto* kernel) {
+                                    return kernel->reached.contains(name);
+                                  });
     if (!is_variable && !is_passed && !is_macro_of_host) continue;
-    const std::string value = is_variable ? variable->second : is_passed ? above->second : "";
+    const std::string value = is_variable ? variable->second
+                              : is_passed ? above->second
+                                          : meaning_in_source(name);
     // A size that is made of the block's stays the same where the block is another, but for results
     // of which each block has one.
     const std::vector<std::string_view> parts = identifiers(value);
     if (!parts.empty() && std::ranges::none_of(parts, is_of_block)) {
-      add_constant_sizes(site, is_variable ? frame : frame + 1, value, depth + 1);
+      add_constant_sizes(site, is_passed && !is_variable ? frame + 1 : frame, value, depth + 1);
       continue;
     }
     const bool follows_block = !parts.empty();  // Such a size does not shrink with the problem.
-    if (follows_block && has_block_sums) continue;
+    if (follows_block && (has_block_sums || is_macro_of_host)) continue;
     const auto alike = std::ranges::find_if(host_sizes_, [&](const HostSize& size) {
       return size.variable == name && problem_[size.chosen] == number;
     });
