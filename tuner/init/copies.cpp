@@ -67,4 +67,16 @@ FlatSource with_copy_kernels(FlatSource source) {
   return source;
 }
 
+void follow_copies(HostPart& host) {
+  const auto filled = host.fills;
+  const auto constants = host.copied_to_constants;
+  for (const auto& [to, from] : host.copies) {
+    const auto fill = filled.find(from);
+    if (fill != filled.end()) host.fills.emplace(to, fill->second);
+    for (const auto& [constant, data] : constants) {
+      if (data.contains(from)) host.copied_to_constants[constant].insert(to);
+    }
+  }
+}
+
 }  // namespace smemtune

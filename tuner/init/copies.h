@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/source/flat_source.h"
+#include "tuner/source/kernel_file.h"
 #include "tuner/source/launch_site.h"
 
 #include <optional>
@@ -23,5 +24,8 @@ bool is_transfer(const std::string& called);
 
 /// Returns the source with the kernels of as_launch() at its end, if it makes calls that need them.
 FlatSource with_copy_kernels(FlatSource source);
+
+/// Adds the arrays that the host copies what loops store to, or what it copies to constants as well.
+void follow_copies(HostPart& host);
 
 }  // namespace smemtune

@@ -7,6 +7,7 @@
 #include "tuner/init/statements.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,7 +41,7 @@ class CheckWriter {
     });
   }
 
-  HostChecks checks() {
+  void add_to(HostPart& host) {
     std::set<std::string> arrays;
     for (const Comparison& comparison : comparisons_.elements) {
       if (!comparison.expects_number()) arrays.insert(comparison.array);
@@ -53,7 +54,8 @@ class CheckWriter {
       if (is_filled) checks_.push_back(function_check(array, true));
     }
     add_loops(body_);
-    return {.checks = std::move(checks_), .compared = compared()};
+    std::ranges::move(checks_, std::back_inserter(host.checks));
+    host.compared_arrays[name_].merge(compared());
   }
 
  private:
@@ -369,8 +371,36 @@ class CheckWriter {
 
 }  // namespace
 
-HostChecks checks_in(const ParsedSource& source, CXCursor cursor, const Syntax& body) {
-  return CheckWriter(source, cursor, body).checks();
+void add_checks(const ParsedSource& source, CXCursor cursor, const Syntax& body, HostPart& host) {
+  CheckWriter(source, cursor, body).add_to(host);
+}
+
+void follow_calls(HostPart& host) {
+  constexpr int kDeepest = 3;
+  for (int depth = 0; depth < kDeepest; ++depth) {
+    for (const HostCall& call : host.calls) {
+      const ComparedArrays in_callee = host.compared_arrays[call.callee];
+      for (const auto& [one, other] : in_callee) {
+        const auto first = call.passed.find(one);
+        const auto second = call.passed.find(other);
+        if (first == call.passed.end() || second == call.passed.end()) continue;
+        host.compared_arrays[call.caller].emplace(pointer_in(first->second),
+                                                  pointer_in(second->second));
+      }
+    }
+  }
+  const std::vector<HostCall> known = host.calls;
+  for (const HostCheck& check : host.checks) {
+    if (check.is_loop) {
+      host.calls.push_back({check.function, check.name, check.passed, check.line});
+      continue;
+    }
+    for (const HostCall& call : known) {
+      if (call.callee == check.function) {
+        host.calls.push_back({call.caller, check.name, call.passed, call.line});
+      }
+    }
+  }
 }
 
 }  // namespace smemtune
