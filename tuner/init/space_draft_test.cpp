@@ -42,11 +42,13 @@ class Drafted {
                 .kernels = {first_kernel(flat, file)->name}};
     request_.together = !kernels_launched_with(file, request_.kernels.front()).empty();
     request_.kernels = computing_the_same(file, kernels_like(file, request_.kernels.front()));
-    text_ = draft_space(flat, file, request_).text;
+    draft_ = draft_space(flat, file, request_);
+    text_ = draft_.text;
     folder_.write("mine.json", text_);
   }
 
   Json json() const { return parse_json(text_, "mine.json"); }
+  const std::vector<std::string>& launches() const { return draft_.launches; }
 
   /// Returns the output of --check, without the folder's name.
   std::vector<std::string> faults() const {
@@ -70,6 +72,7 @@ class Drafted {
  private:
   TemporaryFolder folder_;
   DraftRequest request_;
+  SpaceDraft draft_;
   std::string text_;
 };
 
@@ -1300,6 +1303,44 @@ TEST(DraftSpace, TriesWholeWarpsUpToTheLaunchBounds) {
   EXPECT_EQ(kernel_of("__launch_bounds__(128, 4)")["parameters"].dump(),
             R"({"THREADS":[32,64,128]})");
   EXPECT_EQ(kernel_of("__launch_bounds__(MOST)")["block"].dump(), "[64]");
+}
+
+TEST(DraftSpace, TakesTheBlockFromTheLaunchBoundsWhereNothingLaunchesTheKernel) {
+  const auto block = [](const std::string& bounds, const std::string& index) {
+    return Drafted("template <int TX, int TY> __global__ void __launch_bounds__(" + bounds +
+                   ") ones(float* a) { a[" + index + "] = 1; }\n")
+        .json()["kernels"][0]["block"]
+        .dump();
+  };
+  EXPECT_EQ(block("128", "blockIdx.x * blockDim.x + threadIdx.x"), "[128]");
+  EXPECT_EQ(block("TX * TY", "threadIdx.y * TX + threadIdx.x"), R"(["TX","TY"])");
+}
+
+TEST(DraftSpace, NamesALaunchThatPassesOtherArguments) {
+  const auto launches = [](const std::string& second) {
+    return Drafted(
+               "__global__ void ones(float* a, int n) { a[blockIdx.x * 64 + threadIdx.x] = n; }\n"
+               "int main() {\n  float *a, *b;\n"
+               "  cudaMalloc(&a, 4096 * sizeof(float));\n  cudaMalloc(&b, 4096 * sizeof(float));\n"
+               "  ones<<<64, 64>>>(a, 4096);\n  ones<<<64, 64>>>(" +
+               second + ", 4096);\n}\n")
+        .launches();
+  };
+  EXPECT_THAT(launches("b"), ElementsAre(HasSubstr("not as in line 7, which passes others")));
+  EXPECT_THAT(launches("a"), ElementsAre(Not(HasSubstr("not as in"))));
+}
+
+TEST(DraftSpace, TakesNoSizeOfASharedArrayForOneOfTheProblem) {
+  const auto problem = [](const std::string& storage) {
+    return Drafted("#define WINDOW_SIZE 64\n__global__ void k(const float* in, float* out) {\n  " +
+                   storage +
+                   "float window[WINDOW_SIZE];\n"
+                   "  window[threadIdx.x] = in[threadIdx.x]; __syncthreads();\n"
+                   "  out[threadIdx.x] = window[WINDOW_SIZE - 1 - threadIdx.x];\n}\n")
+        .json()["problems"][0];
+  };
+  EXPECT_TRUE(problem("").contains("WINDOW_SIZE"));
+  EXPECT_FALSE(problem("__shared__ ").contains("WINDOW_SIZE"));
 }
 
 TEST(DraftSpace, TakesTheMembersThatAClassGivesValues) {
@@ -2803,6 +2844,20 @@ __global__ void scan(float* x, int n) { x[2 * threadIdx.x + 1] += x[2 * threadId
 void run(float* x, int n) { scan<<<1, n / 2>>>(x, n); }
 )");
   EXPECT_EQ(drafted.json()["cpu_problems"][0]["N"], 2048);
+}
+
+TEST(DraftSpace, HasASmallProblemOfWholeBlocks) {
+  const Drafted drafted(R"(
+__global__ void twice(float* x) { x[blockIdx.x * 96 + threadIdx.x] *= 2; }
+int main() {
+  int n = 96 * 10000;
+  float* x;
+  cudaMalloc(&x, n * sizeof(float));
+  twice<<<n / 96, 96>>>(x);
+}
+)");
+  const auto n = drafted.json()["cpu_problems"][0].items().begin().value().get<int>();
+  EXPECT_EQ(n % 96, 0) << "the kernel asks for no end";
 }
 
 TEST(DraftSpace, BeginsWithAKernelThatTheHostLaunches) {
