@@ -267,9 +267,9 @@ class ArgumentDrafter {
     Json most = Json::object();
     for (const auto& [name, values] : names_.parameters().items()) {
       if (!has_name(text, name) || !values.is_array()) continue;
-      const auto count = [&](const Json& value) {
+      const auto count = [&, &parameter = name](const Json& value) {
         Json with = first_values();
-        with[name] = value;
+        with[parameter] = value;
         return value_with(text, {&names_.problem(), &with}).value_or(0);
       };
       const auto largest = std::ranges::max_element(values, {}, count);

@@ -2766,6 +2766,36 @@ int main() {
   EXPECT_EQ(json["verify"]["definition"], "out[i] = sum(j_0 < 64, (in[i * 64 + j_0]))");
 }
 
+TEST(DraftSpace, ComparesTheSumWhereOnlyWhatEachBlockAddsUpDependsOnTheBlock) {
+  const std::string kernel = R"(
+#define THREADS 256
+__global__ void sums(const float* in, float* out, int n) {
+  __shared__ float s[THREADS];
+  float sum = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += in[i];
+  s[threadIdx.x] = sum;
+  for (int k = blockDim.x / 2; k > 0; k /= 2) {
+    __syncthreads();
+    if (threadIdx.x < k) s[threadIdx.x] = ADD(s[threadIdx.x], s[threadIdx.x + k]);
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = s[0];
+}
+int main() {
+  const int n = 1 << 20;
+  float *in, *out;
+  cudaMalloc(&in, n * sizeof(float));
+  cudaMalloc(&out, 640 * sizeof(float));
+  sums<<<640, THREADS>>>(in, out, n);
+})";
+  const Json sum = Drafted("#define ADD(a, b) (a) + (b)\n" + kernel).json()["arguments"][1];
+  EXPECT_EQ(sum["shape"][0], 640);
+  EXPECT_EQ(sum["compare"], "sum");
+  EXPECT_EQ(sum["role"], "inout") << "what no block writes stays 0";
+  const Json most = Drafted("#define ADD(a, b) fmaxf(a, b)\n" + kernel).json()["arguments"][1];
+  EXPECT_FALSE(most.contains("compare"));
+  EXPECT_EQ(most["role"], "output");
+}
+
 TEST(DraftSpace, AsksForTheSizesOfArraysThatOneFunctionAllocates) {
   const Drafted drafted(R"(
 struct Matrix { int rows, columns; float* elements; };
