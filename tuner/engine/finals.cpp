@@ -351,7 +351,7 @@ class Finals final : public UnsettledFinals {
         race.disqualify(standing.variant);
       }
     }
-    would_win_ = race;
+    without_races_ = race;
     race_ = std::move(race);
     // The device is done with them: a run that is killed from now on says nothing of them.
     if (next_to_look_at() != nullptr) {
@@ -380,7 +380,7 @@ class Finals final : public UnsettledFinals {
     }
     const std::vector<Race::Standing> finalists = finalists_of(race);
     const std::vector<const Result*> equals = equals_of(finalists);
-    const Result* const best = equals.empty() ? nullptr : &preferred(equals, options().tie_percent);
+    const Result* const best = preferred_of(equals);
     for (Entry& entry : state_.entries) {
       Result& result = entry.result;
       result.chosen = &result == best;
@@ -486,12 +486,19 @@ class Finals final : public UnsettledFinals {
     return equals;
   }
 
+  /// Returns the one of tied results that wins; null if there are none.
+  const Result* preferred_of(const std::vector<const Result*>& equals) const {
+    return equals.empty() ? nullptr : &preferred(equals, options().tie_percent);
+  }
+
+  /// Returns who would win without those in `races_`; null if nobody would.
+  const Result* would_win() const { return preferred_of(equals_of(finalists_of(*without_races_))); }
+
   /// Returns who would win if the CPU device is to look at it; null if there is no more to see.
-  const Result* next_to_look_at() {
-    const std::vector<Race::Standing> finalists = finalists_of(*would_win_);
-    if (is_seen_ || finalists.empty() || races_.size() >= kMostRaces) return nullptr;
-    const Result& best = preferred(equals_of(finalists), options().tie_percent);
-    return cpu_.applies_to(best) && !tuning_.must_end() ? &best : nullptr;
+  const Result* next_to_look_at() const {
+    if (is_seen_ || races_.size() >= kMostRaces || tuning_.must_end()) return nullptr;
+    const Result* const best = would_win();
+    return best != nullptr && cpu_.applies_to(*best) ? best : nullptr;
   }
 
   void look_at(const Result& best) {
@@ -506,17 +513,17 @@ class Finals final : public UnsettledFinals {
 
   /// Takes what the CPU device saw of who would win, who is out if that is a data race.
   void take(CpuCheck check) {
-    const std::vector<Race::Standing> finalists = finalists_of(*would_win_);
-    const Result& best = preferred(equals_of(finalists), options().tie_percent);
     if (check.has_race()) {
       Failure race = *check.found;
       race.detail = "on the CPU device: " + race.detail;
       race.context_lost = false;
-      const auto its = std::ranges::find_if(finalists, [&](const Race::Standing& standing) {
-        return holds(state_, contenders_[standing.variant], best);
-      });
+      const std::vector<Race::Standing> finalists = finalists_of(*without_races_);
+      const auto its = std::ranges::find_if(
+          finalists, [&, &best = *would_win()](const Race::Standing& standing) {
+            return holds(state_, contenders_[standing.variant], best);
+          });
       races_.emplace_back(its->variant, std::move(race));
-      would_win_->disqualify(its->variant);
+      without_races_->disqualify(its->variant);
     } else {
       is_seen_ = true;
     }
@@ -527,9 +534,9 @@ class Finals final : public UnsettledFinals {
   /// the kernel's, or something that its author counts on, and the best is said to have it.
   void leave_out_races(Race& race) {
     if (races_.empty()) return;
-    if (!finalists_of(*would_win_).empty() && races_.size() < kMostRaces) {
+    if (!finalists_of(*without_races_).empty() && races_.size() < kMostRaces) {
       for (const auto& [variant, data_race] : races_) fail(contenders_[variant], data_race);
-      race = std::move(*would_win_);
+      race = std::move(*without_races_);
       return;
     }
     tuning_.observer.note("*** the best has a race, " + others_with_race(races_.size() - 1) + ": " +
@@ -602,9 +609,9 @@ class Finals final : public UnsettledFinals {
   std::optional<Race> race_;  ///< Set until it is settled.
   std::vector<const Contender*> measured_;
   CpuChecker cpu_;
-  bool is_looking_ = false;        ///< True while the CPU device looks at who would win.
-  bool is_seen_ = false;           ///< True once it has seen one without a data race.
-  std::optional<Race> would_win_;  ///< The race without those in `races_`.
+  bool is_looking_ = false;            ///< True while the CPU device looks at who would win.
+  bool is_seen_ = false;               ///< True once it has seen one without a data race.
+  std::optional<Race> without_races_;  ///< The race without those in `races_`.
   std::vector<std::pair<std::size_t, Failure>> races_;  ///< Variants with a data race.
   std::vector<CpuCheck> cpu_checks_;
 };
