@@ -134,7 +134,7 @@ class Race {
   std::vector<std::size_t> behind_;  ///< Have some rounds of the finals only.
   std::vector<std::size_t> round_;   ///< The variants that next_round() returned last.
   std::size_t race_rounds_ = 0;
-  std::optional<double> spread_percent_;  ///< Of the contenders at the latest decision.
+  std::optional<double> spread_percent_;  ///< Among the contenders, at the latest decision.
   std::size_t final_rounds_ = 0;
   bool in_finals_ = false;
   std::optional<std::size_t> twin_of_;    ///< The variant that is measured twice (A/A).

@@ -208,9 +208,9 @@ TEST(Race, CostsALaunchOfWhatIsBehindByMoreThanTheNoise) {
   EXPECT_LE(launches, 1.7) << "of five";
 }
 
-/// What became of finals in several worlds.
+/// Results of finals in several worlds.
 struct Finals {
-  double mean_rounds = 0;  ///< Of both blocks together.
+  double mean_rounds = 0;  ///< Both blocks together.
   double mean_samples = 0;
   int lost = 0;  ///< Worlds in which more than 0.3 % was lost.
 };

@@ -317,7 +317,7 @@ struct __align__(16) Pair {
 };
 
 #ifdef COMPARE
-// How elements are compared.
+// The rule that elements are compared by.
 struct Rules {
   Type type;
   double absolute, relative, ulps;

@@ -23,7 +23,7 @@ TEST(DeviceKernels, CompileForEveryArchitectureWithoutSpills) {
         for (const CompiledEntry& entry : compiled->entries) {
           EXPECT_EQ(entry.resources.spill_store_bytes, 0) << entry.name_expression;
           EXPECT_EQ(entry.resources.spill_load_bytes, 0) << entry.name_expression;
-          // What a thread has found is in memory; all else is in registers.
+          // Findings are in memory, all else is in registers.
           const bool finds = entry.name_expression == "compare";
           EXPECT_LE(entry.resources.stack_bytes, finds ? 128 : 0) << entry.name_expression;
         }
