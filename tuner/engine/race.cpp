@@ -102,6 +102,12 @@ bool is_above(std::vector<double> differences, double bound, std::optional<std::
   return count <= *beyond;
 }
 
+/// Whether the center lies below `bound`, likewise.
+bool is_below(std::vector<double> differences, double bound, std::optional<std::size_t> beyond) {
+  for (double& difference : differences) difference = -difference;
+  return is_above(std::move(differences), -bound, beyond);
+}
+
 /// Returns whether three of four differences lie above `bound`.
 bool is_clearly_above(std::vector<double> differences, double bound) {
   const auto of_four = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 4);
@@ -226,11 +232,10 @@ bool Race::drop_slower() {
   bool all_tied = true;
   std::vector<std::size_t> kept = {contenders_[0]};
   for (std::size_t i = 1; i < contenders_.size(); ++i) {
-    std::vector<double> slower = log_ratios(variants_[contenders_[i]].race_ms, best_ms);
+    const std::vector<double> slower = log_ratios(variants_[contenders_[i]].race_ms, best_ms);
     if (is_clearly_above(slower, clear) || is_above(slower, 0, beyond)) continue;
     kept.push_back(contenders_[i]);
-    for (double& ratio : slower) ratio = -ratio;
-    all_tied = all_tied && is_above(std::move(slower), -tie, beyond);
+    all_tied = all_tied && is_below(slower, tie, beyond);
   }
   contenders_ = std::move(kept);
   return all_tied;
@@ -248,7 +253,7 @@ bool Race::leave_behind() {
   const auto beyond = averages_beyond(final_rounds_, tail);
   bool all_known = true;
   for (const std::size_t i : std::span(sorted).subspan(1)) {
-    std::vector<double> slower = log_ratios(variants_[i].final_ms, best_ms);
+    const std::vector<double> slower = log_ratios(variants_[i].final_ms, best_ms);
     const bool is_behind =
         is_clearly_above(slower, clear) || (is_above(slower, from_percent(tie_percent()), beyond) &&
                                             are_both_above(slower, final_rounds_ / 2));
@@ -256,10 +261,8 @@ bool Race::leave_behind() {
       behind_.push_back(i);
       std::erase(contenders_, i);
     } else if (!is_above(slower, 0, beyond)) {
-      for (double& ratio : slower) ratio = -ratio;
       // Whatever the noise: it is not well known yet.
-      const double tie = from_percent(options_.tie_percent);
-      all_known = all_known && is_above(std::move(slower), -tie, beyond);
+      all_known = all_known && is_below(slower, from_percent(options_.tie_percent), beyond);
     }
   }
   return all_known;
