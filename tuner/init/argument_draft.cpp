@@ -239,18 +239,14 @@ class ArgumentDrafter {
     const HostTerms terms = names_.terms_of(*site(), parameters);
     const Elements elements = resolved_elements(instantiated(parameter.type));
     const auto allocated = allocated_elements(parameter, elements, terms);
-    const Json most = allocated ? with_most(allocated->text) : Json::object();
+    const Json most = allocated ? most_blocks(allocated->text) : Json::object();
     if (most.empty() && !follows_threads()) return;
     json["compare"] = "sum";
     json["role"] = "inout";
     json["init"] = "zero";
     json["description"] = "Compared by its sum, because each block writes what it adds up.";
     if (most.empty()) return;
-    std::string text = allocated->text;
-    for (const auto& [name, value] : most.items()) {
-      text = substituted(text, {{name, plain_text(value)}});
-    }
-    json["shape"] = Json::array({as_value(text)});
+    json["shape"] = Json::array({as_value(substituted(allocated->text, terms_of_values(most)))});
     draft.most_blocks.update(most);
   }
 
@@ -263,12 +259,13 @@ class ArgumentDrafter {
   }
 
   /// Returns the values of the parameters of a number of elements for which it is largest.
-  Json with_most(const std::string& text) const {
+  Json most_blocks(const std::string& text) const {
+    const Json first = first_values();
     Json most = Json::object();
     for (const auto& [name, values] : names_.parameters().items()) {
       if (!has_name(text, name) || !values.is_array()) continue;
       const auto count = [&, &parameter = name](const Json& value) {
-        Json with = first_values();
+        Json with = first;
         with[parameter] = value;
         return value_with(text, {&names_.problem(), &with}).value_or(0);
       };

@@ -43,6 +43,11 @@ class BlockSums {
  public:
   BlockSums(const Syntax& body, const BodyOf& body_of) : body_(body), body_of_(body_of) {
     for_each(body, [&](const Syntax& syntax) {
+      if (syntax.kind == Kind::loop) {
+        for_each(syntax.parts[Syntax::kStep], [&](const Syntax& part) {
+          if (part.kind == Kind::name) counters_.insert(part.text);
+        });
+      }
       const bool is_variable = syntax.kind == Kind::variable && !syntax.parts.empty();
       if (is_variable) gives_[syntax.text].push_back(&syntax.parts[0]);
       if (syntax.kind != Kind::assignment) return;
@@ -160,19 +165,10 @@ class BlockSums {
     });
   }
 
-  /// Returns true if a variable or array gets more than one value.
+  /// Returns true if a variable or array gets more than one value and is no loop's counter.
   bool is_changed(const Syntax& syntax) const {
     const auto values = syntax.kind == Kind::name ? gives_.find(syntax.text) : gives_.end();
-    return values != gives_.end() && values->second.size() > 1 && !of_step(syntax.text);
-  }
-
-  /// Returns true for a loop's counter.
-  bool of_step(const std::string& name) const {
-    return has_any(body_, [&](const Syntax& syntax) {
-      return syntax.kind == Kind::loop &&
-             has_any(syntax.parts[Syntax::kStep],
-                     [&](const Syntax& part) { return part.is_name(name); });
-    });
+    return values != gives_.end() && values->second.size() > 1 && !counters_.contains(syntax.text);
   }
 
   /// Returns true if a device function returns its argument with others added.
@@ -191,6 +187,7 @@ class BlockSums {
   const BodyOf& body_of_;
   std::map<std::string, std::vector<const Syntax*>> gives_;    ///< Values, by variable or array.
   std::map<std::string, std::vector<const Syntax*>> changes_;  ///< Assignments, likewise.
+  Names counters_;                                             ///< Variables in the steps of loops.
   Names of_thread_;
   Names of_block_;
   Names seen_;         ///< Variables that is_sum() has followed.

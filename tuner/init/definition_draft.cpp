@@ -341,8 +341,7 @@ class DefinitionDrafter {
 };
 
 /// Finds what the host expects of a launch's results. A parameter has the value that it has in the
-/// source, for which the host checks them, or that for which there are most results, of which only
-/// the sum is compared.
+/// source, for which the host checks them, or that of SpaceNames::most_blocks().
 class ExpectationDrafter {
  public:
   ExpectationDrafter(const KernelFile& file, const SpaceNames& names, const Json& arguments,
@@ -443,18 +442,15 @@ class ExpectationDrafter {
   /// Gives parameters in a store their values for the most blocks. Returns false if it has none
   /// where there are such: it is right for other blocks only.
   bool choose_parameters(SingleStore& store) const {
-    Terms values;
-    for (const auto& [name, value] : names_.most_blocks().items()) {
-      values.emplace_back(name, plain_text(value));
-    }
-    bool has_any = values.empty();
+    const Terms values = terms_of_values(names_.most_blocks());
+    bool has_one = values.empty();
     for (std::string* const text : {&store.index, &store.value}) {
       const std::string chosen = substituted(*text, values);
-      has_any = has_any || chosen != *text;
+      has_one = has_one || chosen != *text;
       *text = chosen;
     }
     for (std::string& condition : store.conditions) condition = substituted(condition, values);
-    return has_any;
+    return has_one;
   }
 
   /// Returns a store of a function in the names of the one that calls it.

@@ -235,7 +235,7 @@ std::optional<std::string> elements_of_argument(const std::string& name, const J
 bool add_scalars(const HostFunction& witness, const SpaceNames& names, Json& arguments,
                  Json& kernels) {
   if (witness.scalars.empty()) return true;
-  // Its results are those of the default where each block has one.
+  // Where each block has a result, the function computes those of the default.
   const Json parameters = names.most_blocks().empty() ? names.parameters() : Json::object();
   const HostTerms terms = names.terms_of(*names.launch_of(names.first().name), parameters);
   Json before = Json::array();

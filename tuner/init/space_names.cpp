@@ -22,6 +22,12 @@ Bindings bindings_of(const Json& names) {
   return bindings;
 }
 
+Terms terms_of_values(const Json& values) {
+  Terms terms;
+  for (const auto& [name, value] : values.items()) terms.emplace_back(name, plain_text(value));
+  return terms;
+}
+
 std::int64_t largest_number(const Json& values) {
   std::int64_t largest = 0;
   for (const auto& [name, value] : values.items()) {
@@ -200,7 +206,27 @@ void SpaceNames::choose_host_sizes(const LaunchSequence* sequence) {
   }
 }
 
-/// Makes sizes of the variables that a number of bytes is made of and that the host gives a number.
+/// Returns what a variable, a parameter or a macro that no kernel uses stands for in a frame of the
+/// host; nullopt for any other name.
+std::optional<SpaceNames::SizeMeaning> SpaceNames::size_meaning(const LaunchSite& site,
+                                                                std::size_t frame,
+                                                                const std::string& name) const {
+  const std::map<std::string, std::string>& variables = site.frames[frame].variables;
+  if (const auto value = variables.find(name); value != variables.end()) {
+    return SizeMeaning{.text = value->second, .frame = frame};
+  }
+  if (frame + 1 < site.frames.size()) {
+    const std::map<std::string, std::string>& passed = site.frames[frame + 1].parameters;
+    const auto value = passed.find(name);
+    if (value != passed.end()) return SizeMeaning{.text = value->second, .frame = frame + 1};
+  }
+  const bool is_of_kernels = std::ranges::any_of(
+      kernels(), [&](const KernelFunction* kernel) { return kernel->reached.contains(name); });
+  if (is_of_kernels || !file_.meanings.contains(name)) return std::nullopt;
+  return SizeMeaning{.text = meaning_in_source(name), .frame = frame, .is_macro = true};
+}
+
+/// Makes sizes of the names that a number of bytes is made of and that the host gives a number.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as variables are made of each other.
 void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
                                     const std::string& text, int depth) {
@@ -221,28 +247,17 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
     const auto ours = terms_of(site).in_our_names(name, frame);
     const std::int64_t number = ours ? value_with(*ours, {&problem_}).value_or(0) : 0;
     if (number < kLeast || is_of_block(name)) continue;
-    const auto variable = here.variables.find(name);
-    const bool is_variable = variable != here.variables.end();
-    const auto& parameters = site.frames[std::min(frame + 1, site.frames.size() - 1)].parameters;
-    const auto above = frame + 1 < site.frames.size() ? parameters.find(name) : parameters.end();
-    const bool is_passed = above != parameters.end();
-    const bool is_macro_of_host = !is_variable && !is_passed && file_.meanings.contains(name) &&
-                                  std::ranges::none_of(kernels(), [&](const auto* kernel) {
-                                    return kernel->reached.contains(name);
-                                  });
-    if (!is_variable && !is_passed && !is_macro_of_host) continue;
-    const std::string value = is_variable ? variable->second
-                              : is_passed ? above->second
-                                          : meaning_in_source(name);
+    const std::optional<SizeMeaning> meaning = size_meaning(site, frame, name);
+    if (!meaning) continue;
     // A size that is made of the block's stays the same where the block is another, but for results
     // of which each block has one.
-    const std::vector<std::string_view> parts = identifiers(value);
+    const std::vector<std::string_view> parts = identifiers(meaning->text);
     if (!parts.empty() && std::ranges::none_of(parts, is_of_block)) {
-      add_constant_sizes(site, is_passed && !is_variable ? frame + 1 : frame, value, depth + 1);
+      add_constant_sizes(site, meaning->frame, meaning->text, depth + 1);
       continue;
     }
     const bool follows_block = !parts.empty();  // Such a size does not shrink with the problem.
-    if (follows_block && (has_block_sums || is_macro_of_host)) continue;
+    if (follows_block && (has_block_sums || meaning->is_macro)) continue;
     const auto alike = std::ranges::find_if(host_sizes_, [&](const HostSize& size) {
       return size.variable == name && problem_[size.chosen] == number;
     });

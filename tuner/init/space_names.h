@@ -21,6 +21,9 @@ Bindings bindings_of(const Json& names);
 /// Returns the largest integer among the values of an object; 0 if all are smaller.
 std::int64_t largest_number(const Json& values);
 
+/// Returns the values of an object as texts to substitute its names with.
+Terms terms_of_values(const Json& values);
+
 /// The names of a space that is drafted: the problem's sizes and types. Refers to the file and the
 /// request that it is made from.
 class SpaceNames {
@@ -81,8 +84,8 @@ class SpaceNames {
   const Json& parameters() const { return parameters_; }
   void set_parameters(const Json& parameters) { parameters_ = parameters; }
 
-  /// Values of parameters for which most blocks are launched, where each block has a result of which
-  /// only the sum is compared; known once the arguments are drafted.
+  /// Values of parameters for which the most blocks are launched, where each block has a result and
+  /// only the sum of these is compared; known once the arguments are drafted.
   const Json& most_blocks() const { return most_blocks_; }
   void set_most_blocks(const Json& values) { most_blocks_ = values; }
 
@@ -125,6 +128,14 @@ class SpaceNames {
   std::optional<CalledMacro> called_macro(const CppTokens& tokens, std::size_t i) const;
   bool names_its_block(const LaunchSite& site) const;
   std::string meaning_in_source(const std::string& name) const;
+  /// A text, and the frame of the host that it is of.
+  struct SizeMeaning {
+    std::string text;
+    std::size_t frame = 0;
+    bool is_macro = false;
+  };
+  std::optional<SizeMeaning> size_meaning(const LaunchSite& site, std::size_t frame,
+                                          const std::string& name) const;
   std::string free_name(const std::string& wanted);
   void add_number(const std::string& name, std::int64_t value, bool is_guess = false);
   void add_problem(const std::string& name, const Json& value, const Json& cpu_value,
