@@ -123,7 +123,8 @@ void read_column(const Statement& row, std::string_view column,
                        .output = std::string(std::string_view(one.at(1))),
                        .with = parse_compared_with(std::string(std::string_view(one.at(2)))),
                        .compared = one.at(3),
-                       .elements_total = one.at(4)});
+                       .elements_total = one.at(4),
+                       .only_sum = one.size() > 5 && bool(one.at(5))});
     }
   });
 }
@@ -192,6 +193,7 @@ std::string to_json(const std::vector<ComparedOutput>& compared) {
   for (const ComparedOutput& one : compared) {
     array.push_back(Json::array({bindings_json(one.problem), one.output, to_text(one.with),
                                  one.compared, one.elements_total}));
+    if (one.only_sum) array.back().push_back(true);
   }
   return column_text(array);
 }

@@ -245,6 +245,15 @@ TEST(ExportJson, SaysWhatWasComparedAndIsReadBack) {
   EXPECT_EQ(read.compared_with, ComparedWith::definition);
 }
 
+TEST(ExportJson, SaysOfWhichOutputOnlyTheSumWasComparedAndIsReadBack) {
+  Result result = stored_result().result;
+  EXPECT_FALSE(result_json(result).at("compared").at(0).contains("only_sum"));
+  result.compared.front().only_sum = true;
+  const json entry = result_json(result);
+  EXPECT_EQ(entry.at("compared").at(0).at("only_sum"), true);
+  EXPECT_EQ(result_from(entry).compared, result.compared);
+}
+
 TEST(ExportJson, SaysOfWhatWasStoredBeforeThatItsWordIsOfTheOldRule) {
   Result old = stored_result().result;
   old.compared.clear();

@@ -37,6 +37,7 @@ Json value_json(const std::vector<ComparedOutput>& compared) {
                      {"with", to_text(one.with)},
                      {"compared", one.compared},
                      {"of", one.elements_total}});
+    if (one.only_sum) array.back()["only_sum"] = true;
   }
   return array;
 }
@@ -146,7 +147,8 @@ std::vector<ComparedOutput> compared_from(const Json& array) {
                         .output = one.at("output").get<std::string>(),
                         .with = parse_compared_with(one.at("with").get<std::string>()),
                         .compared = one.at("compared").get<std::uint64_t>(),
-                        .elements_total = one.at("of").get<std::uint64_t>()});
+                        .elements_total = one.at("of").get<std::uint64_t>(),
+                        .only_sum = one.value("only_sum", false)});
     if (compared.back().compared > compared.back().elements_total) {
       throw InputError("more elements of " + compared.back().output + " were compared than it has");
     }

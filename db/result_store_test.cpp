@@ -174,7 +174,8 @@ Result full_result() {
                       .output = "c",
                       .with = ComparedWith::only_itself,
                       .compared = 64,
-                      .elements_total = 64}};
+                      .elements_total = 64,
+                      .only_sum = true}};
   result.compile_ms = 432.1;
   result.verify_ms = 12.5;
   result.cubin_sha256 = "cb";

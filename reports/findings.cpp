@@ -67,10 +67,7 @@ std::string verification(const Coverage& coverage) {
   if (coverage.by_old_rule) {
     return text + ", by the old rule: an earlier release took that from the space file.";
   }
-  if (coverage.is_sampled()) {
-    text += " at " + format_count(coverage.compared) + " of " +
-            counted(coverage.elements_total, "element");
-  }
+  text += extent_text(coverage);
   if (!coverage.is_everywhere()) text += ", but not " + gaps_text(coverage);
   return text + ".";
 }

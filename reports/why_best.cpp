@@ -159,10 +159,7 @@ std::string compared_with_text(const Space& space, const Result& result) {
   if (coverage.by_old_rule) {
     return text + ", by the old rule: an earlier release took that from the space file";
   }
-  if (coverage.is_sampled()) {
-    text += " at " + format_count(coverage.compared) + " of " +
-            counted(coverage.elements_total, "element");
-  }
+  text += extent_text(coverage);
   if (coverage.is_everywhere()) return text;
   return (coverage.rests_on_itself() ? "*** " : "") + text + ", but not " + gaps_text(coverage) +
          ", compared with " + truth_text(space, coverage.least) +

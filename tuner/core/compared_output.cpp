@@ -88,6 +88,7 @@ Coverage coverage_of(ComparedWith stored, std::span<const ComparedOutput> list) 
     } else {
       coverage.compared += one.compared;
       coverage.elements_total += one.elements_total;
+      if (one.only_sum) add_name(coverage.sums, one.output);
     }
   }
   for (const ComparedOutput& one : list) {
@@ -109,7 +110,18 @@ std::string to_text(const Coverage& coverage) {
     parts.push_back("not at " + problems_text(coverage.other_problems));
   }
   if (coverage.is_sampled()) parts.emplace_back("sampled");
+  if (!coverage.sums.empty()) parts.push_back("only the sum of " + joined(coverage.sums, ", "));
   return to_text(coverage.with) + (parts.empty() ? "" : " (" + joined(parts, "; ") + ")");
+}
+
+std::string extent_text(const Coverage& coverage) {
+  std::string text;
+  if (coverage.is_sampled()) {
+    text = " at " + format_count(coverage.compared) + " of " +
+           counted(coverage.elements_total, "element");
+  }
+  if (!coverage.sums.empty()) text += ", only the sum of " + joined(coverage.sums, ", ");
+  return text;
 }
 
 std::string gaps_text(const Coverage& coverage) {

@@ -17,6 +17,7 @@ struct ComparedOutput {
   ComparedWith with = ComparedWith::unknown;
   std::uint64_t compared = 0;        ///< Number of elements that were compared.
   std::uint64_t elements_total = 0;  ///< Number of elements of the output.
+  bool only_sum = false;             ///< Whether no more than the sum of these was compared.
 
   bool operator==(const ComparedOutput&) const = default;
 };
@@ -42,6 +43,7 @@ struct Coverage {
   std::uint64_t compared = 0;  ///< Number of elements that were compared with `with`.
   /// Number of elements of the outputs that `compared` counts, on the same problems.
   std::uint64_t elements_total = 0;
+  std::vector<std::string> sums = {};  ///< Outputs of which no more than the sum was compared.
 
   /// Returns whether every output was compared with `with` on every problem, wholly or by a sample.
   bool is_everywhere() const { return other_outputs.empty() && other_problems.empty(); }
@@ -57,6 +59,10 @@ Coverage coverage_of(ComparedWith stored, std::span<const ComparedOutput> list);
 /// Formats a coverage: `definition`, `definition (sampled)`, `definition (not at N=16384)`,
 /// `definition (o; not l, m)`, `only itself`, `definition (by the old rule)`.
 std::string to_text(const Coverage& coverage);
+
+/// Returns how much of the outputs was compared, to follow `with`: ` at 3,051 of 65,536 elements`,
+/// `, only the sum of out`; empty if each element was.
+std::string extent_text(const Coverage& coverage);
 
 /// Lists what was not compared with `coverage.with`: `l, m`, `anything at N=16384`, `l, m, and
 /// anything at N=16384`; empty if nothing is missing.

@@ -46,6 +46,16 @@ TEST(CoverageOf, SaysWhatWasSampled) {
   EXPECT_EQ(coverage.elements_total, 200u);
 }
 
+TEST(CoverageOf, NamesOutputsOfWhichOnlyTheSumWasCompared) {
+  std::vector<ComparedOutput> list = {compared("N=9", "o", kDefinition),
+                                      compared("N=9", "p", kDefinition, 7)};
+  EXPECT_EQ(extent_text(coverage_of(ComparedWith::unknown, list)), " at 107 of 200 elements");
+  list[0].only_sum = true;
+  EXPECT_EQ(verdict(list), "definition (sampled; only the sum of o)");
+  EXPECT_EQ(extent_text(coverage_of(ComparedWith::unknown, list)),
+            " at 107 of 200 elements, only the sum of o");
+}
+
 TEST(CoverageOf, NamesProblemsWhereNothingWasComparedByWhatDiffersInThem) {
   EXPECT_EQ(verdict({compared("N=16384,T=float", "o", kItself),
                      compared("N=1000,T=float", "o", kDefinition)}),

@@ -395,7 +395,7 @@ void fields(auto& archive, Is<PrepareRequest> auto& v) {
           v.definition_is_a_guess, v.expected, v.with_transfers, v.again);
 }
 void fields(auto& archive, Is<ComparedOutput> auto& v) {
-  archive(v.problem, v.output, v.with, v.compared, v.elements_total);
+  archive(v.problem, v.output, v.with, v.compared, v.elements_total, v.only_sum);
 }
 void fields(auto& archive, Is<DerivedTolerance> auto& v) {
   archive(v.problem, v.output, v.truth, v.factor, v.absolute, v.relative, v.largest_error,

@@ -212,6 +212,7 @@ void add_outputs(const ProblemState& state, const KernelOnProblems& kernel, std:
       return other.output == one.output && other.problem == one.problem;
     });
     compared.push_back(known == held.end() ? one : *known);
+    compared.back().only_sum = argument.compares_sum;
     if (!was_run) compared.back().compared = 0;
   }
 }

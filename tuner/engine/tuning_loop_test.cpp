@@ -1272,6 +1272,21 @@ TEST(TuningLoop, DoubtsADefaultThatOthersContradictTogether) {
   EXPECT_FALSE(proven.run().default_in_doubt);
 }
 
+TEST(TuningLoop, SaysOfWhichOutputOnlyTheSumWasCompared) {
+  FakeSpace fake;
+  for (const char* const kernel : {"naive", "tiled"}) {
+    fake.kernel(kernel).arguments[1].compares_sum = true;
+  }
+  FakeRun run(fake);
+  const ProblemSummary problem = run.run().problems.front();
+  ASSERT_TRUE(problem.best());
+  for (const ComparedOutput& one : problem.best()->compared) {
+    EXPECT_EQ(one.output, "out");
+    EXPECT_TRUE(one.only_sum);
+  }
+  EXPECT_THAT(problem.best()->coverage().sums, testing::ElementsAre("out"));
+}
+
 TEST(TuningLoop, RejectsBeforeCompilingWhatTheDeviceCannotHold) {
   FakeSpace fake;
   fake.kernel("tiled").launches.front().block = {{"64 * TILE + 1", "/test"}};
