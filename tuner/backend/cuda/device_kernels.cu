@@ -83,6 +83,7 @@ __device__ u64 bits_at(const u8* elements, i64 i, int size) {
 }
 
 __device__ double from_bits(u64 bits) { return __longlong_as_double(static_cast<i64>(bits)); }
+__device__ u64 to_bits(double value) { return static_cast<u64>(__double_as_longlong(value)); }
 
 // smemtune::random_bits.
 __device__ u64 random_bits(u64 seed, u64 index) {
@@ -104,7 +105,7 @@ __device__ double unit_random(u64 bits) { return static_cast<double>(bits >> 11)
 // The rule's functions are as on the host, operation by operation: the intrinsics keep the compiler
 // from rounding a sum and a product at once.
 __device__ double logarithm(double x) {
-  const u64 bits = static_cast<u64>(__double_as_longlong(x));
+  const u64 bits = to_bits(x);
   int exponent = static_cast<int>(bits >> 52) - 1023;
   double m = __longlong_as_double(static_cast<i64>((bits & ((1ull << 52) - 1)) | 1023ull << 52));
   if (m > 1.41421356237309504880) {
@@ -175,7 +176,7 @@ __device__ u64 rule_bits_at(const Rule& rule, u64 i) {
 
 // Rounds to nearest even in one step.
 __device__ u64 small_float(double value, int exponent_bits, int mantissa_bits, bool has_infinity) {
-  const u64 from = static_cast<u64>(__double_as_longlong(value));
+  const u64 from = to_bits(value);
   const int bias = (1 << (exponent_bits - 1)) - 1;
   const u64 all = (1ull << (exponent_bits + mantissa_bits)) - 1;
   const u64 top = all >> mantissa_bits << mantissa_bits;
@@ -225,7 +226,7 @@ __device__ u64 encoded(double value, Type type) {
       return isnan(value) ? small_float(value, 8, 23, true)
                           : __float_as_uint(__double2float_rn(value));
     case float64:
-      return static_cast<u64>(__double_as_longlong(value));
+      return to_bits(value);
     default:
       return nearest_integer(value, type);
   }
@@ -259,7 +260,7 @@ __device__ double number(u64 bits, Type type) {
     case float32:
       return __uint_as_float(static_cast<u32>(bits));
     case float64:
-      return __longlong_as_double(static_cast<i64>(bits));
+      return from_bits(bits);
     default:
       return static_cast<double>(bits);
   }
@@ -292,7 +293,7 @@ __device__ void gather_maximum(double mine, u64* all) {
   __syncthreads();
   if (threadIdx.x == 0) largest = 0;
   __syncthreads();
-  u64 bits = static_cast<u64>(__double_as_longlong(mine));
+  u64 bits = to_bits(mine);
   for (int lane = 16; lane > 0; lane /= 2) {
     const u64 other = __shfl_xor_sync(0xFFFFFFFFu, bits, lane);
     if (other > bits) bits = other;
@@ -323,8 +324,6 @@ struct Rules {
   double absolute, relative, ulps;
   int digits, least_exponent, poison, nan_agrees;
 };
-
-__device__ u64 to_bits(double value) { return static_cast<u64>(__double_as_longlong(value)); }
 
 // The findings of a thread.
 struct Found {
