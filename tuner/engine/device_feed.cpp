@@ -72,7 +72,7 @@ bool DeviceFeed::share(InFlight& pending) {
   const auto samples = static_cast<std::size_t>(options().screen_samples);
   const bool was_cut =
       twin.lost_early() || (twin.timed() && twin.measurement.samples_ms.size() < samples);
-  if (pending.never_pruned && was_cut) return false;
+  if ((pending.never_pruned || pending.result.is_default) && was_cut) return false;
   take_measurement(pending.result, twin);
   pending.origin = Entry::Origin::twin;
   return true;
@@ -89,7 +89,11 @@ void DeviceFeed::submit(const Assignment& assignment) {
                            .classify = kernel(pending).is_self_verified()};
   if (options().early_loss) asked.rivals = static_cast<std::int32_t>(pending.candidate.kernel);
   if (!pending.never_pruned) {
-    asked.loss = times.loss_limits();
+    if (result.is_default) {
+      asked.loss.kept_below_ms = kLongLaunch_ms;
+    } else {
+      asked.loss = times.loss_limits();
+    }
     const double fastest_ms = fastest_of_all_ms(times_);
     if (fastest_ms < HUGE_VAL) asked.loss.fastest_of_all_ms = fastest_ms;
   }

@@ -411,30 +411,33 @@ class DeviceWorker {
     }
     reply.first_launch_ms = reply.time.samples_ms.front();
     if (loss.fastest_of_all_ms > 0) {
-      auto failure =
-          hold_against(loss.fastest_of_all_ms, kLostToAny, kDoubtfulToAny, timed, once, reply);
+      auto failure = hold_against(loss.fastest_of_all_ms,
+                                  {.lost_above = kLostToAny,
+                                   .doubtful_above = kDoubtfulToAny,
+                                   .kept_below_ms = loss.kept_below_ms},
+                                  timed, once, reply);
       if (failure || reply.lost) return failure;
     }
     const std::optional<double> fastest_ms = present_ms(request.rivals);
     if (!fastest_ms) return std::nullopt;
-    return hold_against(*fastest_ms, loss.lost_above, loss.doubtful_above, timed, once, reply);
+    return hold_against(*fastest_ms, loss, timed, once, reply);
   }
 
-  /// Notes whether the last sample takes more than `lost_above` times as long as a rival, or more
-  /// than `doubtful_above` times and a second sample as well. Another rival may have asked for that.
-  std::optional<Failure> hold_against(double rival_ms, double lost_above, double doubtful_above,
-                                      const Check& timed, const TimeRequest& once,
-                                      EvaluateReply& reply) {
+  /// Notes whether the last sample shows that a configuration has lost to a rival, or the last one
+  /// leaves doubt and a second one as well. Another rival may have asked for that.
+  std::optional<Failure> hold_against(double rival_ms, const LossLimits& limits, const Check& timed,
+                                      const TimeRequest& once, EvaluateReply& reply) {
     reply.fastest_ms = rival_ms;
     const auto is_beyond = [&](double times) {
-      return times > 0 && reply.time.samples_ms.back() > times * rival_ms;
+      const double last_ms = reply.time.samples_ms.back();
+      return times > 0 && last_ms > times * rival_ms && !(last_ms < limits.kept_below_ms);
     };
-    reply.lost = is_beyond(lost_above);
-    if (reply.lost || !is_beyond(doubtful_above)) return std::nullopt;
+    reply.lost = is_beyond(limits.lost_above);
+    if (reply.lost || !is_beyond(limits.doubtful_above)) return std::nullopt;
     if (reply.time.samples_ms.size() == 1) {
       if (auto failure = sample(timed, once, reply)) return failure;
     }
-    reply.lost = is_beyond(doubtful_above);
+    reply.lost = is_beyond(limits.doubtful_above);
     return std::nullopt;
   }
 

@@ -12,6 +12,10 @@ namespace smemtune {
 inline constexpr double kLostToAny = 4;
 inline constexpr double kDoubtfulToAny = 2;
 
+/// A launch that takes this long is timed well enough by itself to compare with, and costs too much
+/// to repeat where it has lost to another kernel.
+inline constexpr double kLongLaunch_ms = 5;
+
 /// Learns how much a configuration's first sample differs from later ones, so that a
 /// configuration which is behind by more than that is given up. Sets no limits until it has seen
 /// enough.

@@ -130,13 +130,19 @@ TEST(EarlyLoss, IsRecordedForWhatItIs) {
   EXPECT_GT(given_up, 100u);
 }
 
-TEST(EarlyLoss, IsAtOnceToAnotherKernelThatIsFarAhead) {
-  FakeSpace fake;  // Too few configurations of either kernel to know what launches vary by.
-  fake.sources["naive"].files.front().text = "kernel naive(BLOCK)\ntime_ns 90000 - BLOCK\n";
+/// A space whose first kernel has four configurations: too few to know what launches vary by.
+FakeSpace first_kernel_takes(const std::string& time_ns) {
+  FakeSpace fake;
+  fake.sources["naive"].files.front().text = "kernel naive(BLOCK)\ntime_ns " + time_ns + "\n";
   for (Parameter& parameter : fake.kernel("naive").parameters) {
     parameter.values = {Value(std::int64_t{64}), Value(std::int64_t{128}), Value(std::int64_t{256}),
                         Value(std::int64_t{512})};
   }
+  return fake;
+}
+
+TEST(EarlyLoss, IsAtOnceToAnotherKernelThatIsFarAhead) {
+  const FakeSpace fake = first_kernel_takes("90000 - BLOCK");
   FakeRun run(fake);
   const ProblemSummary problem = run.run().problems.front();
   std::size_t given_up = 0;
@@ -151,6 +157,36 @@ TEST(EarlyLoss, IsAtOnceToAnotherKernelThatIsFarAhead) {
   const Result& fastest = result_of(problem, "naive", "BLOCK=512");
   EXPECT_EQ(fastest.coverage().with, result_of(problem, "naive", "BLOCK=64").coverage().with);
   EXPECT_FALSE(fastest.given_up);
+}
+
+TEST(EarlyLoss, TakesOneLongLaunchOfADefaultThatIsFarBehind) {
+  const FakeSpace fake = first_kernel_takes("90000000 - BLOCK");
+  FakeRun run(fake);
+  run.request.options.window = 1;
+  const ProblemSummary problem = run.run().problems.front();
+  for (const Result& result : problem.results) {
+    EXPECT_EQ(result.given_up, result.kernel == "naive") << result.kernel;
+    if (!result.given_up) continue;
+    EXPECT_THAT(result.measurement.samples_ms, SizeIs(1)) << key(result.configuration);
+    EXPECT_GT(result.measurement.median_ms, 89);
+  }
+}
+
+TEST(EarlyLoss, IsForgottenOfTheDefaultOfTheBest) {
+  FakeSpace fake = first_kernel_takes("select(BLOCK == 64, 90000000, 1000)");
+  fake.kernel("naive").default_configuration = {{"BLOCK", Value(std::int64_t{64})}};
+  FakeRun run(fake);
+  run.request.options.window = 1;
+  const ProblemSummary problem = run.run().problems.front();
+  ASSERT_TRUE(problem.best());
+  EXPECT_EQ(problem.best()->kernel, "naive");
+  const Result& its_default = result_of(problem, "naive", "BLOCK=64");
+  EXPECT_FALSE(its_default.given_up);
+  EXPECT_EQ(its_default.coverage().with, problem.best()->coverage().with);
+  const std::optional<Slowdown>& default_slower = problem.best()->finals.default_slower;
+  ASSERT_TRUE(default_slower);
+  EXPECT_GT(default_slower->percent, 1e6);
+  EXPECT_EQ(problem.evaluated, problem.results.size());
 }
 
 TEST(EarlyLoss, TakesTwoSamplesAtMostOfWhatIsInDoubtOfTwoRivals) {

@@ -197,6 +197,7 @@ struct LossLimits {
   /// Time of the fastest of all kernels, of which kLostToAny and kDoubtfulToAny are such multiples
   /// (early_loss.h); 0: not known.
   double fastest_of_all_ms = 0;
+  double kept_below_ms = 0;  ///< A configuration whose samples take less than this is never lost.
 
   bool operator==(const LossLimits&) const = default;
 };
@@ -408,7 +409,7 @@ void fields(auto& archive, Is<PrepareReply> auto& v) {
   archive(v.failure, v.notes, v.transfers, v.derived, v.compared, v.outputs);
 }
 void fields(auto& archive, Is<LossLimits> auto& v) {
-  archive(v.lost_above, v.doubtful_above, v.fastest_of_all_ms);
+  archive(v.lost_above, v.doubtful_above, v.fastest_of_all_ms, v.kept_below_ms);
 }
 void fields(auto& archive, Is<EvaluateRequest> auto& v) {
   archive(v.job, v.verify, v.screen_samples, v.stop_above_ms, v.enough_ms, v.launch_samples,

@@ -162,11 +162,10 @@ class Search {
     InFlight pending =
         wanted(candidate, kernel,
                kernel.bound.front().search_space().configuration(candidate.configuration));
-    // Slow configurations are as much a part of a predicted curve as fast ones, and people compare
-    // with a default however slow it is.
+    // Slow configurations are as much a part of a predicted curve as fast ones.
     if (!kernel.kernel().expect) pending.limits = times_[candidate.kernel].static_limits();
-    pending.never_pruned = kernel.kernel().expect || pending.result.is_default ||
-                           !options().early_loss || !tuning_.request.only.empty();
+    pending.never_pruned =
+        kernel.kernel().expect || !options().early_loss || !tuning_.request.only.empty();
     return pending;
   }
 
@@ -242,22 +241,29 @@ class Search {
     }
   }
 
-  /// Returns, of each kernel, the fastest that was given up early and may win after all.
-  std::set<Candidate> may_win_after_all() const {
+  /// Returns, of each kernel, the fastest that was given up early and may be its best after all; and
+  /// the default that the best is compared with, if that was given up.
+  std::set<Candidate> given_up_too_early() const {
+    const auto leader = std::ranges::min_element(times_, {}, &SeenTimes::least_full_ms);
+    std::set<Candidate> candidates;
     std::map<std::size_t, const Entry*> fastest;
     for (const Entry& entry : state_.entries) {
-      if (!times_[entry.candidate.kernel].may_win(entry.result)) continue;
-      const Entry*& its = fastest[entry.candidate.kernel];
+      const std::size_t kernel = entry.candidate.kernel;
+      const bool is_of_leader = &times_[kernel] == &*leader;
+      if (is_of_leader && entry.result.is_default && entry.result.lost_early()) {
+        candidates.insert(entry.candidate);
+      }
+      if (!may_be_best(times_, kernel, entry.result)) continue;
+      const Entry*& its = fastest[kernel];
       if (its == nullptr || entry.result.time_ms() < its->result.time_ms()) its = &entry;
     }
-    std::set<Candidate> candidates;
     for (const auto& [kernel, entry] : fastest) candidates.insert(entry->candidate);
     return candidates;
   }
 
-  /// Evaluates in full what may win after all, and returns whether there was anything.
+  /// Evaluates in full what was given up too early, and returns whether there was anything.
   bool begin_again() {
-    const std::set<Candidate> candidates = may_win_after_all();
+    const std::set<Candidate> candidates = given_up_too_early();
     if (candidates.empty() || ended()) return false;
     std::vector<Entry> again;
     std::erase_if(state_.entries, [&](Entry& entry) {

@@ -36,20 +36,24 @@ class SeenTimes {
   /// The least median seen; HUGE_VAL when nothing was timed.
   double least_ms() const { return least_ms_; }
 
-  /// Returns true if a configuration that was given up early may win after all, because what it lost
-  /// to turned out not to stand: it is as fast as the best that was told.
-  bool may_win(const Result& result) const;
+  /// The least median told of a configuration that was not given up; HUGE_VAL when there is none.
+  double least_full_ms() const { return least_full_ms_; }
 
  private:
   void see_samples(std::span<const double> samples_ms);
 
   double least_ms_ = HUGE_VAL;
-  double least_full_ms_ = HUGE_VAL;  ///< Least median told that was not given up.
+  double least_full_ms_ = HUGE_VAL;
   StaticReject static_reject_;
   EarlyLoss loss_;
 };
 
 /// Returns the least median that was seen of any kernel; HUGE_VAL when nothing was timed.
 double fastest_of_all_ms(std::span<const SeenTimes> times);
+
+/// Returns true if a configuration of this kernel that was given up early may be its kernel's best
+/// after all, because what it lost to turned out not to stand: it is as fast as the best that was
+/// told. A long launch of a kernel that is far behind the others shows enough of it.
+bool may_be_best(std::span<const SeenTimes> times, std::size_t kernel, const Result& result);
 
 }  // namespace smemtune

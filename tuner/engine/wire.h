@@ -71,7 +71,7 @@ struct Frame {
 constexpr std::size_t kFrameHeaderBytes = 32;
 
 /// Version of the header and of all messages: both ends of a link must have the same.
-constexpr std::uint16_t kWireVersion = 9;
+constexpr std::uint16_t kWireVersion = 10;
 
 /// Returns the largest payload of a message: 256 MB if it may carry modules, else 16 MB.
 std::size_t max_payload_bytes(MessageType type);
