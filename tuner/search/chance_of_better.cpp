@@ -26,10 +26,12 @@ constexpr double kLogOddsElsewhere = 0.3;
 constexpr double kKernelsPower = 0.5;
 
 // See chance_of_kernel_behind().
-constexpr double kLogOddsBehind = 4.83;
-constexpr double kEvaluationsPowerBehind = 1.52;
-constexpr double kBehindPower = 5.46;
-constexpr double kHidden = 0.03;  // Allows for a best that nothing known leads to.
+constexpr double kLogOddsBehind = -1.54;
+constexpr double kLogOddsCostsBehind = 2;
+constexpr double kUntriedPowerBehind = 0.83;
+constexpr double kEvaluationsPowerBehind = 1.4;
+constexpr double kBehindPower = 2.5;
+constexpr double kHidden = 0.03;
 
 }  // namespace
 
@@ -52,11 +54,15 @@ double chance_of_better(const SearchedSoFar& searched) {
   return odds / (1 + odds);
 }
 
-double chance_of_kernel_behind(std::uint64_t evaluated, double behind) {
-  const double told = static_cast<double>(std::max<std::uint64_t>(1, evaluated));
-  const double odds = std::exp(kLogOddsBehind - kEvaluationsPowerBehind * std::log(told) -
-                               kBehindPower * std::log(behind)) +
-                      kHidden / told;
+double chance_of_kernel_behind(const KernelBehind& kernel) {
+  if (kernel.untried == 0) return 0;
+  const double untried = static_cast<double>(kernel.untried);
+  const double told = static_cast<double>(std::max<std::uint64_t>(1, kernel.evaluated));
+  const double odds =
+      std::exp(kLogOddsBehind - (kernel.has_costs ? kLogOddsCostsBehind : 0) +
+               kUntriedPowerBehind * std::log(untried) - kEvaluationsPowerBehind * std::log(told) -
+               kBehindPower * std::log(kernel.times)) +
+      kHidden * untried / (untried + told) / told;
   return odds / (1 + odds);
 }
 

@@ -47,10 +47,20 @@ double chance_of_better(const SearchedSoFar& searched);
 /// A kernel is behind when its best takes this many times as long as the time to be beaten.
 inline constexpr double kLeastBehind = 1.2;
 
-/// Estimates the probability that such a kernel beats that time after so many of its configurations,
-/// where its best takes `behind` times as long: its odds are exp(4.83) / t^1.52 / behind^5.46
-/// + 0.03 / t after t. REQUIRES: behind >= kLeastBehind.
-double chance_of_kernel_behind(std::uint64_t evaluated, double behind);
+/// A kernel that is behind, and what its search knows.
+struct KernelBehind {
+  double times = kLeastBehind;  ///< Its best takes so many times as long as the time to be beaten.
+  std::uint64_t untried = 0;    ///< Its configurations that were not told.
+  std::uint64_t evaluated = 0;  ///< Its configurations that were told.
+  bool has_costs = false;       ///< True if the predicted costs of its launches are known.
+};
+
+/// Estimates the probability that such a kernel beats that time: its odds are
+/// exp(-1.54 - 2 c) * u^0.83 / t^1.4 / times^2.5 + 0.03 u / (u + t) / t with u untried after t, where
+/// c is 1 if costs are known. Logistic regressions on searches of parts of measured spaces, but for
+/// the addition, which allows for a best that nothing known leads to; where costs are known they say
+/// 3.25 c. REQUIRES: times >= kLeastBehind.
+double chance_of_kernel_behind(const KernelBehind& kernel);
 
 /// Returns the number of evaluations after which a chance will have fallen to `least` if nothing
 /// better is found.

@@ -59,10 +59,21 @@ TEST(ChanceOfBetter, GrowsWithTheKernelsThatMayHoldIt) {
 }
 
 TEST(ChanceOfKernelBehind, FallsWithEvaluationsAndWithHowFarBehindAKernelIs) {
-  EXPECT_LT(chance_of_kernel_behind(32, 3), chance_of_kernel_behind(32, 1.5));
-  EXPECT_LT(chance_of_kernel_behind(64, 3), chance_of_kernel_behind(32, 3));
-  EXPECT_GT(chance_of_kernel_behind(16, 1'000), 0.001) << "the best may hide";
-  EXPECT_LT(chance_of_kernel_behind(16, 1'000), 0.003);
+  const KernelBehind kernel = {.times = 1.5, .untried = 1'000, .evaluated = 32};
+  const auto chance_with = [&kernel](const auto& change) {
+    KernelBehind changed = kernel;
+    change(changed);
+    return chance_of_kernel_behind(changed);
+  };
+  const double chance = chance_of_kernel_behind(kernel);
+  EXPECT_LT(chance_with([](KernelBehind& its) { its.times = 3; }), chance);
+  EXPECT_LT(chance_with([](KernelBehind& its) { its.evaluated = 64; }), chance);
+  EXPECT_LT(chance_with([](KernelBehind& its) { its.untried = 100; }), chance);
+  EXPECT_LT(chance_with([](KernelBehind& its) { its.has_costs = true; }), chance);
+  EXPECT_EQ(chance_with([](KernelBehind& its) { its.untried = 0; }), 0);
+  const double hidden = chance_with([](KernelBehind& its) { its.times = 1'000; });
+  EXPECT_GT(hidden, 0.0005) << "the best may hide";
+  EXPECT_LT(hidden, 0.003);
 }
 
 TEST(ChanceOfBetter, IsForetoldToFallAsItDoes) {

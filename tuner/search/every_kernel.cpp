@@ -18,8 +18,11 @@ constexpr std::uint64_t kMinimumPerKernel = 8;
 /// may still hold the best.
 constexpr double kShareBehind = 0.05;
 
-/// A kernel is far behind when its best takes this many times as long as the best.
+/// A kernel is far behind when its best takes this many times as long as the best,
 constexpr double kFarBehind = 2;
+
+/// or when it is behind, and the chance that it has something better is less than this.
+constexpr double kLittleChance = 0.02;
 
 /// A kernel that is far behind with less than this chance of something better is left alone.
 constexpr double kNoChance = 0.005;
@@ -83,7 +86,7 @@ std::optional<std::size_t> EveryKernel::choose() {
   // A short budget shows first what the kernels near the best are worth, and of these first those
   // of which something is known elsewhere.
   const auto turn = [this](const Kernel& kernel) {
-    return std::tuple(kernel.exhausted, kernel.asked() >= kMinimumPerKernel, is_behind(kernel),
+    return std::tuple(kernel.exhausted, kernel.asked() >= kMinimumPerKernel, is_far_behind(kernel),
                       kernel.asked(), kernel.searched.rankings.empty());
   };
   const auto next = std::ranges::min_element(kernels_, {}, turn);
@@ -98,12 +101,12 @@ std::optional<std::size_t> EveryKernel::choose() {
 std::optional<std::size_t> EveryKernel::drawn() {
   double ahead = 0;
   double behind = 0;
-  for (const Kernel& kernel : kernels_) (is_behind(kernel) ? behind : ahead) += weight(kernel);
+  for (const Kernel& kernel : kernels_) (is_far_behind(kernel) ? behind : ahead) += weight(kernel);
   const double scale = ahead > 0 && behind > 0 ? std::min(1.0, kShareBehind * ahead / behind) : 1.0;
   double left = uniform(random_) * (ahead + scale * behind);
   std::optional<std::size_t> chosen;
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
-    const double own = weight(kernels_[i]) * (is_behind(kernels_[i]) ? scale : 1.0);
+    const double own = weight(kernels_[i]) * (is_far_behind(kernels_[i]) ? scale : 1.0);
     if (!(own > 0)) continue;
     chosen = i;
     left -= own;
@@ -112,18 +115,25 @@ std::optional<std::size_t> EveryKernel::drawn() {
   return chosen;
 }
 
-bool EveryKernel::is_behind(const Kernel& kernel) const {
+KernelBehind EveryKernel::behind(const Kernel& kernel, double level_ms) const {
+  return {.times = *kernel.best_ms / level_ms,
+          .untried = kernel.searched.space->size() - kernel.told,
+          .evaluated = kernel.told,
+          .has_costs = static_cast<bool>(kernel.searched.cost)};
+}
+
+bool EveryKernel::is_far_behind(const Kernel& kernel) const {
   if (!kernel.best_ms) return kernel.told > 0;
-  return *kernel.best_ms > kFarBehind * *best_ms_;
+  const KernelBehind its = behind(kernel, *best_ms_);
+  return its.times > kFarBehind ||
+         (its.times >= kLeastBehind && chance_of_kernel_behind(its) < kLittleChance);
 }
 
 double EveryKernel::weight(const Kernel& kernel) const {
   if (kernel.exhausted) return 0;
   if (!kernel.best_ms) return 1;  // Nothing was told yet, or only failures.
-  if (is_behind(kernel) &&
-      chance_of_kernel_behind(kernel.told, *kernel.best_ms / *best_ms_) < kNoChance) {
+  if (is_far_behind(kernel) && chance_of_kernel_behind(behind(kernel, *best_ms_)) < kNoChance)
     return 0;
-  }
   const double share = *best_ms_ / *kernel.best_ms;
   return share * share * share;
 }
@@ -140,9 +150,7 @@ std::optional<double> EveryKernel::chance_of_better(double gain) {
     if (!space.is_listed()) return std::nullopt;
     const std::uint64_t untried = space.size() - kernel.told;
     if (kernel.best_ms && *kernel.best_ms >= kLeastBehind * level_ms) {
-      const double share = static_cast<double>(untried) / static_cast<double>(space.size());
-      nothing_better *=
-          1 - share * chance_of_kernel_behind(kernel.told, *kernel.best_ms / level_ms);
+      nothing_better *= 1 - chance_of_kernel_behind(behind(kernel, level_ms));
       continue;
     }
     near.evaluated += kernel.told;

@@ -18,8 +18,9 @@ namespace smemtune {
 /// Searches every kernel by itself: first what is to be tried first, then the default of each, then
 /// enough configurations of each to show what it is worth, kernels that are far behind last, then
 /// more of the kernels whose best is nearer to the overall best.
-/// Kernels that are far behind share a twentieth of the evaluations, and one whose times leave it next
-/// to no chance is left alone as long as the others have anything untried.
+/// Kernels that are far behind, or behind with little chance of something better, share a twentieth
+/// of the evaluations, and one whose times leave it next to no chance is left alone as long as the
+/// others have anything untried.
 class EveryKernel final : public Strategy {
  public:
   using MakeSearch =
@@ -45,7 +46,8 @@ class EveryKernel final : public Strategy {
 
   std::optional<std::size_t> choose();
   std::optional<std::size_t> drawn();
-  bool is_behind(const Kernel& kernel) const;
+  KernelBehind behind(const Kernel& kernel, double level_ms) const;
+  bool is_far_behind(const Kernel& kernel) const;
   double weight(const Kernel& kernel) const;
 
   std::vector<Kernel> kernels_;
