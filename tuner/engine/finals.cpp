@@ -76,7 +76,7 @@ class Finals final : public UnsettledFinals {
         cpu_(tuning) {}
 
   /// Does the device's part.
-  void run() {
+  void run(const std::function<void()>& before_race) {
     if (contenders_.empty()) return;
     if (tuning_.must_end() || nothing_new()) {
       read_bests();
@@ -85,6 +85,7 @@ class Finals final : public UnsettledFinals {
     state_.progress.remaining_s.reset();
     show_progress(tuning_, state_, "finals");
     tuning_.observer.before_finals(device_.device());
+    before_race();
     const double left_s = seconds_left();
     const double until_s = left_s > 0 ? tuning_.elapsed_s() + left_s : HUGE_VAL;
     Race race = begin_race();
@@ -646,10 +647,11 @@ std::size_t final_rounds(const TuningOptions& options, double round_s, double mo
   return fit < static_cast<double>(most) ? std::max(least, static_cast<std::size_t>(fit)) : most;
 }
 
-std::unique_ptr<UnsettledFinals> run_finals(Tuning& tuning, ProblemState& state) {
+std::unique_ptr<UnsettledFinals> run_finals(Tuning& tuning, ProblemState& state,
+                                            const std::function<void()>& before_race) {
   refuse_too_fast(tuning, state);
   auto finals = std::make_unique<Finals>(tuning, state);
-  finals->run();
+  finals->run(before_race);
   return finals;
 }
 

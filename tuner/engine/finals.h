@@ -5,6 +5,7 @@
 #include "tuner/engine/tuning_options.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 namespace smemtune {
@@ -33,7 +34,9 @@ class UnsettledFinals {
 };
 
 /// Races what is correct. Without a device or when stop is asked for, the best is the fastest that is
-/// known. `tuning` and `state` must outlive what is returned.
-std::unique_ptr<UnsettledFinals> run_finals(Tuning& tuning, ProblemState& state);
+/// known. `before_race`: called before anything is raced. `tuning` and `state` must outlive what is
+/// returned.
+std::unique_ptr<UnsettledFinals> run_finals(
+    Tuning& tuning, ProblemState& state, const std::function<void()>& before_race = [] {});
 
 }  // namespace smemtune

@@ -60,8 +60,8 @@ void add_further_problems(Tuning& tuning, ProblemState& state) {
     if (std::ranges::find(problems, further) != problems.end()) continue;
     const KernelBinding& bound = binding(tuning, reference, further);
     if (const auto reason = cannot_run(bound, reference.default_configuration, tuning.device)) {
-      tuning.observer.note("not verified on " + key(further) + ": the reference kernel " +
-                           reference.name + " does not run there: " + *reason);
+      state.notes.push_back("not verified on " + key(further) + ": the reference kernel " +
+                            reference.name + " does not run there: " + *reason);
       continue;
     }
     problems.push_back(further);
@@ -142,18 +142,22 @@ std::string by_reason(const std::vector<std::pair<std::string, std::string>>& na
   return joined(texts, "; ");
 }
 
-}  // namespace
-
-ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number) {
+/// Returns the state of a problem to which no kernels are bound yet.
+ProblemState new_problem(const Tuning& tuning, const Problem& problem, std::size_t number) {
   ProblemState state;
   state.set.problems = {problem};
-  if (tuning.log != nullptr) add_further_problems(tuning, state);
   state.summary.problem = problem;
   state.progress.problem = problem;
   state.progress.problem_number = number;
   state.progress.problem_count = tuning.request.problems.size();
-  show_progress(tuning, state, "prepare");
+  return state;
+}
 
+}  // namespace
+
+ProblemState bind_problem(Tuning& tuning, const Problem& problem, std::size_t number) {
+  ProblemState state = new_problem(tuning, problem, number);
+  if (tuning.log != nullptr) add_further_problems(tuning, state);
   double cartesian = 0;
   std::vector<std::pair<std::string, std::string>> left_out;  // Name and reason.
   for (const KernelTemplate* kernel : tuning.request.kernels) {
@@ -170,13 +174,13 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
                             why_left_out(state.kernels.back().bound.front(), tuning.device));
     } else if (const auto violated = state.kernels.back().bound.front().why_not_searched(
                    kernel->default_configuration)) {
-      tuning.observer.note("the default of " + kernel->name + ", " +
-                           key(kernel->default_configuration) + ", fails `" + *violated + "` on " +
-                           key(problem) + ": nothing is compared with it");
+      state.notes.push_back("the default of " + kernel->name + ", " +
+                            key(kernel->default_configuration) + ", fails `" + *violated + "` on " +
+                            key(problem) + ": nothing is compared with it");
     }
   }
   if (!left_out.empty()) {
-    tuning.observer.note("left out on " + key(problem) + ": " + by_reason(left_out));
+    state.notes.push_back("left out on " + key(problem) + ": " + by_reason(left_out));
   }
   constexpr double kLargest = 18446744073709549568.0;  // The largest double below 2^64.
   state.summary.cartesian =
@@ -195,8 +199,17 @@ ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t n
     state.reference_record = std::make_shared<ReferenceRecord>();
     state.reference_record->name = state.reference_name;
     state.reference_record->hint = kept_variables_hint(*state.reference.source);
-    add_devices(tuning, state);
   }
+  return state;
+}
+
+ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number,
+                           std::optional<ProblemState> bound) {
+  ProblemState unbound = new_problem(tuning, problem, number);
+  show_progress(tuning, unbound, "prepare");
+  ProblemState state = bound ? std::move(*bound) : bind_problem(tuning, problem, number);
+  for (const std::string& note : std::exchange(state.notes, {})) tuning.observer.note(note);
+  if (tuning.log != nullptr) add_devices(tuning, state);
   return state;
 }
 

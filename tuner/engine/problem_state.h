@@ -116,6 +116,7 @@ struct ProblemState {
   KernelOnProblems reference;
   std::optional<KernelOnProblems> witness;  ///< The kernel that answers for the further problems.
   std::string reference_name;               ///< Its name in messages.
+  std::vector<std::string> notes;           ///< What begin_problem() says.
   /// One session for each unit that is left or came later; none in a dry run.
   std::deque<DeviceSession> devices;
   std::size_t units_seen = 0;  ///< Units of the pool that have been looked at.
@@ -139,9 +140,14 @@ void find_second_data(ProblemState& state);
 /// Binds a kernel of the request's space to each problem of the set. Throws InputError.
 KernelOnProblems bind(Tuning& tuning, const ProblemSet& set, const KernelTemplate& kernel);
 
-/// Binds the space's kernels to the problem and lists their valid configurations. Throws
-/// InputError, and Cancelled when the run must end before that is done.
-ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number);
+/// Binds the space's kernels to a problem and lists their valid configurations. Throws InputError,
+/// and Cancelled when the run must end before that is done. `number`: from 1.
+ProblemState bind_problem(Tuning& tuning, const Problem& problem, std::size_t number);
+
+/// Binds a problem unless that is done, says what was left out, and adds the devices. Throws as
+/// bind_problem() does.
+ProblemState begin_problem(Tuning& tuning, const Problem& problem, std::size_t number,
+                           std::optional<ProblemState> bound = std::nullopt);
 
 /// Interval between looks at whether the run must end.
 inline constexpr double kWait_s = 0.2;

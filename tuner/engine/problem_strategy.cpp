@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
@@ -76,8 +77,9 @@ std::vector<Ranking> rankings(const Tuning& tuning, const ProblemState& state,
   return rankings;
 }
 
+/// Returns what a strategy searches. Adds to `told` what it is told of other problems and devices.
 std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const ProblemState& state,
-                                             const SearchedBefore& before) {
+                                             const SearchedBefore& before, std::string& told) {
   std::vector<SearchedKernel> kernels;
   std::set<std::string> devices;
   std::size_t tried = 0;
@@ -101,9 +103,9 @@ std::vector<SearchedKernel> searched_kernels(const Tuning& tuning, const Problem
     }
   }
   if (tried > 0) {
-    tuning.observer.note("also tries what was fast on " +
-                         joined(std::vector(devices.begin(), devices.end()), ", ") + ": " +
-                         counted(tried, "configuration"));
+    told = "also tries what was fast on " +
+           joined(std::vector(devices.begin(), devices.end()), ", ") + ": " +
+           counted(tried, "configuration");
   }
   return kernels;
 }
@@ -120,12 +122,32 @@ std::unique_ptr<Strategy> listed(const ProblemState& state,
   return std::make_unique<Listed>(state, only);
 }
 
-std::unique_ptr<Strategy> strategy_of(const Tuning& tuning, const ProblemState& state,
-                                      const SearchedBefore& before) {
-  if (!tuning.request.only.empty()) return listed(state, tuning.request.only);
+double until_percent(const Tuning& tuning, const ProblemState& state) {
+  // A curve that a space predicts needs all of its points.
+  const auto predicts = [](const KernelOnProblems& kernel) {
+    return kernel.kernel().expect.has_value();
+  };
+  if (!learns(tuning) || std::ranges::any_of(state.kernels, predicts)) return 0;
+  return tuning.request.options.budget.until();
+}
+
+PlannedSearch plan_search(Tuning& tuning, const ProblemState& state) {
+  const double percent = until_percent(tuning, state);
+  PlannedSearch search = {.before = SearchedBefore(tuning, state, percent), .strategy = nullptr};
+  if (!search.before.is_in_log() && tuning.further_elsewhere) {
+    const auto read = std::exchange(tuning.further_elsewhere, nullptr);
+    std::ranges::move(read(), std::back_inserter(tuning.prior_timings));
+    search.before = SearchedBefore(tuning, state, percent);
+  }
+  if (!tuning.request.only.empty()) {
+    search.strategy = listed(state, tuning.request.only);
+    return search;
+  }
   const TuningOptions& options = tuning.request.options;
   const std::string_view name = tuning.log == nullptr ? kBlind : options.strategy;
-  return make_strategy(name, searched_kernels(tuning, state, before), options.seed);
+  search.strategy = make_strategy(name, searched_kernels(tuning, state, search.before, search.told),
+                                  options.seed);
+  return search;
 }
 
 }  // namespace smemtune

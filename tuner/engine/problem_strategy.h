@@ -16,10 +16,20 @@ bool learns(const Tuning& tuning);
 std::unique_ptr<Strategy> listed(const ProblemState& state,
                                  const std::vector<KernelConfiguration>& only);
 
-/// Returns the strategy that chooses what to evaluate next of a problem: the list that the request
-/// names, else the strategy that it asks for, which is told what is known of other problems and
-/// devices. A dry run, where nothing is learnt, uses `random`. Notes what the strategy was told.
-std::unique_ptr<Strategy> strategy_of(const Tuning& tuning, const ProblemState& state,
-                                      const SearchedBefore& before);
+/// Returns how much faster, in percent, something must probably not be for the search to end by
+/// itself; 0 where it does not.
+double until_percent(const Tuning& tuning, const ProblemState& state);
+
+/// A problem's search before its first question.
+struct PlannedSearch {
+  SearchedBefore before = {};
+  std::unique_ptr<Strategy> strategy;
+  std::string told = {};  ///< A line for people on what it was told of elsewhere; may be empty.
+};
+
+/// Chooses what to evaluate next of a problem: by the list that the request names, else by the
+/// strategy that it asks for, which is told what is known of other problems and devices. A dry run,
+/// where nothing is learnt, uses `random`.
+PlannedSearch plan_search(Tuning& tuning, const ProblemState& state);
 
 }  // namespace smemtune

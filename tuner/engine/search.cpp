@@ -28,16 +28,6 @@ namespace smemtune {
 
 namespace {
 
-/// Returns how much faster, in percent, something must probably not be for the search to end by
-/// itself; 0 where it does not. A curve that a space predicts needs all of its points.
-double until_percent(const Tuning& tuning, const ProblemState& state) {
-  const auto predicts = [](const KernelOnProblems& kernel) {
-    return kernel.kernel().expect.has_value();
-  };
-  if (!learns(tuning) || std::ranges::any_of(state.kernels, predicts)) return 0;
-  return tuning.request.options.budget.until();
-}
-
 std::size_t window(const Tuning& tuning, const ProblemState& state) {
   const TuningOptions& options = tuning.request.options;
   if (options.window > 0) return options.window;
@@ -655,14 +645,9 @@ class Search {
 
 void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget) {
   if (!tuning.request.only.empty()) state.progress.valid = tuning.request.only.size();
-  const double percent = until_percent(tuning, state);
-  SearchedBefore before(tuning, state, percent);
-  if (!before.is_in_log() && tuning.further_elsewhere) {
-    const auto read = std::exchange(tuning.further_elsewhere, nullptr);
-    std::ranges::move(read(), std::back_inserter(tuning.prior_timings));
-    before = SearchedBefore(tuning, state, percent);
-  }
-  Search(tuning, state, strategy_of(tuning, state, before), budget, before).run();
+  PlannedSearch planned = plan_search(tuning, state);
+  if (!planned.told.empty()) tuning.observer.note(planned.told);
+  Search(tuning, state, std::move(planned.strategy), budget, planned.before).run();
 }
 
 void search(Tuning& tuning, ProblemState& state, const ProblemBudget& budget,

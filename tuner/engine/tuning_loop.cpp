@@ -2,6 +2,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/usable_cores.h"
+#include "tuner/engine/compile_ahead.h"
 #include "tuner/engine/conclusions.h"
 #include "tuner/engine/finals.h"
 #include "tuner/engine/preparation.h"
@@ -171,11 +172,28 @@ class Unsettled {
   std::deque<One> problems_;
 };
 
+/// Holds the finals of a problem, while compilers begin with the next one.
+std::unique_ptr<UnsettledFinals> hold_finals(Tuning& tuning, ProblemState& state,
+                                             CompileAhead& ahead) {
+  auto finals = run_finals(tuning, state, [&] {
+    // The finals find out more, which what is compiled ahead does not need.
+    const std::size_t known = tuning.prior_timings.size();
+    note_findings(tuning, state);
+    const std::size_t found = tuning.prior_timings.size() - known;
+    ahead.begin(state.progress.problem_number);
+    tuning.prior_timings.erase(tuning.prior_timings.begin(),
+                               tuning.prior_timings.begin() + static_cast<std::ptrdiff_t>(found));
+  });
+  ahead.withdraw();
+  return finals;
+}
+
 /// Does the device's part of a problem.
-void tune_problem(Tuning& tuning, std::size_t i, Unsettled& unsettled) {
+void tune_problem(Tuning& tuning, std::size_t i, Unsettled& unsettled, CompileAhead& ahead) {
   const TuningRequest& request = tuning.request;
   const double begun_s = tuning.elapsed_s();
-  auto owned = std::make_unique<ProblemState>(begin_problem(tuning, request.problems[i], i + 1));
+  auto owned = std::make_unique<ProblemState>(
+      begin_problem(tuning, request.problems[i], i + 1, ahead.take()));
   ProblemState& state = *owned;
   const double begin_s = tuning.elapsed_s() - begun_s;
   const ProblemBudget budget = budget_of(tuning, request.problems.size() - i);
@@ -187,7 +205,7 @@ void tune_problem(Tuning& tuning, std::size_t i, Unsettled& unsettled) {
                       &Entry::candidate);
   } else {
     state.summary.unfinished = unfinished(tuning, state);
-    finals = run_finals(tuning, state);
+    finals = hold_finals(tuning, state, ahead);
     if (request.options.with_transfers) state.summary.transfers = transfers(tuning, state);
     if (!request.options.static_reject) state.summary.static_rejects = would_be_lost(state);
   }
@@ -223,9 +241,10 @@ void await_signatures(Tuning& tuning) {
 void tune_problems(Tuning& tuning) {
   const TuningRequest& request = tuning.request;
   Unsettled unsettled(tuning);
+  CompileAhead ahead(tuning);
   for (std::size_t i = 0; i < request.problems.size() && !tuning.stop; ++i) {
     try {
-      tune_problem(tuning, i, unsettled);
+      tune_problem(tuning, i, unsettled, ahead);
     } catch (const Cancelled&) {
       unsettled.settle(0);
       tuning.observer.note("abandoned while the valid configurations were being listed: " +

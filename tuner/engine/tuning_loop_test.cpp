@@ -463,6 +463,58 @@ TEST(TuningLoop, AsksForWhatWasFastForTheProblemBeforeUnlessItStartsCold) {
   }
 }
 
+/// Two problems, whose finals take a while and whose code for `tiled` differs.
+FakeSpace two_problems_with_their_own_code() {
+  FakeSpace fake;
+  fake.space.problems = {parse_key("N=1000"), parse_key("N=2000")};
+  LaunchTemplate& launch = fake.kernel("tiled").launches.front();
+  launch.template_arguments.push_back({"N", "/test"});
+  launch.entry = "tiled<TILE,ITEMS,N>";
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS, SIZE)\n"
+      "time_ns 1000000 + 1000 * ITEMS + TILE\n"
+      "computes out[i] = in[i] + 1\n";
+  return fake;
+}
+
+TEST(TuningLoop, CompilesForTheNextProblemDuringFinals) {
+  const FakeSpace fake = two_problems_with_their_own_code();
+  FakeRun run(fake);
+  std::uint64_t before_finals = 0;
+  std::uint64_t at_next = 0;
+  std::uint64_t compiled = 0;
+  run.observer.progress = [&](const Progress& progress) {
+    compiled = progress.compiled;
+    const bool is_first = progress.problem_number == 1;
+    if (is_first && progress.phase == "search") before_finals = compiled;
+    if (progress.phase == "finals" && compiled == before_finals) {
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(10));  // The finals of a real device last.
+    }
+    if (!is_first && at_next == 0) at_next = compiled;
+  };
+  const TuningSummary summary = run.run();
+  EXPECT_GT(at_next, before_finals);
+  EXPECT_EQ(summary.evaluated, 2 * kConfigurations);
+  EXPECT_EQ(compiled, 15u * 2 + 1) << "nothing is compiled twice";
+}
+
+TEST(TuningLoop, CompilesNothingAheadThatIsKnown) {
+  const FakeSpace fake = two_problems_with_their_own_code();
+  FakeRun all(fake);
+  all.run();
+  MemoryLog log = all.own_log;
+  std::erase_if(log.records, [](const Result& result) {
+    return result.problem == parse_key("N=1000") || result.kernel == "naive";
+  });
+  FakeRun again(fake);
+  again.log = &log;
+  std::uint64_t compiled = 0;
+  again.observer.progress = [&](const Progress& progress) { compiled = progress.compiled; };
+  again.run();
+  EXPECT_EQ(compiled, 15u + 1) << "of N=2000 all of tiled is known";
+}
+
 TEST(TuningLoop, AsksForWhatWasFastOnAnotherDevice) {
   const FakeSpace fake;
   FakeRun run(fake);
