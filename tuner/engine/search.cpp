@@ -34,6 +34,19 @@ std::size_t window(const Tuning& tuning, const ProblemState& state) {
   return in_flight(learns(tuning), tuning.pool.compilers(), state.devices.size());
 }
 
+/// Returns the configurations in which one parameter has the value before or after in its list.
+std::vector<ConfigurationIndex> steps_from(const SearchSpace& space,
+                                           ConfigurationIndex configuration) {
+  const std::vector<std::size_t> from = space.value_indices(configuration);
+  std::vector<ConfigurationIndex> steps = space.neighbors(configuration);
+  std::erase_if(steps, [&](ConfigurationIndex one) {
+    const std::vector<std::size_t> to = space.value_indices(one);
+    const auto [here, there] = std::ranges::mismatch(from, to);
+    return std::max(*here, *there) - std::min(*here, *there) > 1;
+  });
+  return steps;
+}
+
 /// The loop over one problem's configurations. Those that were asked for and whose results are not
 /// yet told are in flight, in the order asked; compilers work ahead on all of them, and each device
 /// takes the first that is compiled.
@@ -58,7 +71,7 @@ class Search {
     for (;;) {
       window_ = window(tuning_, state_);  // Devices and compilers may have been added.
       ask_and_tell();
-      if (is_sure_ && !begun_again_) leave();
+      if (is_sure_ && !goes_on_ && !begun_again_) leave();
       if ((in_flight_.empty() && !begin_again()) || ended()) break;
       advance();
       if (in_flight_.front().has_result()) continue;
@@ -251,8 +264,42 @@ class Search {
     return candidates;
   }
 
+  /// Returns what is one step of one parameter away from the fastest and was not evaluated.
+  std::vector<Candidate> beside_fastest() const {
+    const Entry* fastest = nullptr;
+    std::set<Candidate> evaluated;
+    for (const Entry& entry : state_.entries) {
+      evaluated.insert(entry.candidate);
+      const bool is_faster =
+          fastest == nullptr || entry.result.time_ms() < fastest->result.time_ms();
+      if (entry.result.timed() && !entry.result.given_up && is_faster) fastest = &entry;
+    }
+    if (fastest == nullptr) return {};
+    const std::size_t kernel = fastest->candidate.kernel;
+    const SearchSpace& space = state_.kernels[kernel].bound.front().search_space();
+    std::vector<Candidate> beside;
+    for (const ConfigurationIndex one : steps_from(space, fastest->candidate.configuration)) {
+      const Candidate candidate = {.kernel = kernel, .configuration = one};
+      if (!evaluated.contains(candidate)) beside.push_back(candidate);
+    }
+    return beside;
+  }
+
+  /// Evaluates what is left beside the fastest where the search ended because it was sure, and
+  /// returns whether there was anything. What turns out to be faster has its own neighbors.
+  bool go_on_beside_fastest() {
+    if (!is_sure_ || begun_again_ || before_.confirmed() || ended()) return false;
+    goes_on_ = true;
+    for (const Candidate& candidate : beside_fastest()) {
+      InFlight pending = prepared(candidate);
+      if (!add_if_known(pending)) begin(std::move(pending));
+    }
+    return !in_flight_.empty();
+  }
+
   /// Evaluates in full what was given up too early, and returns whether there was anything.
   bool begin_again() {
+    if (go_on_beside_fastest()) return true;
     const std::set<Candidate> candidates = given_up_too_early();
     if (candidates.empty() || ended()) return false;
     std::vector<Entry> again;
@@ -637,6 +684,7 @@ class Search {
   int asked_again_ = 0;
   bool no_more_ = false;
   bool is_sure_ = false;  ///< Whether it is unlikely enough that something better is left.
+  bool goes_on_ = false;  ///< Beside the fastest, after the search was sure.
   bool begun_again_ = false;
   bool is_leaving_ = false;
 };

@@ -6,6 +6,7 @@
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/launch_cost.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/repetitions_test_support.h"
 #include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/problem_state.h"
 #include "tuner/engine/worker_pool.h"
@@ -103,6 +104,32 @@ TEST(TuningLoop, EndsByItselfWhenItIsSureAndAgainAtTheSamePlace) {
   EXPECT_EQ(again.known, first.evaluated);
   EXPECT_EQ(again.unfinished->evaluations, first.unfinished->evaluations);
   EXPECT_TRUE(again.unfinished->by_itself);
+}
+
+TEST(TuningLoop, LeavesNothingBesideTheFastestWhereItIsSure) {
+  FakeSpace fake = large_space();
+  fake.add("naive", "time_ns 9000000");
+  fake.sources["tiled"].files.front().text =
+      "kernel tiled(TILE, ITEMS)\n"
+      "time_ns 1000000 + 4000 * ((ITEMS * 37) % 128) + TILE\n"
+      "computes out[i] = in[i] + 1\n";
+  for (std::uint64_t seed = 1; seed <= repetitions(20); ++seed) {
+    FakeRun run(fake);
+    run.request.options.strategy = "auto";
+    run.request.options.seed = seed;
+    const ProblemSummary problem = run.run().problems.front();
+    ASSERT_TRUE(problem.best() && problem.unfinished) << seed;
+    ASSERT_TRUE(problem.unfinished->by_itself) << seed;
+    const std::int64_t items = std::get<std::int64_t>(problem.best()->configuration.at("ITEMS"));
+    const std::int64_t tile = std::get<std::int64_t>(problem.best()->configuration.at("TILE"));
+    for (const auto& [its_items, its_tile] :
+         {std::pair(items - 1, tile), {items + 1, tile}, {items, tile / 2}, {items, 2 * tile}}) {
+      if (its_items < 1 || its_items > 128 || its_tile < 1 || its_tile > 128) continue;
+      const std::string beside =
+          "ITEMS=" + std::to_string(its_items) + ",TILE=" + std::to_string(its_tile);
+      EXPECT_TRUE(result_of(problem, "tiled", beside).timed()) << seed << ": " << beside;
+    }
+  }
 }
 
 /// Returns what a run on another board of the same model leaves for others.
