@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -2794,6 +2795,74 @@ int main() {
   const Json most = Drafted("#define ADD(a, b) fmaxf(a, b)\n" + kernel).json()["arguments"][1];
   EXPECT_FALSE(most.contains("compare"));
   EXPECT_EQ(most["role"], "output");
+}
+
+/// Returns the draft of sums by blocks of a template, of which a launch begins so.
+Drafted sums_by_template(const std::string& macros, const std::string& launch) {
+  return Drafted(macros + R"cu(
+template <unsigned kThreads>
+__global__ void sums(const float* in, float* out) {
+  static_assert(kThreads % 32 == 0);
+  __shared__ float kept[BLOCK];
+  kept[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];
+  __syncthreads();
+  for (int k = kThreads / 2; k > 0; k /= 2) {
+    if (threadIdx.x < k) kept[threadIdx.x] += kept[threadIdx.x + k];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = kept[0];
+}
+int main() {
+  const int n = 1 << 20;
+  float *in, *out;
+  cudaMalloc(&in, n * sizeof(float));
+  cudaMalloc(&out, n / BLOCK * sizeof(float));
+)cu" + launch + "<<<n / BLOCK, BLOCK>>>(in, out);\n}\n");
+}
+
+TEST(DraftSpace, PassesForATemplateParameterWhatTheHostMakesOfAMacro) {
+  const std::string macro = "#ifndef BLOCK\n#define BLOCK 256\n#endif\n";
+  for (const auto& [macros, launch, entry] : std::vector<std::array<std::string, 3>>{
+           {macro, "sums<BLOCK>", "sums<BLOCK>"},
+           {macro, "sums<BLOCK / 2>", "sums<BLOCK / 2>"},
+           {"constexpr int BLOCK = 256;\n", "constexpr int half = BLOCK / 2; sums<half>",
+            "sums<BLOCK / 2>"}}) {
+    const Drafted drafted = sums_by_template(macros, launch);
+    const Json kernel = drafted.json()["kernels"][0];
+    EXPECT_EQ(kernel["entry"], entry) << macros << launch;
+    EXPECT_EQ(kernel["parameters"].size(), 1U) << launch;
+    EXPECT_GT(kernel["parameters"]["BLOCK"].size(), 2U) << launch;
+    EXPECT_EQ(kernel["block"][0], "BLOCK");
+    EXPECT_EQ(kernel["grid"][0], "N / BLOCK");
+    EXPECT_THAT(drafted.faults(), IsEmpty());
+  }
+  const Json half = sums_by_template(macro, "sums<BLOCK / 2>").json()["kernels"][0];
+  EXPECT_EQ(half["constraints"][0], "(BLOCK / 2) % 32 == 0") << "as the kernel asserts";
+  const Json other = sums_by_template(macro, "sums<64>").json()["kernels"][0];
+  EXPECT_EQ(other["entry"], "sums<kThreads>") << "no other parameter decides it";
+  EXPECT_EQ(other["parameters"].size(), 2U);
+}
+
+TEST(DraftSpace, SearchesAMacroAsTheTemplateParameterThatItIsPassedFor) {
+  const Json kernel = Drafted(R"cu(
+#define DIM 128
+template <int THREADS> __global__ void reversed(float* x) {
+  __shared__ float kept[DIM];
+  kept[threadIdx.x] = x[blockIdx.x * THREADS + threadIdx.x];
+  __syncthreads();
+  x[blockIdx.x * THREADS + threadIdx.x] = kept[THREADS - 1 - threadIdx.x];
+}
+int main() {
+  float* x;
+  cudaMalloc(&x, 4096 * sizeof(float));
+  reversed<DIM><<<4096 / DIM, DIM>>>(x);
+}
+)cu")
+                          .json()["kernels"][0];
+  EXPECT_EQ(kernel["entry"], "reversed<DIM>");
+  EXPECT_EQ(kernel["parameters"].size(), 1U);
+  EXPECT_GT(kernel["parameters"]["DIM"].size(), 2U) << "the name of the macro says nothing";
+  EXPECT_THAT(kernel["description"], Not(HasSubstr("has one value")));
 }
 
 TEST(DraftSpace, AsksForTheSizesOfArraysThatOneFunctionAllocates) {
