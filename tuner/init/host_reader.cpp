@@ -10,6 +10,7 @@
 #include "tuner/init/kernel_uses.h"
 #include "tuner/init/names.h"
 #include "tuner/init/space_names.h"
+#include "tuner/init/totals.h"
 
 #include <algorithm>
 #include <map>
@@ -44,6 +45,7 @@ class HostReader {
     for (const DeclaredFunction& function : declared_.functions) {
       if (!function.is_member) add_checks(source_, function.cursor, function.body, host_);
     }
+    add_totals(source_, declared_, host_);
     follow_calls(host_);
     follow_copies(host_);
     for (const auto& [token, answer] : answers_) host_.answers.push_back(answer);

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -2377,6 +2378,139 @@ void host() {
                         .json();
   EXPECT_EQ(json["verify"]["definition"], "out[i] = sum(i_0 < N, (in[i_0]))");
   EXPECT_EQ(json["arguments"][0]["init"], "uniform(0, 1)");
+}
+
+/// Returns the draft of a kernel that adds up by blocks, for a host that fills `in` and launches
+/// between these texts.
+Json sums_by_blocks(const std::string& functions, const std::string& before,
+                    const std::string& behind) {
+  return Drafted("#include <numeric>\n#include <algorithm>\n#include <vector>\n" + functions + R"cu(
+#define THREADS 256
+__global__ void sums(const int* in, int* out, int n) {
+  __shared__ int kept[THREADS];
+  int sum = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += in[i];
+  kept[threadIdx.x] = sum;
+  for (int k = blockDim.x / 2; k > 0; k /= 2) {
+    __syncthreads();
+    if (threadIdx.x < k) kept[threadIdx.x] += kept[threadIdx.x + k];
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = kept[0];
+}
+int main() {
+  const int n = 1 << 20, blocks = 640;
+  int *d_in, *d_out;
+  std::vector<int> in(n), unused(n);
+  int* out = (int*)malloc(blocks * sizeof(int));
+  cudaMalloc(&d_in, n * sizeof(int));
+  cudaMalloc(&d_out, blocks * sizeof(int));
+)cu" + before + R"cu(
+  cudaMemcpy(d_in, in.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+  sums<<<blocks, THREADS>>>(d_in, d_out, n);
+  cudaMemcpy(out, d_out, blocks * sizeof(int), cudaMemcpyDeviceToHost);
+)cu" + behind + "\n}\n")
+      .json();
+}
+
+TEST(DefinitionDraft, SharesOutATotalOfTheHost) {
+  const std::string while_filling =
+      "int right = 0;\n"
+      "for (int i = 0; i < n; ++i) { int x = rand() % 9; in[i] = x; right += x; }\n";
+  const std::string in_a_loop =
+      "long right = 0, total = 0; for (int i = 0; i < blocks; ++i) total += out[i];\n"
+      "for (int x : in) { right += x; }\n";
+  const std::string returned =
+      "int of(const int* x, int n) { int sum = 0; for (int i = 0; i < n; i++) sum = sum + x[i]; "
+      "return sum; }\n";
+  const std::string by_reference =
+      "void add(const int* x, const int& n, int& sum) { for (int i = 0; i < n; i++) sum += x[i]; "
+      "}\n";
+  const std::string by_address =
+      "void add(const int* x, int n, int* sum) { int s = 0; for (int i = 0; i < n; i++) s += x[i]; "
+      "*sum = s; }\n";
+  const std::string compares = "bool right(int a, int b) { return a == b; }\n";
+  for (const auto& [functions, before, behind] : std::vector<std::array<std::string, 3>>{
+           {by_reference, while_filling,
+            "int total = 0; add(out, blocks, total); if (total != right) return 1;"},
+           {"", "", in_a_loop + "return total == right;"},
+           {"", "", in_a_loop + "printf(\"%ld %ld\", right, total);"},
+           {"", "", in_a_loop + "printf(\"%ld\", right);\nprintf(\"%ld\", total);"},
+           {returned, "", "if (fabs(of(in.data(), n) - of(out, blocks)) > 1e-5) return 1;"},
+           {by_address, "int expected[1]; add(in.data(), n, expected);",
+            "int total; add(out, blocks, &total); return total != expected[0];"},
+           {compares, "int sum = std::accumulate(in.begin(), in.end(), 0);",
+            "return right(std::reduce(out, out + blocks), sum);"},
+           {"", "int sum = 0; std::for_each(in.begin(), in.end(), [&sum](int x) { sum += x; });",
+            "int total = std::accumulate(out, out + blocks, 0); assert(total == sum);"}}) {
+    const Json json = sums_by_blocks(functions, before, behind);
+    EXPECT_EQ(json["arguments"][1]["compare"], "sum");
+    const std::string definition = json["verify"].value("definition", "");
+    EXPECT_EQ(std::regex_replace(definition, std::regex("[a-z]+_0"), "k"),
+              "out[i] = sum(k < N * (i + 1) / BLOCKS - N * i / BLOCKS, in[N * i / BLOCKS + k])")
+        << functions << before << behind;
+    EXPECT_FALSE(json["verify"].contains("definition_is_a_guess"));
+  }
+}
+
+TEST(DefinitionDraft, IsNoTotalThatTheHostComparesWithSomethingElse) {
+  const std::string total = "int total = 0; for (int i = 0; i < blocks; ++i) total += out[i];\n";
+  for (const std::string& host :
+       {total + "int sum = 0; for (int i = 0; i < n; ++i) sum += in[i]; return sum;",
+        total + "int sum = 0; for (int i = 0; i < n; ++i) sum += unused[i]; return sum == total;",
+        total +
+            "int sum = 0; for (int x : in) { if (x > 5) break; sum += x; } return sum == total;",
+        total + "int sum = 0; for (int x : in) sum = x; return sum == total;",
+        total + "int sum = 1; for (int x : in) sum *= x; return sum == total;",
+        total + "int sum = 0; for (int x : in) sum += x; sum = round(sum); return sum == total;",
+        total + "int sum = 0; for (int x : in) sum += x; if (n > 5) sum = 1; return sum == total;",
+        std::string("int sum = 0; for (int x : in) sum += x; return sum == out[0];")}) {
+    EXPECT_FALSE(sums_by_blocks("", "", host)["verify"].contains("definition")) << host;
+  }
+}
+
+/// Returns the verification of a kernel that makes one number of two arrays.
+Json verified_total(const std::string& kernel, const std::string& host) {
+  return Drafted(R"cu(
+__global__ void k(const float* a, const float* b, float* out, int n) {
+  __shared__ float unused[32];
+  unused[threadIdx.x % 32] = 0;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+)cu" + kernel + R"cu(
+}
+void host() {
+  int n = 65536;
+  float *d_a, *d_b, *d_out, *a, *b;
+  float* result = new float(0);
+  cudaMalloc(&d_a, n * sizeof(float));
+  cudaMalloc(&d_b, n * sizeof(float));
+  cudaMalloc(&d_out, sizeof(float));
+  cudaMemcpy(d_a, a, n * sizeof(float), cudaMemcpyHostToDevice);
+  cudaMemcpy(d_b, b, n * sizeof(float), cudaMemcpyHostToDevice);
+  k<<<n / 256, 256>>>(d_a, d_b, d_out, n);
+  cudaMemcpy(result, d_out, sizeof(float), cudaMemcpyDeviceToHost);
+  double dot = 0.0;
+  for (int i = 0; i < n; ++i) { double product = a[i] * b[i]; dot += product; }
+)cu" + host + "}\n")
+      .json()["verify"];
+}
+
+TEST(DefinitionDraft, OfOneResultIsATotalThatTheHostPrintsIfTheKernelAddsUp) {
+  const std::string adds = "atomicAdd(out, a[i] * b[i]);";
+  for (const std::string host :
+       {"printf(\"%f\", fabs(dot - *result) < 1);",
+        "if (abs(result[0] - dot) / dot > 0.1) exit(1);", "printf(\"%f %f\", dot, *result);",
+        "printf(\"%f\", dot);\nprintf(\"%f\", result[0]);"}) {
+    const Json verify = verified_total(adds, host);
+    EXPECT_EQ(verify.value("definition", ""), "out[i] = sum(i_0 < N, ((a[i_0] * b[i_0])))") << host;
+    const bool is_printed =
+        host.find('%') != std::string::npos && host.find('<') == std::string::npos;
+    EXPECT_THAT(verify["description"], HasSubstr(is_printed ? "prints beside" : "compares"))
+        << host;
+  }
+  EXPECT_FALSE(verified_total(adds, "printf(\"%f\", dot); n = 1; printf(\"%f\", *result);")
+                   .contains("definition"));
+  const std::string other = "if (i == 0) out[0] = a[0] / b[0];";
+  EXPECT_FALSE(verified_total(other, "printf(\"%f %f\", dot, *result);").contains("definition"));
 }
 
 TEST(DraftSpace, SaysInWhichLoopTheHostCalculatesAValue) {

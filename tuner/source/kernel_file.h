@@ -95,6 +95,11 @@ struct HostCheck {
   /// True if it may leave elements out: the loop does not go through all, or a condition stands
   /// before it.
   bool is_part = false;
+  /// True if it gives a total that the host works out, which the array's first element should be, or
+  /// all of its elements together (`is_of_all`).
+  bool is_total = false;
+  bool is_of_all = false;
+  bool is_printed = false;  ///< True if the host only prints the two beside each other.
   std::map<std::string, std::string> passed = {};
   /// Its store if that is simple, in the names of `function`; its loops over the elements are
   /// `axis_a`, `axis_b`, ...
