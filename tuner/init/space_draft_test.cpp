@@ -2977,6 +2977,27 @@ TEST(DraftSpace, PassesForATemplateParameterWhatTheHostMakesOfAMacro) {
   EXPECT_EQ(other["parameters"].size(), 2U);
 }
 
+TEST(DraftSpace, PassesTheTemplateThatTheHostOrTheDefaultHas) {
+  const std::string source = R"cu(
+template <typename T> struct Twice { __device__ T operator()(T x) { return 2 * x; } };
+template <typename T> struct Half { __device__ T operator()(T x) { return x / 2; } };
+template <typename T, template <typename> class Map = Twice> __global__ void mapped(T* x) {
+  x[blockIdx.x * blockDim.x + threadIdx.x] = Map<T>()(x[blockIdx.x * blockDim.x + threadIdx.x]);
+}
+int main() {
+  float* x;
+  cudaMalloc(&x, 4096 * sizeof(float));
+)cu";
+  for (const auto& [launch, entry] : std::map<std::string, std::string>{
+           {"mapped<float>", "mapped<T, Twice>"}, {"mapped<float, Half>", "mapped<T, Half>"}}) {
+    const Json kernel =
+        Drafted(source + launch + "<<<4096 / 128, 128>>>(x);\n}\n").json()["kernels"][0];
+    EXPECT_EQ(kernel["entry"], entry);
+    EXPECT_EQ(kernel["parameters"].size(), 1U) << "the threads of a block";
+    EXPECT_FALSE(kernel.contains("default_is_a_guess"));
+  }
+}
+
 TEST(DraftSpace, SearchesAMacroAsTheTemplateParameterThatItIsPassedFor) {
   const Json kernel = Drafted(R"cu(
 #define DIM 128

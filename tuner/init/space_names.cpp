@@ -509,10 +509,14 @@ std::string SpaceNames::template_formula(const KernelFunction& kernel, const std
                                          const Json& parameters) const {
   const auto found = template_formulas_.find(parameter);
   if (found != template_formulas_.end()) return found->second;
-  const LaunchSite* const site = launch_of(kernel.name);
   const auto own =
       std::ranges::find(kernel.template_parameters, parameter, &TemplateParameter::name);
-  if (site == nullptr || own == kernel.template_parameters.end() || own->is_type()) return "";
+  if (own == kernel.template_parameters.end() || own->is_type()) return "";
+  const std::string text =
+      template_text(kernel, static_cast<std::size_t>(own - kernel.template_parameters.begin()));
+  if (own->is_template()) return text;
+  const LaunchSite* const site = launch_of(kernel.name);
+  if (site == nullptr) return "";
   Json macros = Json::object();  // A template parameter of that name may be another number.
   const auto add = [&](const auto& named) {
     const bool is_other = named.name != parameter && parameters.contains(named.name);
@@ -520,8 +524,7 @@ std::string SpaceNames::template_formula(const KernelFunction& kernel, const std
   };
   std::ranges::for_each(numbers_, add);
   std::ranges::for_each(file_.missing, add);
-  const auto i = static_cast<std::size_t>(own - kernel.template_parameters.begin());
-  const auto ours = terms_of(*site, macros).in_our_names(template_text(kernel, i));
+  const auto ours = terms_of(*site, macros).in_our_names(text);
   const bool has_macro =
       ours && std::ranges::any_of(identifiers(*ours), [&](std::string_view name) {
         return macros.contains(std::string(name));

@@ -97,9 +97,9 @@ class SpaceNames {
   /// Returns the type that the host passes for a template parameter, or that its arguments have.
   std::string template_type(const KernelFunction& kernel, std::size_t i) const;
 
-  /// Returns what the host passes for a template parameter of a kernel, if that is a formula of the
-  /// problem's sizes, or one of macros and constants of the source among these parameters; empty if
-  /// it passes something else, or if the kernel has no template parameter of that name.
+  /// Returns what the host passes for a template parameter of a kernel, if that is a template, a
+  /// formula of the problem's sizes, or one of macros and constants of the source among these
+  /// parameters; empty if it passes something else, or if the kernel has no such template parameter.
   std::string template_formula(const KernelFunction& kernel, const std::string& parameter,
                                const Json& parameters) const;
 
