@@ -433,22 +433,49 @@ class ExpectationDrafter {
     const std::set<std::size_t> results =
         check.is_filled ? results_compared_with(store.array) : arguments_with(store.array, true);
     if (results.size() != 1) return std::nullopt;
-    // The host may ask whether a kernel has left its input as it was.
-    const CppTokens tokens = cpp_tokens(store.value);
-    const bool is_element = tokens.size() > 1 && tokens[1].is("[") &&
-                            closing(tokens, 1) + 1 == tokens.size() &&
-                            joined(tokens, {2, tokens.size() - 1}) == store.index;
-    const bool is_unchanged = is_element && !check.is_filled;
-    if (is_unchanged && !definition_of(names_.first(), names_, arguments_)) return std::nullopt;
     const Json& output = arguments_[*results.begin()];
-    const bool is_sum = output.value("compare", "") == "sum";
+    const std::string same = check.is_filled ? "" : array_of_same_element(store);
+    if (!same.empty()) {
+      if (auto product = product_in(same, output["name"])) return product;
+      // The host may ask whether a kernel has left its input as it was.
+      if (!definition_of(names_.first(), names_, arguments_)) return std::nullopt;
+    }
     if (check.is_total && !is_total_of(check, *results.begin())) return std::nullopt;
     auto ours = in_our_names(store, output["name"]);
     if (!ours || (!choose_parameters(*ours) && !check.is_total)) return std::nullopt;
-    if (check.is_total && is_sum)
-      ours = shared_out(std::move(*ours), plain_text(output["shape"][0]));
+    const bool is_shared_out = check.is_total && check.is_of_all;
+    if (is_shared_out) ours = shared_out(std::move(*ours), plain_text(output["shape"][0]));
     return ours ? DefinitionDrafter(names_, arguments_, std::move(*ours), {}).draft()
                 : std::nullopt;
+  }
+
+  /// Returns the array whose element a store takes over, from the same place; empty if it does more.
+  static std::string array_of_same_element(const SingleStore& store) {
+    const CppTokens tokens = cpp_tokens(store.value);
+    const bool is_same = tokens.size() > 1 && tokens[1].is("[") &&
+                         closing(tokens, 1) + 1 == tokens.size() &&
+                         joined(tokens, {2, tokens.size() - 1}) == store.index;
+    return is_same ? std::string(tokens[0].text) : "";
+  }
+
+  /// Returns the product that the host has a library compute and copies to an array.
+  std::optional<std::string> product_in(const std::string& array, const std::string& output) const {
+    for (const LibraryProduct& product : file_.products) {
+      std::vector<SingleStore> stores;
+      if (product.function == function()) stores.push_back(product.store);
+      for (const HostCall& call : file_.calls) {
+        const bool is_its = call.caller == function() && call.callee == product.function;
+        if (is_its) stores.push_back(in_caller(product.store, call));
+      }
+      for (const SingleStore& store : stores) {
+        const bool is_there = store.array == array || file_.copies.contains({array, store.array});
+        auto ours = is_there ? in_our_names(store, output) : std::nullopt;
+        if (!ours || !choose_parameters(*ours)) continue;
+        auto definition = DefinitionDrafter(names_, arguments_, std::move(*ours), {}).draft();
+        if (definition) return definition;
+      }
+    }
+    return std::nullopt;
   }
 
   /// Returns true if the host's total is one of this output. Where it only prints the two, the

@@ -8,6 +8,7 @@
 #include "tuner/init/host_launches.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/kernel_uses.h"
+#include "tuner/init/library_products.h"
 #include "tuner/init/names.h"
 #include "tuner/init/space_names.h"
 #include "tuner/init/totals.h"
@@ -46,6 +47,7 @@ class HostReader {
       if (!function.is_member) add_checks(source_, function.cursor, function.body, host_);
     }
     add_totals(source_, declared_, host_);
+    add_products(source_, declared_, host_);
     follow_calls(host_);
     follow_copies(host_);
     for (const auto& [token, answer] : answers_) host_.answers.push_back(answer);

@@ -2513,6 +2513,65 @@ TEST(DefinitionDraft, OfOneResultIsATotalThatTheHostPrintsIfTheKernelAddsUp) {
   EXPECT_FALSE(verified_total(other, "printf(\"%f %f\", dot, *result);").contains("definition"));
 }
 
+/// Returns the verification of a kernel whose results the host compares with those of cuBLAS.
+Json verified_product(const std::string& call, const std::string& compares) {
+  return Drafted(R"cu(
+__global__ void product(const float* a, const float* b, float* c, int m, int n, int k) {
+  __shared__ float kept[256];
+  kept[threadIdx.x] = a[0];
+  for (int i = threadIdx.x; i < m * n; i += 256) c[i] = b[0] * kept[threadIdx.x] * k;
+}
+int main() {
+  int m = 512, n = 256, k = 128;
+  float *d_a, *d_b, *d_c;
+  float* c = (float*)malloc(m * n * sizeof(float));
+  float* c_of_blas = (float*)malloc(m * n * sizeof(float));
+  cudaMalloc(&d_a, m * k * sizeof(float));
+  cudaMalloc(&d_b, k * n * sizeof(float));
+  cudaMalloc(&d_c, m * n * sizeof(float));
+  product<<<1, 256>>>(d_a, d_b, d_c, m, n, k);
+  cudaMemcpy(c, d_c, m * n * sizeof(float), cudaMemcpyDeviceToHost);
+  float one = 1, two = 2.0f, zero = 0;
+)cu" + call + R"cu(
+  cudaMemcpy(c_of_blas, d_c, m * n * sizeof(float), cudaMemcpyDeviceToHost);
+)cu" + compares + "}\n")
+      .json()["verify"];
+}
+
+TEST(DefinitionDraft, IsTheProductThatTheHostHasCublasCompute) {
+  const std::string compares =
+      "for (int i = 0; i < m * n; ++i) if (fabs(c[i] - c_of_blas[i]) > 1e-3) return 1;\n";
+  const auto definition = [&](const std::string& call) {
+    return verified_product(call, compares).value("definition", "");
+  };
+  EXPECT_EQ(
+      definition("cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, d_b, n, d_a, k, "
+                 "&zero, d_c, n);"),
+      "c[i] = sum(k_0 < K, b[k_0 * N + (i % N)] * a[(i / N) * K + k_0])");
+  EXPECT_EQ(
+      definition("cublasDgemm(handle, CUBLAS_OP_T, CUBLAS_OP_T, m, n, k, &two, d_a, k, d_b, n, "
+                 "&zero, d_c, m);"),
+      "c[i] = 2.0 * sum(k_0 < K, a[(i % M) * K + k_0] * b[k_0 * N + (i / M)])");
+  EXPECT_EQ(
+      definition("cublasSgemv(handle, CUBLAS_OP_T, k, m * n, &one, d_a, k, d_b, 1, &zero, d_c, "
+                 "1);"),
+      "c[i] = sum(k_0 < K, a[i * K + k_0] * b[k_0])");
+  EXPECT_EQ(
+      definition("cublasSgemv(handle, CUBLAS_OP_T, k, m, &one, d_a, k, d_b, 2, &zero, d_c, 1);"),
+      "")
+      << "every second element";
+  EXPECT_EQ(
+      definition("cublasSgemv(handle, CUBLAS_OP_T, k, m, &one, d_a, k, d_b, 1, &zero, d_a, 1);"),
+      "")
+      << "another result";
+  EXPECT_FALSE(
+      verified_product("cublasSgemv(handle, CUBLAS_OP_T, k, m, &one, d_a, k, d_b, 1, &zero, "
+                       "d_c, 1);",
+                       "for (int i = 0; i < m; ++i) if (c[i] != c_of_blas[2 * i]) return 1;")
+          .contains("definition"))
+      << "compared otherwise";
+}
+
 TEST(DraftSpace, SaysInWhichLoopTheHostCalculatesAValue) {
   const Json json = Drafted(R"cu(
 __global__ void k(float* out, const float* in, float scale, unsigned n) {

@@ -106,6 +106,13 @@ struct HostCheck {
   std::optional<SingleStore> store = {};
 };
 
+/// A product that a function of the host has a library compute. Its `axis_a` and `axis_b` run over
+/// the elements that it stores; where the library adds to what was there, the value has that, too.
+struct LibraryProduct {
+  std::string function;
+  SingleStore store;
+};
+
 /// The findings of init's read_host() in a source.
 struct HostPart {
   std::vector<LaunchSite> launches;  ///< In its order, with what the host does on the way to each.
@@ -125,6 +132,7 @@ struct HostPart {
   std::vector<Answer> answers = {};
   std::vector<HostCall> calls = {};  ///< Also those that checks stand for.
   std::vector<HostCheck> checks = {};
+  std::vector<LibraryProduct> products = {};
   std::map<std::string, ComparedArrays> compared_arrays = {};  ///< Keyed by function.
   /// The copies between host and device: the pointers to and from.
   std::set<std::pair<std::string, std::string>> copies = {};
