@@ -451,7 +451,8 @@ class ExpectationDrafter {
 
   /// Returns the array whose element a store takes over, from the same place; empty if it does more.
   static std::string array_of_same_element(const SingleStore& store) {
-    const CppTokens tokens = cpp_tokens(store.value);
+    const std::string value = without_parentheses(store.value);
+    const CppTokens tokens = cpp_tokens(value);
     const bool is_same = tokens.size() > 1 && tokens[1].is("[") &&
                          closing(tokens, 1) + 1 == tokens.size() &&
                          joined(tokens, {2, tokens.size() - 1}) == store.index;

@@ -2564,6 +2564,13 @@ TEST(DefinitionDraft, IsTheProductThatTheHostHasCublasCompute) {
       definition("cublasSgemv(handle, CUBLAS_OP_T, k, m, &one, d_a, k, d_b, 1, &zero, d_a, 1);"),
       "")
       << "another result";
+  const std::string by_variables =
+      "for (int i = 0; i < m * n; ++i) { float x = c[i]; float y = c_of_blas[i];"
+      " if (fabs(x - y) > 1e-3) return 1; }";
+  EXPECT_TRUE(verified_product("cublasSgemv(handle, CUBLAS_OP_N, m * n, k, &one, d_a, m * n, d_b, "
+                               "1, &zero, d_c, 1);",
+                               by_variables)
+                  .contains("definition"));
   EXPECT_FALSE(
       verified_product("cublasSgemv(handle, CUBLAS_OP_T, k, m, &one, d_a, k, d_b, 1, &zero, "
                        "d_c, 1);",
