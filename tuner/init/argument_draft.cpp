@@ -254,7 +254,8 @@ class ArgumentDrafter {
   bool follows_threads() const {
     return std::ranges::find(first_.strides_by_block, true) != first_.strides_by_block.end() ||
            std::ranges::any_of(first_.tiles, [&](const std::string& tile) {
-             return names_.parameters().contains(tile);
+             return names_.parameters().contains(tile) ||
+                    !names_.template_formula(first_, tile, names_.parameters()).empty();
            });
   }
 

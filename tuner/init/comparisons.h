@@ -3,16 +3,16 @@
 #include "tuner/init/syntax.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smemtune {
 
-/// A statement of the host that compares an element of an array with what it should be, or a single
-/// variable.
+/// A statement of the host that compares an element of an array with what it should be.
 struct Comparison {
   TokenRange statement;
   bool is_replaced = false;  ///< False where a store goes before the statement.
-  std::string array;         ///< Or the variable.
+  std::string array;
   const Syntax* element = nullptr;
   const Syntax* expected = nullptr;
   bool is_part = false;  ///< True if not all elements may come to it.
@@ -21,13 +21,11 @@ struct Comparison {
   bool expects_number() const;
 };
 
-/// The comparisons in the body of a function. Refers to the body.
-struct Comparisons {
-  std::vector<Comparison> elements = {};
-  std::vector<Comparison> singles = {};  ///< Those of two variables outside of loops.
-};
+/// Returns the comparisons in the body of a function. They refer to the body.
+std::vector<Comparison> comparisons_in(const ParsedSource& source, const Syntax& body);
 
-Comparisons comparisons_in(const ParsedSource& source, const Syntax& body);
+/// Returns what a part of an expression compares: `a != b`, `abs(a - b)`, `diff = a - b`.
+std::vector<std::pair<const Syntax*, const Syntax*>> compared_by(const Syntax& syntax);
 
 /// Returns true for a number, which may have a sign.
 bool is_number(const Syntax& syntax);

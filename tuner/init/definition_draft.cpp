@@ -3,6 +3,7 @@
 #include "tuner/core/definition.h"
 #include "tuner/init/agreement.h"
 #include "tuner/init/elements.h"
+#include "tuner/init/host_calls.h"
 #include "tuner/init/host_terms.h"
 
 #include <algorithm>
@@ -371,7 +372,8 @@ class ExpectationDrafter {
   std::optional<ExpectedByHost> expected_by(const HostCheck& check, const HostCall& call) const {
     const auto definition = definition_by(check, call);
     if (!definition) return std::nullopt;
-    ExpectedByHost expected = {.definition = *definition, .line = check.line};
+    ExpectedByHost expected = {
+        .definition = *definition, .line = check.line, .is_printed = check.is_printed};
     try {
       if (reads_others(*definition, names_, arguments_)) return expected;
     } catch (const ExpressionError&) {
@@ -400,7 +402,11 @@ class ExpectationDrafter {
         own ? agree(*own, expected.definition, names_, arguments_, expected.contents)
             : std::nullopt;
     if (is_own == false) return std::nullopt;
-    if (is_own) return ExpectedByHost{.definition = *own, .line = expected.line};
+    if (is_own) {
+      expected.definition = *own;
+      expected.contents.clear();
+      return expected;
+    }
     return vary ? std::optional(std::move(expected)) : std::nullopt;
   }
 
@@ -427,16 +433,86 @@ class ExpectationDrafter {
     const std::set<std::size_t> results =
         check.is_filled ? results_compared_with(store.array) : arguments_with(store.array, true);
     if (results.size() != 1) return std::nullopt;
-    // The host may ask whether a kernel has left its input as it was.
-    const CppTokens tokens = cpp_tokens(store.value);
-    const bool is_element = tokens.size() > 1 && tokens[1].is("[") &&
-                            closing(tokens, 1) + 1 == tokens.size() &&
-                            joined(tokens, {2, tokens.size() - 1}) == store.index;
-    const bool is_unchanged = is_element && !check.is_filled;
-    if (is_unchanged && !definition_of(names_.first(), names_, arguments_)) return std::nullopt;
-    auto ours = in_our_names(store, arguments_[*results.begin()]["name"]);
-    if (!ours || !choose_parameters(*ours)) return std::nullopt;
-    return DefinitionDrafter(names_, arguments_, std::move(*ours), {}).draft();
+    const Json& output = arguments_[*results.begin()];
+    const std::string same = check.is_filled ? "" : array_of_same_element(store);
+    if (!same.empty()) {
+      if (auto product = product_in(same, output["name"])) return product;
+      // The host may ask whether a kernel has left its input as it was.
+      if (!definition_of(names_.first(), names_, arguments_)) return std::nullopt;
+    }
+    if (check.is_total && !is_total_of(check, *results.begin())) return std::nullopt;
+    auto ours = in_our_names(store, output["name"]);
+    if (!ours || (!choose_parameters(*ours) && !check.is_total)) return std::nullopt;
+    const bool is_shared_out = check.is_total && check.is_of_all;
+    if (is_shared_out) ours = shared_out(std::move(*ours), plain_text(output["shape"][0]));
+    return ours ? DefinitionDrafter(names_, arguments_, std::move(*ours), {}).draft()
+                : std::nullopt;
+  }
+
+  /// Returns the array whose element a store takes over, from the same place; empty if it does more.
+  static std::string array_of_same_element(const SingleStore& store) {
+    const std::string value = without_parentheses(store.value);
+    const CppTokens tokens = cpp_tokens(value);
+    const bool is_same = tokens.size() > 1 && tokens[1].is("[") &&
+                         closing(tokens, 1) + 1 == tokens.size() &&
+                         joined(tokens, {2, tokens.size() - 1}) == store.index;
+    return is_same ? std::string(tokens[0].text) : "";
+  }
+
+  /// Returns the product that the host has a library compute and copies to an array.
+  std::optional<std::string> product_in(const std::string& array, const std::string& output) const {
+    for (const LibraryProduct& product : file_.products) {
+      std::vector<SingleStore> stores;
+      if (product.function == function()) stores.push_back(product.store);
+      for (const HostCall& call : file_.calls) {
+        const bool is_its = call.caller == function() && call.callee == product.function;
+        if (is_its) stores.push_back(in_caller(product.store, call));
+      }
+      for (const SingleStore& store : stores) {
+        const bool is_there = store.array == array || file_.copies.contains({array, store.array});
+        auto ours = is_there ? in_our_names(store, output) : std::nullopt;
+        if (!ours || !choose_parameters(*ours)) continue;
+        auto definition = DefinitionDrafter(names_, arguments_, std::move(*ours), {}).draft();
+        if (definition) return definition;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Returns true if the host's total is one of this output. Where it only prints the two, the
+  /// kernel has to add up.
+  bool is_total_of(const HostCheck& check, std::size_t output) const {
+    const bool is_sum = arguments_[output].value("compare", "") == "sum";
+    const std::vector<KernelParameter>& parameters = names_.first().parameters;
+    const bool adds =
+        is_sum || (output < parameters.size() && parameters[output].access == Access::added);
+    return is_sum == check.is_of_all && (adds || !check.is_printed);
+  }
+
+  /// Shares the terms of a sum out among the `count` elements of an output of which only the sum is
+  /// compared: the same number to each if that divides them, else to some one more.
+  static std::optional<SingleStore> shared_out(SingleStore store, const std::string& count) {
+    const std::string text = without_parentheses(store.value);
+    const CppTokens tokens = cpp_tokens(text);
+    const bool is_sum = tokens.size() > 5 && tokens[0].is("sum") && tokens[4].is("bound_of") &&
+                        closing(tokens, 1) + 1 == tokens.size();
+    if (!is_sum) return std::nullopt;
+    const std::size_t close = closing(tokens, 5);
+    const std::string terms = without_parentheses(joined(tokens, {6, close}));
+    const auto terms_before = [&](const std::string& element) {
+      return in_parentheses(terms) + " * " + element + " / " + in_parentheses(count);
+    };
+    const std::string first = terms_before("axis_a");
+    const std::string counter(tokens[2].text);
+    const std::string moved = first + " + " + counter;
+    const std::string term = without_parentheses(joined(tokens, {close + 2, tokens.size() - 1}));
+    store.index = "axis_a";
+    store.value =
+        "sum(" + counter + " < bound_of[" + terms_before("(axis_a + 1)") + " - " + first + "], " +
+        substituted(term,
+                    {{counter, "(" + moved + ")"}, {"[" + counter + "]", "[" + moved + "]"}}) +
+        ")";
+    return store;
   }
 
   /// Gives parameters in a store their values for the most blocks. Returns false if it has none
@@ -455,12 +531,7 @@ class ExpectationDrafter {
 
   /// Returns a store of a function in the names of the one that calls it.
   static SingleStore in_caller(SingleStore store, const HostCall& call) {
-    Terms passed;
-    for (const auto& [name, text] : call.passed) {
-      const std::string value = text.ends_with(".data()") ? pointer_in(text) : text;
-      passed.emplace_back("sizeof(" + name + ")", "sizeof(" + value + ")");
-      passed.emplace_back(name, in_parentheses(value));
-    }
+    const Terms passed = terms_of_call(call.passed);
     store.array = pointer_in(substituted(store.array, passed));
     for (std::string* const text : {&store.index, &store.value}) *text = substituted(*text, passed);
     for (std::string& condition : store.conditions) condition = substituted(condition, passed);
@@ -514,6 +585,14 @@ class ExpectationDrafter {
     const CppTokens tokens = cpp_tokens(plain);
     Terms ours;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if (is_size_of_vector(tokens, i)) {
+        const std::string size = joined(tokens, {i, i + 5});
+        const auto known = terms_.in_our_names(size, frame_);
+        if (!known) return std::nullopt;
+        ours.emplace_back(size, in_parentheses(*known));
+        i += 4;
+        continue;
+      }
       if (tokens[i].is(".", "->", "::")) return std::nullopt;
       if (!tokens[i].is_word() || tokens[i].text.starts_with("axis_")) continue;
       const std::string name(tokens[i].text);
@@ -525,6 +604,12 @@ class ExpectationDrafter {
       ours.emplace_back(name, *known);
     }
     return substituted(plain, ours);
+  }
+
+  /// Returns true if `v.size()` begins at token i.
+  static bool is_size_of_vector(const CppTokens& tokens, std::size_t i) {
+    return i + 4 < tokens.size() && tokens[i].is_word() && tokens[i + 1].is(".") &&
+           tokens[i + 2].is("size") && tokens[i + 4].is(")");
   }
 
   /// Returns true for `k` of `sum(k < n, ...)`.

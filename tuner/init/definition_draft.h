@@ -20,8 +20,9 @@ std::optional<std::string> definition_of(const KernelFunction& kernel, const Spa
 /// The host's expectation of a launch's results, as a definition.
 struct ExpectedByHost {
   std::string definition;
-  Contents contents = {};  ///< Contents of arguments that it needs; empty if anything will do.
-  std::size_t line = 0;    ///< Line of the comparison.
+  Contents contents = {};   ///< Contents of arguments that it needs; empty if anything will do.
+  std::size_t line = 0;     ///< Line of the comparison.
+  bool is_printed = false;  ///< True if it is only printed beside the results.
 };
 
 /// Returns what the host compares the results of the first kernel's launch with, where it states it

@@ -157,12 +157,17 @@ std::vector<std::string> parts_in(const CppTokens& tokens, std::size_t open) {
 }
 
 std::string FunctionCall::in_caller(const std::string& text) const {
-  Terms terms;
-  for (const auto& [name, value] : passed) {
+  return substituted(text, terms_of_call(passed));
+}
+
+Terms terms_of_call(const std::map<std::string, std::string>& passed) {
+  Terms terms = {{"sum(", "sum("}};  // A parameter `sum` is no function.
+  for (const auto& [name, text] : passed) {
+    const std::string value = text.ends_with(".data()") ? pointer_in(text) : text;
     terms.emplace_back("sizeof(" + name + ")", "sizeof(" + value + ")");
     terms.emplace_back(name, in_parentheses(value));
   }
-  return substituted(text, terms);
+  return terms;
 }
 
 FunctionCall function_call(const CallText& text, const DeclaredFunction& callee,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/init/host_state.h"
+#include "tuner/init/host_terms.h"
 #include "tuner/init/syntax.h"
 #include "tuner/source/macros.h"
 
@@ -79,6 +80,9 @@ struct FunctionCall {
   /// Returns a text of the callee in terms of what the caller passes.
   std::string in_caller(const std::string& text) const;
 };
+
+/// Returns the parameters of a function as its caller has them, `a` for `a.data()`.
+Terms terms_of_call(const std::map<std::string, std::string>& passed);
 
 /// The first call of each function. The callee of a call is the first function of its name.
 using Callers = std::map<const DeclaredFunction*, FunctionCall>;

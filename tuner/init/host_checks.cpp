@@ -43,7 +43,7 @@ class CheckWriter {
 
   void add_to(HostPart& host) {
     std::set<std::string> arrays;
-    for (const Comparison& comparison : comparisons_.elements) {
+    for (const Comparison& comparison : comparisons_) {
       if (!comparison.expects_number()) arrays.insert(comparison.array);
     }
     for (const std::string& array : arrays) {
@@ -68,7 +68,7 @@ class CheckWriter {
   /// Returns the arrays of which elements are compared, in both orders.
   ComparedArrays compared() const {
     ComparedArrays pairs;
-    for (const Comparison& one : comparisons_.elements) {
+    for (const Comparison& one : comparisons_) {
       for_each(*one.expected, [&](const Syntax& part) {
         if (part.kind != Kind::element) return;
         pairs.emplace(one.array, part.parts[0].text);
@@ -128,7 +128,6 @@ class CheckWriter {
       return;
     }
     add_stores(syntax);
-    add_sums(syntax);
   }
 
   void add_stores(const Syntax& loop) {
@@ -139,20 +138,6 @@ class CheckWriter {
     for (const auto& [array, signs] : stores) {
       const bool is_whole = stores_in(body_).at(array).size() == signs.size();
       if (is_whole && signs.front() == "=") add_loop(loop, array, true, stores.size() == 1);
-    }
-  }
-
-  /// Adds what a loop adds up and the host compares behind it.
-  void add_sums(const Syntax& loop) {
-    const std::set<std::string> assigned = assigned_in(loop);
-    for (const Comparison& one : comparisons_.singles) {
-      const std::string& sum = one.expected->text;
-      const bool is_behind = one.statement.first >= loop.whole.end;
-      if (!is_behind || !assigned.contains(sum) || assigned.contains(one.array)) continue;
-      const auto first = first_number(sum, loop);
-      HostCheck check = check_of(loop, one.array);
-      if (first) check.store = checked_sum(source_, loop, *first, one);
-      checks_.push_back(std::move(check));
     }
   }
 
@@ -167,7 +152,7 @@ class CheckWriter {
   /// Returns the arrays whose elements a loop compares, each with true if only with numbers.
   std::map<std::string, bool> arrays_compared(const Syntax& loop) const {
     std::map<std::string, bool> arrays;
-    for (const Comparison& one : comparisons_.elements) {
+    for (const Comparison& one : comparisons_) {
       const bool is_inside =
           one.statement.first >= loop.range.first && one.statement.end <= loop.whole.end;
       if (!is_inside || parameters_.contains(one.array)) continue;
@@ -208,7 +193,7 @@ class CheckWriter {
   std::optional<SingleStore> store_of(const Syntax& whole, const std::string& array,
                                       bool is_filled) const {
     return checked_store(source_, whole, array,
-                         is_filled ? std::vector<Comparison>() : comparisons_.elements);
+                         is_filled ? std::vector<Comparison>() : comparisons_);
   }
 
   /// Writes a function of a loop, unless its variables cannot be parameters.
@@ -271,7 +256,7 @@ class CheckWriter {
       return one.array == array && one.statement.first >= range.first &&
              one.statement.end <= range.end;
     };
-    const std::vector<Comparison>& all = comparisons_.elements;
+    const std::vector<Comparison>& all = comparisons_;
     return std::ranges::any_of(all, is_its) &&
            std::ranges::none_of(all, [&](const auto& one) { return is_its(one) && !one.is_part; });
   }
@@ -282,7 +267,7 @@ class CheckWriter {
   /// the host prints.
   TokenEdits stores_to(const std::string& array, TokenRange range) const {
     TokenEdits edits;
-    for (const Comparison& one : comparisons_.elements) {
+    for (const Comparison& one : comparisons_) {
       const bool is_inside = one.statement.first >= range.first && one.statement.end <= range.end;
       if (one.array != array || !is_inside) continue;
       const TokenRange whole = one.statement;
@@ -363,7 +348,7 @@ class CheckWriter {
   CXCursor function_;
   const Syntax& body_;
   std::string name_;
-  Comparisons comparisons_;
+  std::vector<Comparison> comparisons_;
   std::map<std::string, CXCursor> parameters_;
   std::map<std::string, CXCursor> variables_;  ///< Includes the parameters.
   std::vector<HostCheck> checks_;

@@ -8,8 +8,10 @@
 #include "tuner/init/host_launches.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/kernel_uses.h"
+#include "tuner/init/library_products.h"
 #include "tuner/init/names.h"
 #include "tuner/init/space_names.h"
+#include "tuner/init/totals.h"
 
 #include <algorithm>
 #include <map>
@@ -44,6 +46,8 @@ class HostReader {
     for (const DeclaredFunction& function : declared_.functions) {
       if (!function.is_member) add_checks(source_, function.cursor, function.body, host_);
     }
+    add_totals(source_, declared_, host_);
+    add_products(source_, declared_, host_);
     follow_calls(host_);
     follow_copies(host_);
     for (const auto& [token, answer] : answers_) host_.answers.push_back(answer);

@@ -148,7 +148,12 @@ class Drafter {
   std::optional<std::string> in_parameters(const std::string& text) const {
     LaunchSite none;
     none.frames.emplace_back();
-    return of_.names.terms_of(none, chosen_.values).in_our_names(text);
+    HostTerms terms = of_.names.terms_of(none, chosen_.values);
+    for (const TemplateParameter& parameter : of_.kernel.template_parameters) {
+      const std::string ours = of_.in_parameters(parameter.name, chosen_.values);
+      if (ours != parameter.name) terms.add(parameter.name, ours);
+    }
+    return terms.in_our_names(text);
   }
 
   /// The array may belong to a function that the kernel calls, so the launch decides.
@@ -213,8 +218,9 @@ class Drafter {
   std::string entry() const {
     const std::string text =
         joined(of_.kernel.template_parameters, ", ", [&](const TemplateParameter& parameter) {
-          const std::string formula = of_.names.template_formula(parameter.name);
-          return formula.empty() ? parameter.name : formula;
+          const std::string ours = of_.in_parameters(parameter.name, chosen_.values);
+          const bool compares = ours.find_first_of("<>") != std::string::npos;
+          return compares ? ours : without_parentheses(ours);
         });
     return text.empty() ? of_.kernel.name : of_.kernel.name + "<" + text + ">";
   }

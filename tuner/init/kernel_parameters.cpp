@@ -51,9 +51,12 @@ class ParameterDraft {
   void add_template_parameters() {
     for (std::size_t i = 0; i < of_.kernel.template_parameters.size(); ++i) {
       const TemplateParameter& parameter = of_.kernel.template_parameters[i];
-      const bool is_of_problem = of_.names.problem().contains(parameter.name) ||
-                                 !of_.names.template_formula(parameter.name).empty();
-      if (parameter.is_type() || is_of_problem) continue;
+      if (parameter.is_type() || of_.names.problem().contains(parameter.name)) continue;
+      const std::string ours = of_.in_parameters(parameter.name, chosen_.values);
+      if (ours != parameter.name) {
+        vary_as(ours, parameter.name);
+        continue;
+      }
       const std::string text = of_.names.template_value(of_.kernel, i);
       if (parameter.kind == "bool") {
         const std::string said =
@@ -122,11 +125,24 @@ class ParameterDraft {
                                                                      : 128;
     add_parameter(name, value.value_or(guess));
     if (dispatched.size() < 2) return;
-    chosen_.values[name] = dispatched;
+    set_values(name, dispatched);
+    chosen_.notes.push_back(name + " has the values that the host launches.");
+  }
+
+  /// Gives a macro that has one value those of the template parameter that it is passed for.
+  void vary_as(const std::string& macro, const std::string& parameter) {
+    const bool has_one = chosen_.values.value(macro, Json()).size() == 1;
+    const bool may_vary = has_one && meaning_of(parameter) == Meaning::tunable;
+    const Json value = chosen_.defaults.value(macro, Json());
+    if (!may_vary || !value.is_number_integer()) return;
+    set_values(macro, values_around(parameter, value.get<std::int64_t>(), true));
+  }
+
+  void set_values(const std::string& name, const Json& values) {
+    chosen_.values[name] = values;
     std::erase_if(chosen_.notes, [&](const std::string& note) {
       return note.starts_with(name + " has one value");
     });
-    chosen_.notes.push_back(name + " has the values that the host launches.");
   }
 
   /// Returns the enumeration of this name that has words to choose from, or nullptr.
@@ -142,6 +158,11 @@ class ParameterDraft {
 };
 
 }  // namespace
+
+std::string LaunchedKernel::in_parameters(const std::string& name, const Json& parameters) const {
+  const std::string formula = names.template_formula(kernel, name, parameters);
+  return formula.empty() ? name : in_parentheses(formula);
+}
 
 void add_names(const LaunchedKernel& of, DraftedParameters& chosen) {
   ParameterDraft draft(of, chosen);

@@ -18,6 +18,10 @@ struct LaunchedKernel {
   const SpaceNames& names;
   const KernelFunction& kernel;
   const LaunchSite* site;  ///< nullptr if the source does not launch it.
+
+  /// Returns what a name of the kernel is among these parameters: the formula that the host passes
+  /// for a template parameter, in parentheses unless it is one name, or the name itself.
+  std::string in_parameters(const std::string& name, const Json& parameters) const;
 };
 
 /// The parameters to search that a kernel's draft has so far; launches of one sequence share them.

@@ -151,7 +151,9 @@ class PointerReader {
         for (const Syntax& part : syntax.parts) statement(part);
         break;
       case Kind::variable:
-        for (const Syntax& part : syntax.parts) declare(syntax.text, part);
+        for (const Syntax& part : syntax.parts) {
+          is_reference(syntax) ? refer(syntax.text, part) : declare(syntax.text, part);
+        }
         break;
       case Kind::branch:
         branch(syntax);
@@ -172,6 +174,18 @@ class PointerReader {
         if (!is_member) touch(roots_of(std::string(tokens_[i].text)), Access::unknown);
       }
     }
+  }
+
+  static bool is_reference(const Syntax& variable) {
+    return clang().getCursorType(variable.cursor).kind == CXType_LValueReference;
+  }
+
+  /// Reads `float& name = p[i]`: what is done with the name is done with the element.
+  void refer(const std::string& name, const Syntax& value) {
+    const Names roots = element_roots(value);
+    if (roots.empty()) return declare(name, value);
+    references_[name].insert(roots.begin(), roots.end());
+    indices(value);
   }
 
   void declare(const std::string& name, const Syntax& value) {
@@ -246,6 +260,9 @@ class PointerReader {
   /// Returns the pointers that lead to an element, `p[i].x` or `*(p + i)`; empty if it is none.
   // NOLINTNEXTLINE(misc-no-recursion): likewise.
   Names element_roots(const Syntax& syntax) const {
+    const auto reference =
+        syntax.kind == Kind::name ? references_.find(syntax.text) : references_.end();
+    if (reference != references_.end()) return reference->second;
     if (syntax.parts.empty()) return {};
     const Syntax& base = syntax.parts[0];
     if (syntax.is(Kind::unary, "*")) return roots_of(base);
@@ -395,7 +412,8 @@ class PointerReader {
   Functions& functions_;
   const CppTokens& tokens_;
   const DeviceFunction& function_;
-  std::map<std::string, Names> copies_;  ///< The pointers that local pointers are made from.
+  std::map<std::string, Names> copies_;      ///< The pointers that local pointers are made from.
+  std::map<std::string, Names> references_;  ///< Likewise, of local references to elements.
   std::map<std::string, Access> access_;
   std::vector<Condition> conditions_;
   std::map<std::string, bool> stores_;  ///< True for pointers of which a store leaves nothing out.

@@ -48,6 +48,13 @@ TEST(KernelUses, TellsReadingFromWriting) {
   EXPECT_EQ(access("p += 4; p[0] = 1;"), Access::written);
   EXPECT_EQ(access("float* r = p + 1; *r = 1;"), Access::written);
   EXPECT_EQ(access("const float* r = p + 1; q[0] = r[2] + p[0];"), Access::read);
+  EXPECT_EQ(access("float& r = p[1]; r = q[0];"), Access::written);
+  EXPECT_EQ(access("float& r = *(p + 1); r = r + q[0];"), Access::both);
+  EXPECT_EQ(access("float4& r = *(float4*)(p + 4); r.x = q[0];"), Access::written);
+  EXPECT_EQ(access("float& r = p[1]; q[0] = r;"), Access::read);
+  EXPECT_EQ(access("float& r = p[1]; atomicAdd(&r, 1);"), Access::added);
+  EXPECT_EQ(access("float*& r = p; r[1] = q[0];"), Access::written);
+  EXPECT_EQ(access("float r = p[1]; r = q[0];"), Access::read);
   EXPECT_EQ(access("float* p = p;"), Access::unknown);
   EXPECT_EQ(access("q[0] = a.p;"), Access::unknown);
   EXPECT_EQ(access(""), Access::unknown);

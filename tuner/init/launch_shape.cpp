@@ -93,6 +93,10 @@ class LaunchShapeDraft {
   }
 
  private:
+  std::string in_parameters(const std::string& name) const {
+    return of_.in_parameters(name, chosen_.values);
+  }
+
   /// Returns true if an expression of the source has a value in the space, too.
   bool is_known(const std::string& text) const {
     if (text.empty() || text.find('.') != std::string::npos) return false;
@@ -181,7 +185,8 @@ class LaunchShapeDraft {
   /// name and its default, or as the host has its number in both places; empty if there are none or
   /// several.
   std::string parameter_of_extent(std::size_t i, std::int64_t number) {
-    const std::string& numbers = of_.kernel.thread_extents[std::min<std::size_t>(i, 2)];
+    const std::string numbers =
+        in_parameters(of_.kernel.thread_extents[std::min<std::size_t>(i, 2)]);
     const Json its_default = chosen_.defaults.value(numbers, Json());
     if (its_default.is_number_integer() && its_default == number) {
       vary_extent(numbers, i, number);
@@ -198,8 +203,9 @@ class LaunchShapeDraft {
     // The host has the number twice: as a template argument and as the block's extent.
     std::vector<std::string> passed;
     for (const TemplateParameter& parameter : of_.kernel.template_parameters) {
-      const Json value = chosen_.defaults.value(parameter.name, Json());
-      if (value.is_number_integer() && value == number) passed.push_back(parameter.name);
+      const std::string name = in_parameters(parameter.name);
+      const Json value = chosen_.defaults.value(name, Json());
+      if (value.is_number_integer() && value == number) passed.push_back(name);
     }
     const bool is_one = passed.size() == 1;
     if (number < kFewestThreads || (!is_one && passed.size() != of_.site->block.size())) return "";
@@ -332,10 +338,9 @@ class LaunchShapeDraft {
   }
 
   Json block_of_bounds() const {
-    if (of_.kernel.launch_bounds.empty() || !is_known(of_.kernel.launch_bounds.front())) {
-      return Json::array();
-    }
-    const std::string& bound = of_.kernel.launch_bounds.front();
+    if (of_.kernel.launch_bounds.empty()) return Json::array();
+    const std::string bound = in_parameters(of_.kernel.launch_bounds.front());
+    if (!is_known(bound)) return Json::array();
     if (of_.kernel.block_dimensions == 1) return Json::array({as_value(bound)});
     const std::size_t star = bound.find('*');
     if (of_.kernel.block_dimensions != 2 || star == std::string::npos) return Json::array();
@@ -437,7 +442,7 @@ class LaunchShapeDraft {
       const Json value = chosen_.defaults.value(name, Json());
       return value.is_number_integer() ? value.get<std::int64_t>() : 0;
     };
-    const std::string& tile = of_.kernel.tiles[std::min<std::size_t>(i, 2)];
+    const std::string tile = in_parameters(of_.kernel.tiles[std::min<std::size_t>(i, 2)]);
     if (number_of_name(tile) > 1) products.emplace_back(tile, number_of_name(tile));
     std::vector<std::string> extents;  // The dimension's own first.
     if (i < block.size()) extents.push_back(plain_text(block[i]));

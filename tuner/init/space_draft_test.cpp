@@ -12,7 +12,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -2378,6 +2380,205 @@ void host() {
   EXPECT_EQ(json["arguments"][0]["init"], "uniform(0, 1)");
 }
 
+/// Returns the draft of a kernel that adds up by blocks, for a host that fills `in` and launches
+/// between these texts.
+Json sums_by_blocks(const std::string& functions, const std::string& before,
+                    const std::string& behind) {
+  return Drafted("#include <numeric>\n#include <algorithm>\n#include <vector>\n" + functions + R"cu(
+#define THREADS 256
+__global__ void sums(const int* in, int* out, int n) {
+  __shared__ int kept[THREADS];
+  int sum = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += in[i];
+  kept[threadIdx.x] = sum;
+  for (int k = blockDim.x / 2; k > 0; k /= 2) {
+    __syncthreads();
+    if (threadIdx.x < k) kept[threadIdx.x] += kept[threadIdx.x + k];
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = kept[0];
+}
+int main() {
+  const int n = 1 << 20, blocks = 640;
+  int *d_in, *d_out;
+  std::vector<int> in(n), unused(n);
+  int* out = (int*)malloc(blocks * sizeof(int));
+  cudaMalloc(&d_in, n * sizeof(int));
+  cudaMalloc(&d_out, blocks * sizeof(int));
+)cu" + before + R"cu(
+  cudaMemcpy(d_in, in.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+  sums<<<blocks, THREADS>>>(d_in, d_out, n);
+  cudaMemcpy(out, d_out, blocks * sizeof(int), cudaMemcpyDeviceToHost);
+)cu" + behind + "\n}\n")
+      .json();
+}
+
+TEST(DefinitionDraft, SharesOutATotalOfTheHost) {
+  const std::string while_filling =
+      "int right = 0;\n"
+      "for (int i = 0; i < n; ++i) { int x = rand() % 9; in[i] = x; right += x; }\n";
+  const std::string in_a_loop =
+      "long right = 0, total = 0; for (int i = 0; i < blocks; ++i) total += out[i];\n"
+      "for (int x : in) { right += x; }\n";
+  const std::string returned =
+      "int of(const int* x, int n) { int sum = 0; for (int i = 0; i < n; i++) sum = sum + x[i]; "
+      "return sum; }\n";
+  const std::string by_reference =
+      "void add(const int* x, const int& n, int& sum) { for (int i = 0; i < n; i++) sum += x[i]; "
+      "}\n";
+  const std::string by_address =
+      "void add(const int* x, int n, int* sum) { int s = 0; for (int i = 0; i < n; i++) s += x[i]; "
+      "*sum = s; }\n";
+  const std::string compares = "bool right(int a, int b) { return a == b; }\n";
+  for (const auto& [functions, before, behind] : std::vector<std::array<std::string, 3>>{
+           {by_reference, while_filling,
+            "int total = 0; add(out, blocks, total); if (total != right) return 1;"},
+           {"", "", in_a_loop + "return total == right;"},
+           {"", "", in_a_loop + "printf(\"%ld %ld\", right, total);"},
+           {"", "", in_a_loop + "printf(\"%ld\", right);\nprintf(\"%ld\", total);"},
+           {returned, "", "if (fabs(of(in.data(), n) - of(out, blocks)) > 1e-5) return 1;"},
+           {by_address, "int expected[1]; add(in.data(), n, expected);",
+            "int total; add(out, blocks, &total); return total != expected[0];"},
+           {compares, "int sum = std::accumulate(in.begin(), in.end(), 0);",
+            "return right(std::reduce(out, out + blocks), sum);"},
+           {"", "int sum = 0; std::for_each(in.begin(), in.end(), [&sum](int x) { sum += x; });",
+            "int total = std::accumulate(out, out + blocks, 0); assert(total == sum);"}}) {
+    const Json json = sums_by_blocks(functions, before, behind);
+    EXPECT_EQ(json["arguments"][1]["compare"], "sum");
+    const std::string definition = json["verify"].value("definition", "");
+    EXPECT_EQ(std::regex_replace(definition, std::regex("[a-z]+_0"), "k"),
+              "out[i] = sum(k < N * (i + 1) / BLOCKS - N * i / BLOCKS, in[N * i / BLOCKS + k])")
+        << functions << before << behind;
+    EXPECT_FALSE(json["verify"].contains("definition_is_a_guess"));
+  }
+}
+
+TEST(DefinitionDraft, IsNoTotalThatTheHostComparesWithSomethingElse) {
+  const std::string total = "int total = 0; for (int i = 0; i < blocks; ++i) total += out[i];\n";
+  for (const std::string& host :
+       {total + "int sum = 0; for (int i = 0; i < n; ++i) sum += in[i]; return sum;",
+        total + "int sum = 0; for (int i = 0; i < n; ++i) sum += unused[i]; return sum == total;",
+        total +
+            "int sum = 0; for (int x : in) { if (x > 5) break; sum += x; } return sum == total;",
+        total + "int sum = 0; for (int x : in) sum = x; return sum == total;",
+        total + "int sum = 1; for (int x : in) sum *= x; return sum == total;",
+        total + "int sum = 0; for (int x : in) sum += x; sum = round(sum); return sum == total;",
+        total + "int sum = 0; for (int x : in) sum += x; if (n > 5) sum = 1; return sum == total;",
+        std::string("int sum = 0; for (int x : in) sum += x; return sum == out[0];")}) {
+    EXPECT_FALSE(sums_by_blocks("", "", host)["verify"].contains("definition")) << host;
+  }
+}
+
+/// Returns the verification of a kernel that makes one number of two arrays.
+Json verified_total(const std::string& kernel, const std::string& host) {
+  return Drafted(R"cu(
+__global__ void k(const float* a, const float* b, float* out, int n) {
+  __shared__ float unused[32];
+  unused[threadIdx.x % 32] = 0;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+)cu" + kernel + R"cu(
+}
+void host() {
+  int n = 65536;
+  float *d_a, *d_b, *d_out, *a, *b;
+  float* result = new float(0);
+  cudaMalloc(&d_a, n * sizeof(float));
+  cudaMalloc(&d_b, n * sizeof(float));
+  cudaMalloc(&d_out, sizeof(float));
+  cudaMemcpy(d_a, a, n * sizeof(float), cudaMemcpyHostToDevice);
+  cudaMemcpy(d_b, b, n * sizeof(float), cudaMemcpyHostToDevice);
+  k<<<n / 256, 256>>>(d_a, d_b, d_out, n);
+  cudaMemcpy(result, d_out, sizeof(float), cudaMemcpyDeviceToHost);
+  double dot = 0.0;
+  for (int i = 0; i < n; ++i) { double product = a[i] * b[i]; dot += product; }
+)cu" + host + "}\n")
+      .json()["verify"];
+}
+
+TEST(DefinitionDraft, OfOneResultIsATotalThatTheHostPrintsIfTheKernelAddsUp) {
+  const std::string adds = "atomicAdd(out, a[i] * b[i]);";
+  for (const std::string host :
+       {"printf(\"%f\", fabs(dot - *result) < 1);",
+        "if (abs(result[0] - dot) / dot > 0.1) exit(1);", "printf(\"%f %f\", dot, *result);",
+        "printf(\"%f\", dot);\nprintf(\"%f\", result[0]);"}) {
+    const Json verify = verified_total(adds, host);
+    EXPECT_EQ(verify.value("definition", ""), "out[i] = sum(i_0 < N, ((a[i_0] * b[i_0])))") << host;
+    const bool is_printed =
+        host.find('%') != std::string::npos && host.find('<') == std::string::npos;
+    EXPECT_THAT(verify["description"], HasSubstr(is_printed ? "prints beside" : "compares"))
+        << host;
+  }
+  EXPECT_FALSE(verified_total(adds, "printf(\"%f\", dot); n = 1; printf(\"%f\", *result);")
+                   .contains("definition"));
+  const std::string other = "if (i == 0) out[0] = a[0] / b[0];";
+  EXPECT_FALSE(verified_total(other, "printf(\"%f %f\", dot, *result);").contains("definition"));
+}
+
+/// Returns the verification of a kernel whose results the host compares with those of cuBLAS.
+Json verified_product(const std::string& call, const std::string& compares) {
+  return Drafted(R"cu(
+__global__ void product(const float* a, const float* b, float* c, int m, int n, int k) {
+  __shared__ float kept[256];
+  kept[threadIdx.x] = a[0];
+  for (int i = threadIdx.x; i < m * n; i += 256) c[i] = b[0] * kept[threadIdx.x] * k;
+}
+int main() {
+  int m = 512, n = 256, k = 128;
+  float *d_a, *d_b, *d_c;
+  float* c = (float*)malloc(m * n * sizeof(float));
+  float* c_of_blas = (float*)malloc(m * n * sizeof(float));
+  cudaMalloc(&d_a, m * k * sizeof(float));
+  cudaMalloc(&d_b, k * n * sizeof(float));
+  cudaMalloc(&d_c, m * n * sizeof(float));
+  product<<<1, 256>>>(d_a, d_b, d_c, m, n, k);
+  cudaMemcpy(c, d_c, m * n * sizeof(float), cudaMemcpyDeviceToHost);
+  float one = 1, two = 2.0f, zero = 0;
+)cu" + call + R"cu(
+  cudaMemcpy(c_of_blas, d_c, m * n * sizeof(float), cudaMemcpyDeviceToHost);
+)cu" + compares + "}\n")
+      .json()["verify"];
+}
+
+TEST(DefinitionDraft, IsTheProductThatTheHostHasCublasCompute) {
+  const std::string compares =
+      "for (int i = 0; i < m * n; ++i) if (fabs(c[i] - c_of_blas[i]) > 1e-3) return 1;\n";
+  const auto definition = [&](const std::string& call) {
+    return verified_product(call, compares).value("definition", "");
+  };
+  EXPECT_EQ(
+      definition("cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, d_b, n, d_a, k, "
+                 "&zero, d_c, n);"),
+      "c[i] = sum(k_0 < K, b[k_0 * N + (i % N)] * a[(i / N) * K + k_0])");
+  EXPECT_EQ(
+      definition("cublasDgemm(handle, CUBLAS_OP_T, CUBLAS_OP_T, m, n, k, &two, d_a, k, d_b, n, "
+                 "&zero, d_c, m);"),
+      "c[i] = 2.0 * sum(k_0 < K, a[(i % M) * K + k_0] * b[k_0 * N + (i / M)])");
+  EXPECT_EQ(
+      definition("cublasSgemv(handle, CUBLAS_OP_T, k, m * n, &one, d_a, k, d_b, 1, &zero, d_c, "
+                 "1);"),
+      "c[i] = sum(k_0 < K, a[i * K + k_0] * b[k_0])");
+  EXPECT_EQ(
+      definition("cublasSgemv(handle, CUBLAS_OP_T, k, m, &one, d_a, k, d_b, 2, &zero, d_c, 1);"),
+      "")
+      << "every second element";
+  EXPECT_EQ(
+      definition("cublasSgemv(handle, CUBLAS_OP_T, k, m, &one, d_a, k, d_b, 1, &zero, d_a, 1);"),
+      "")
+      << "another result";
+  const std::string by_variables =
+      "for (int i = 0; i < m * n; ++i) { float x = c[i]; float y = c_of_blas[i];"
+      " if (fabs(x - y) > 1e-3) return 1; }";
+  EXPECT_TRUE(verified_product("cublasSgemv(handle, CUBLAS_OP_N, m * n, k, &one, d_a, m * n, d_b, "
+                               "1, &zero, d_c, 1);",
+                               by_variables)
+                  .contains("definition"));
+  EXPECT_FALSE(
+      verified_product("cublasSgemv(handle, CUBLAS_OP_T, k, m, &one, d_a, k, d_b, 1, &zero, "
+                       "d_c, 1);",
+                       "for (int i = 0; i < m; ++i) if (c[i] != c_of_blas[2 * i]) return 1;")
+          .contains("definition"))
+      << "compared otherwise";
+}
+
 TEST(DraftSpace, SaysInWhichLoopTheHostCalculatesAValue) {
   const Json json = Drafted(R"cu(
 __global__ void k(float* out, const float* in, float scale, unsigned n) {
@@ -2794,6 +2995,95 @@ int main() {
   const Json most = Drafted("#define ADD(a, b) fmaxf(a, b)\n" + kernel).json()["arguments"][1];
   EXPECT_FALSE(most.contains("compare"));
   EXPECT_EQ(most["role"], "output");
+}
+
+/// Returns the draft of sums by blocks of a template, of which a launch begins so.
+Drafted sums_by_template(const std::string& macros, const std::string& launch) {
+  return Drafted(macros + R"cu(
+template <unsigned kThreads>
+__global__ void sums(const float* in, float* out) {
+  static_assert(kThreads % 32 == 0);
+  __shared__ float kept[BLOCK];
+  kept[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];
+  __syncthreads();
+  for (int k = kThreads / 2; k > 0; k /= 2) {
+    if (threadIdx.x < k) kept[threadIdx.x] += kept[threadIdx.x + k];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = kept[0];
+}
+int main() {
+  const int n = 1 << 20;
+  float *in, *out;
+  cudaMalloc(&in, n * sizeof(float));
+  cudaMalloc(&out, n / BLOCK * sizeof(float));
+)cu" + launch + "<<<n / BLOCK, BLOCK>>>(in, out);\n}\n");
+}
+
+TEST(DraftSpace, PassesForATemplateParameterWhatTheHostMakesOfAMacro) {
+  const std::string macro = "#ifndef BLOCK\n#define BLOCK 256\n#endif\n";
+  for (const auto& [macros, launch, entry] : std::vector<std::array<std::string, 3>>{
+           {macro, "sums<BLOCK>", "sums<BLOCK>"},
+           {macro, "sums<BLOCK / 2>", "sums<BLOCK / 2>"},
+           {"constexpr int BLOCK = 256;\n", "constexpr int half = BLOCK / 2; sums<half>",
+            "sums<BLOCK / 2>"}}) {
+    const Drafted drafted = sums_by_template(macros, launch);
+    const Json kernel = drafted.json()["kernels"][0];
+    EXPECT_EQ(kernel["entry"], entry) << macros << launch;
+    EXPECT_EQ(kernel["parameters"].size(), 1U) << launch;
+    EXPECT_GT(kernel["parameters"]["BLOCK"].size(), 2U) << launch;
+    EXPECT_EQ(kernel["block"][0], "BLOCK");
+    EXPECT_EQ(kernel["grid"][0], "N / BLOCK");
+    EXPECT_THAT(drafted.faults(), IsEmpty());
+  }
+  const Json half = sums_by_template(macro, "sums<BLOCK / 2>").json()["kernels"][0];
+  EXPECT_EQ(half["constraints"][0], "(BLOCK / 2) % 32 == 0") << "as the kernel asserts";
+  const Json other = sums_by_template(macro, "sums<64>").json()["kernels"][0];
+  EXPECT_EQ(other["entry"], "sums<kThreads>") << "no other parameter decides it";
+  EXPECT_EQ(other["parameters"].size(), 2U);
+}
+
+TEST(DraftSpace, PassesTheTemplateThatTheHostOrTheDefaultHas) {
+  const std::string source = R"cu(
+template <typename T> struct Twice { __device__ T operator()(T x) { return 2 * x; } };
+template <typename T> struct Half { __device__ T operator()(T x) { return x / 2; } };
+template <typename T, template <typename> class Map = Twice> __global__ void mapped(T* x) {
+  x[blockIdx.x * blockDim.x + threadIdx.x] = Map<T>()(x[blockIdx.x * blockDim.x + threadIdx.x]);
+}
+int main() {
+  float* x;
+  cudaMalloc(&x, 4096 * sizeof(float));
+)cu";
+  for (const auto& [launch, entry] : std::map<std::string, std::string>{
+           {"mapped<float>", "mapped<T, Twice>"}, {"mapped<float, Half>", "mapped<T, Half>"}}) {
+    const Json kernel =
+        Drafted(source + launch + "<<<4096 / 128, 128>>>(x);\n}\n").json()["kernels"][0];
+    EXPECT_EQ(kernel["entry"], entry);
+    EXPECT_EQ(kernel["parameters"].size(), 1U) << "the threads of a block";
+    EXPECT_FALSE(kernel.contains("default_is_a_guess"));
+  }
+}
+
+TEST(DraftSpace, SearchesAMacroAsTheTemplateParameterThatItIsPassedFor) {
+  const Json kernel = Drafted(R"cu(
+#define DIM 128
+template <int THREADS> __global__ void reversed(float* x) {
+  __shared__ float kept[DIM];
+  kept[threadIdx.x] = x[blockIdx.x * THREADS + threadIdx.x];
+  __syncthreads();
+  x[blockIdx.x * THREADS + threadIdx.x] = kept[THREADS - 1 - threadIdx.x];
+}
+int main() {
+  float* x;
+  cudaMalloc(&x, 4096 * sizeof(float));
+  reversed<DIM><<<4096 / DIM, DIM>>>(x);
+}
+)cu")
+                          .json()["kernels"][0];
+  EXPECT_EQ(kernel["entry"], "reversed<DIM>");
+  EXPECT_EQ(kernel["parameters"].size(), 1U);
+  EXPECT_GT(kernel["parameters"]["DIM"].size(), 2U) << "the name of the macro says nothing";
+  EXPECT_THAT(kernel["description"], Not(HasSubstr("has one value")));
 }
 
 TEST(DraftSpace, AsksForTheSizesOfArraysThatOneFunctionAllocates) {

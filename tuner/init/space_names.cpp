@@ -505,9 +505,31 @@ void SpaceNames::add_template_numbers() {
   }
 }
 
-std::string SpaceNames::template_formula(const std::string& parameter) const {
+std::string SpaceNames::template_formula(const KernelFunction& kernel, const std::string& parameter,
+                                         const Json& parameters) const {
   const auto found = template_formulas_.find(parameter);
-  return found == template_formulas_.end() ? "" : found->second;
+  if (found != template_formulas_.end()) return found->second;
+  const auto own =
+      std::ranges::find(kernel.template_parameters, parameter, &TemplateParameter::name);
+  if (own == kernel.template_parameters.end() || own->is_type()) return "";
+  const std::string text =
+      template_text(kernel, static_cast<std::size_t>(own - kernel.template_parameters.begin()));
+  if (own->is_template()) return text;
+  const LaunchSite* const site = launch_of(kernel.name);
+  if (site == nullptr) return "";
+  Json macros = Json::object();  // A template parameter of that name may be another number.
+  const auto add = [&](const auto& named) {
+    const bool is_other = named.name != parameter && parameters.contains(named.name);
+    if (is_other) macros[named.name] = parameters[named.name];
+  };
+  std::ranges::for_each(numbers_, add);
+  std::ranges::for_each(file_.missing, add);
+  const auto ours = terms_of(*site, macros).in_our_names(text);
+  const bool has_macro =
+      ours && std::ranges::any_of(identifiers(*ours), [&](std::string_view name) {
+        return macros.contains(std::string(name));
+      });
+  return has_macro ? *ours : "";
 }
 
 std::string SpaceNames::template_type(const KernelFunction& kernel, std::size_t i) const {
@@ -527,13 +549,16 @@ std::string SpaceNames::template_type(const KernelFunction& kernel, std::size_t 
 }
 
 std::string SpaceNames::template_value(const KernelFunction& kernel, std::size_t i) const {
+  const std::string text = template_text(kernel, i);
+  const auto number = std::ranges::find(file_.numbers, text, &NamedNumber::name);
+  return number == file_.numbers.end() ? text : std::to_string(number->value);
+}
+
+/// Returns the text that the launch or the default has for a template parameter; may be empty.
+std::string SpaceNames::template_text(const KernelFunction& kernel, std::size_t i) const {
   const LaunchSite* const site = launch_of(kernel.name);
-  if (site != nullptr && i < site->template_arguments.size()) {
-    const std::string& text = site->template_arguments[i];
-    const auto number = std::ranges::find(file_.numbers, text, &NamedNumber::name);
-    return number == file_.numbers.end() ? text : std::to_string(number->value);
-  }
-  return kernel.template_parameters[i].default_text;
+  const bool is_passed = site != nullptr && i < site->template_arguments.size();
+  return is_passed ? site->template_arguments[i] : kernel.template_parameters[i].default_text;
 }
 
 /// Makes every integer that looks like a size a name of the problem.

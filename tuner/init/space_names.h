@@ -97,9 +97,11 @@ class SpaceNames {
   /// Returns the type that the host passes for a template parameter, or that its arguments have.
   std::string template_type(const KernelFunction& kernel, std::size_t i) const;
 
-  /// Returns the formula of the problem's sizes that the host passes for a template parameter;
-  /// empty if it passes something else.
-  std::string template_formula(const std::string& parameter) const;
+  /// Returns what the host passes for a template parameter of a kernel, if that is a template, a
+  /// formula of the problem's sizes, or one of macros and constants of the source among these
+  /// parameters; empty if it passes something else, or if the kernel has no such template parameter.
+  std::string template_formula(const KernelFunction& kernel, const std::string& parameter,
+                               const Json& parameters) const;
 
   /// Returns what the host or the default gives for a template parameter; may be empty.
   std::string template_value(const KernelFunction& kernel, std::size_t i) const;
@@ -128,6 +130,7 @@ class SpaceNames {
   std::optional<CalledMacro> called_macro(const CppTokens& tokens, std::size_t i) const;
   bool names_its_block(const LaunchSite& site) const;
   std::string meaning_in_source(const std::string& name) const;
+  std::string template_text(const KernelFunction& kernel, std::size_t i) const;
   /// A text, and the frame of the host that it is of.
   struct SizeMeaning {
     std::string text;

@@ -25,6 +25,7 @@ struct NotSimple {};
 class Statements {
  public:
   explicit Statements(const ParsedSource& source) : tokens_(source.tokens()) {}
+  virtual ~Statements() = default;
 
   /// Reads those of a kernel, which stores to what its pointers point to.
   Statements(const ParsedSource& source, const KernelFunction& kernel) : tokens_(source.tokens()) {
@@ -53,7 +54,7 @@ class Statements {
   }
 
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
-  void statement(const Syntax& syntax) {
+  virtual void statement(const Syntax& syntax) {
     if (syntax.kind == Kind::block) {
       expect_no_gaps(syntax);
       for (const Syntax& part : syntax.parts) statement(part);
@@ -125,7 +126,8 @@ class Statements {
     std::string counter;
     std::string first;
     std::string end;
-    bool by_one = false;  ///< True if each turn adds 1.
+    bool by_one = false;     ///< True if each turn adds 1.
+    std::string array = {};  ///< If given, `counter` is the name of its elements, one by one.
   };
 
   Range range_of(const Syntax& loop) {
@@ -146,20 +148,27 @@ class Statements {
 
   /// Reads a loop that adds up, or one whose step is the whole grid.
   void loop(const Syntax& syntax) {
-    const auto [counter, start, end, by_one] = range_of(syntax);
-    if (start.find("axis_") != std::string::npos && !by_one) {
-      return grid_loop(counter, start, syntax);
+    const Range range = range_of(syntax);
+    if (range.first.find("axis_") != std::string::npos && !range.by_one) {
+      return grid_loop(range.counter, range.first, syntax);
     }
-    if (!by_one || counters_ == kMostLoops) throw NotSimple();
-    const std::string bound = end + (start == "0" ? "" : " - (" + start + ")");
-    const std::string counted = counter + "_" + std::to_string(counters_++);
+    add_up(range, syntax.parts[Syntax::kBody]);
+  }
+
+  void add_up(const Range& range, const Syntax& body) {
+    if (!range.by_one || counters_ == kMostLoops) throw NotSimple();
+    const bool is_from_zero = range.first == "0";
+    const std::string bound = range.end + (is_from_zero ? "" : " - (" + range.first + ")");
+    const std::string counted = range.counter + "_" + std::to_string(counters_++);
     const std::map<std::string, std::string> outside = values_;
-    values_[counter] = start == "0" ? counted : "(" + counted + " + " + start + ")";
-    unknown_.erase(counter);
+    values_[range.counter] = !range.array.empty() ? range.array + "[" + counted + "]"
+                             : is_from_zero       ? counted
+                                                  : "(" + counted + " + " + range.first + ")";
+    unknown_.erase(range.counter);
     std::map<std::string, std::string> sums = std::exchange(added_, {});
     std::set<std::string> read = std::exchange(read_, {});
     ++depth_;
-    statement(syntax.parts[Syntax::kBody]);
+    statement(body);
     --depth_;
     const std::set<std::string> read_here = std::exchange(read_, std::move(read));
     read_.insert(read_here.begin(), read_here.end());
@@ -281,6 +290,13 @@ class Statements {
     if (value.size() > kLongestText) throw NotSimple();
   }
 
+  void forget(const std::set<std::string>& names) {
+    for (const std::string& name : names) {
+      values_.erase(name);
+      unknown_.insert(name);
+    }
+  }
+
   Terms terms() const {
     Terms terms;
     for (const auto& [name, value] : values_) {
@@ -333,14 +349,6 @@ class CheckStatements : public Statements {
   SingleStore read(const Syntax& whole) {
     unknown_.merge(assigned_in(whole));
     walk(whole);
-    return stored();
-  }
-
-  /// Reads a loop that adds up, and the comparison of the sum behind it.
-  SingleStore read_sum(const Syntax& loop, const std::string& first, const Comparison& comparison) {
-    values_[comparison.expected->text] = first;
-    this->loop(loop);
-    compare(comparison);
     return stored();
   }
 
@@ -401,9 +409,7 @@ class CheckStatements : public Statements {
   }
 
   void compare(const Comparison& comparison) {
-    const Syntax& element = *comparison.element;
-    const bool is_element = element.kind == Kind::element;
-    const std::string index = is_element ? resolved(element.parts[1].range) : "0";
+    const std::string index = resolved(comparison.element->parts[1].range);
     const std::string value = resolved(comparison.expected->range);
     if (!stored_.empty()) throw NotSimple();
     begin_store(array_ + "[" + index + "]");
@@ -426,13 +432,6 @@ class CheckStatements : public Statements {
       for (const std::string& name : names) unknown_.erase(name);
     } catch (const NotSimple&) {
       forget(names);
-    }
-  }
-
-  void forget(const std::set<std::string>& names) {
-    for (const std::string& name : names) {
-      values_.erase(name);
-      unknown_.insert(name);
     }
   }
 
@@ -480,6 +479,122 @@ class CheckStatements : public Statements {
   std::size_t axes_ = 0;                                  ///< Loops over the array's indices.
 };
 
+/// Elements of an array of the host from the first on.
+struct ElementRange {
+  std::string array;
+  std::string count;
+};
+
+/// Returns the elements between `a` and `a + n`, or `v.begin()` and `v.end()`; nullopt for others.
+std::optional<ElementRange> elements_between(const CppTokens& tokens, const Syntax& first,
+                                             const Syntax& end) {
+  const std::string from = joined(tokens, first.whole);
+  const std::string to = joined(tokens, end.whole);
+  const bool is_list = from.find("begin") != std::string::npos;
+  if (is_list && to.find("end") != std::string::npos) {
+    const std::vector<std::string_view> words = identifiers(from);
+    const auto is_own = [](std::string_view word) {
+      return !is_one_of(word, {"std", "begin", "cbegin"});
+    };
+    const auto list = std::ranges::find_if(words, is_own);
+    if (list == words.end() || !has_name(to, *list)) return std::nullopt;
+    return ElementRange{std::string(*list), std::string(*list) + ".size()"};
+  }
+  const bool is_counted = end.is(Kind::binary, "+") && joined(tokens, end.parts[0].whole) == from;
+  const std::string array = pointer_in(from);
+  if (!is_counted || array.empty()) return std::nullopt;
+  return ElementRange{array, joined(tokens, end.parts[1].whole)};
+}
+
+/// Reads what loops of the host add to one variable.
+class SumStatements : public Statements {
+ public:
+  SumStatements(const ParsedSource& source, std::string variable, const std::string& before)
+      : Statements(source), variable_(std::move(variable)) {
+    values_[variable_] = before;
+  }
+
+  std::string read(const Syntax& syntax) {
+    statement(syntax);
+    return values_.at(variable_);
+  }
+
+ private:
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  void statement(const Syntax& syntax) override {
+    if (syntax.kind == Kind::leave) throw NotSimple();
+    if (syntax.kind == Kind::block) return block(syntax);
+    if (syntax.kind == Kind::variable) return variable(syntax);
+    if (syntax.kind == Kind::list_loop && syntax.parts.size() > 2) return list_loop(syntax);
+    if (syntax.is(Kind::call, "for_each") && syntax.parts.size() == 4) return each(syntax);
+    if (assigned_in(syntax).contains(variable_)) return Statements::statement(syntax);
+    const bool may_matter = has_any(syntax, [&](const Syntax& part) {
+      return part.kind == Kind::leave || part.is_name(variable_);
+    });
+    if (may_matter) throw NotSimple();
+    forget(assigned_in(syntax));
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): likewise.
+  void block(const Syntax& syntax) {
+    for (const TokenRange& gap : gaps_in(syntax)) {
+      for (std::size_t i = gap.first; i < gap.end; ++i) {
+        if (tokens_[i].is(variable_) || is_one_of(tokens_[i].text, {"break", "continue"})) {
+          throw NotSimple();
+        }
+      }
+    }
+    for (const Syntax& part : syntax.parts) {
+      const bool is_store = part.is(Kind::assignment, "=") && part.parts[0].kind == Kind::element &&
+                            part.parts[1].kind == Kind::name;
+      if (is_store) stored_to_.emplace(part.parts[1].text, &part.parts[0]);
+    }
+    for (const Syntax& part : syntax.parts) statement(part);
+  }
+
+  void variable(const Syntax& syntax) {
+    try {
+      const auto element = stored_to_.find(syntax.text);
+      if (element == stored_to_.end()) return declare(syntax);
+      values_[syntax.text] = resolved(element->second->range);
+    } catch (const NotSimple&) {
+      forget({syntax.text});
+    }
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): likewise.
+  void list_loop(const Syntax& syntax) {
+    const auto list = std::ranges::find(syntax.parts, Kind::name, &Syntax::kind);
+    const auto name = std::ranges::find(syntax.parts, Kind::variable, &Syntax::kind);
+    if (list == syntax.parts.end() || name == syntax.parts.end()) throw NotSimple();
+    through({list->text, list->text + ".size()"}, name->text, syntax.parts.back());
+  }
+
+  /// Reads `for_each(a, a + n, [&](float x) { ... })`.
+  // NOLINTNEXTLINE(misc-no-recursion): likewise.
+  void each(const Syntax& call) {
+    const auto elements = elements_between(tokens_, call.parts[1], call.parts[2]);
+    const Syntax& body = call.parts[3];
+    const bool has_one =
+        body.kind == Kind::block && body.range.first > 1 && tokens_[body.range.first - 1].is(")");
+    if (!elements || !has_one) throw NotSimple();
+    through(*elements, std::string(tokens_[body.range.first - 2].text), body);
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): likewise.
+  void through(const ElementRange& elements, const std::string& name, const Syntax& body) {
+    add_up({.counter = name,
+            .first = "0",
+            .end = elements.count,
+            .by_one = true,
+            .array = elements.array},
+           body);
+  }
+
+  std::string variable_;
+  std::map<std::string, const Syntax*> stored_to_;  ///< Elements, by the variables stored there.
+};
+
 }  // namespace
 
 std::optional<SingleStore> single_store(const ParsedSource& source, const Syntax& body,
@@ -501,13 +616,25 @@ std::optional<SingleStore> checked_store(const ParsedSource& source, const Synta
   }
 }
 
-std::optional<SingleStore> checked_sum(const ParsedSource& source, const Syntax& loop,
-                                       const std::string& first, const Comparison& comparison) {
+std::optional<std::string> added_up(const ParsedSource& source, const Syntax& statement,
+                                    const std::string& variable, const std::string& before) {
   try {
-    return CheckStatements(source, comparison.array, {}).read_sum(loop, first, comparison);
+    const std::string value = SumStatements(source, variable, before).read(statement);
+    return value == before ? std::nullopt : std::optional(value);
   } catch (const NotSimple&) {
     return std::nullopt;
   }
+}
+
+std::optional<std::string> accumulated(const ParsedSource& source, const Syntax& call) {
+  const std::vector<Syntax>& parts = call.parts;
+  const bool is_sum = call.is(Kind::call, "accumulate") || call.is(Kind::call, "reduce");
+  if (!is_sum || parts.size() < 3 || parts.size() > 4) return std::nullopt;
+  const CppTokens& tokens = source.tokens();
+  const auto elements = elements_between(tokens, parts[1], parts[2]);
+  const std::string first = parts.size() < 4 ? "0" : joined(tokens, parts[3].range);
+  if (!elements || first.find_first_not_of("0.fLlUu") != std::string::npos) return std::nullopt;
+  return "sum(k_0 < bound_of[" + elements->count + "], " + elements->array + "[k_0])";
 }
 
 }  // namespace smemtune

@@ -22,9 +22,14 @@ std::optional<SingleStore> checked_store(const ParsedSource& source, const Synta
                                          const std::string& array,
                                          const std::vector<Comparison>& comparisons);
 
-/// Returns the sum that a loop adds up from a value `first` on and that is compared behind it;
-/// nullopt if it does more.
-std::optional<SingleStore> checked_sum(const ParsedSource& source, const Syntax& loop,
-                                       const std::string& first, const Comparison& comparison);
+/// Returns the value of a variable behind a loop, or a call of std::for_each, that does nothing with
+/// it but add to it, from the value `before` on; nullopt for any other statement. An element that
+/// the loop stores a variable to stands for that variable. What the loop does besides is left out.
+std::optional<std::string> added_up(const ParsedSource& source, const Syntax& statement,
+                                    const std::string& variable, const std::string& before);
+
+/// Returns the sum that a call of std::accumulate or std::reduce gives; nullopt for any other call,
+/// or if it begins with another value than 0.
+std::optional<std::string> accumulated(const ParsedSource& source, const Syntax& call);
 
 }  // namespace smemtune

@@ -95,10 +95,22 @@ struct HostCheck {
   /// True if it may leave elements out: the loop does not go through all, or a condition stands
   /// before it.
   bool is_part = false;
+  /// True if it gives a total that the host works out, which the array's first element should be, or
+  /// all of its elements together (`is_of_all`).
+  bool is_total = false;
+  bool is_of_all = false;
+  bool is_printed = false;  ///< True if the host only prints the two beside each other.
   std::map<std::string, std::string> passed = {};
   /// Its store if that is simple, in the names of `function`; its loops over the elements are
   /// `axis_a`, `axis_b`, ...
   std::optional<SingleStore> store = {};
+};
+
+/// A product that a function of the host has a library compute. Its `axis_a` and `axis_b` run over
+/// the elements that it stores; where the library adds to what was there, the value has that, too.
+struct LibraryProduct {
+  std::string function;
+  SingleStore store;
 };
 
 /// The findings of init's read_host() in a source.
@@ -120,6 +132,7 @@ struct HostPart {
   std::vector<Answer> answers = {};
   std::vector<HostCall> calls = {};  ///< Also those that checks stand for.
   std::vector<HostCheck> checks = {};
+  std::vector<LibraryProduct> products = {};
   std::map<std::string, ComparedArrays> compared_arrays = {};  ///< Keyed by function.
   /// The copies between host and device: the pointers to and from.
   std::set<std::pair<std::string, std::string>> copies = {};

@@ -53,6 +53,7 @@ struct TemplateParameter {
   std::string default_text;  ///< Empty if there is none.
 
   bool is_type() const { return kind == "typename" || kind == "class"; }
+  bool is_template() const { return kind.starts_with("template"); }
 };
 
 /// A variable in __shared__ or __constant__ memory.
