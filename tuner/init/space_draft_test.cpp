@@ -3038,6 +3038,10 @@ TEST(DraftSpace, PassesForATemplateParameterWhatTheHostMakesOfAMacro) {
   }
   const Json half = sums_by_template(macro, "sums<BLOCK / 2>").json()["kernels"][0];
   EXPECT_EQ(half["constraints"][0], "(BLOCK / 2) % 32 == 0") << "as the kernel asserts";
+  const std::string chooses =
+      "if (n > 5) sums<BLOCK / 2><<<n / BLOCK, BLOCK>>>(in, out); else sums<BLOCK / 4>";
+  EXPECT_EQ(sums_by_template(macro, chooses).json()["kernels"][0]["entry"], "sums<kThreads>")
+      << "the host takes several values";
   const Json other = sums_by_template(macro, "sums<64>").json()["kernels"][0];
   EXPECT_EQ(other["entry"], "sums<kThreads>") << "no other parameter decides it";
   EXPECT_EQ(other["parameters"].size(), 2U);

@@ -512,11 +512,11 @@ std::string SpaceNames::template_formula(const KernelFunction& kernel, const std
   const auto own =
       std::ranges::find(kernel.template_parameters, parameter, &TemplateParameter::name);
   if (own == kernel.template_parameters.end() || own->is_type()) return "";
-  const std::string text =
-      template_text(kernel, static_cast<std::size_t>(own - kernel.template_parameters.begin()));
+  const auto i = static_cast<std::size_t>(own - kernel.template_parameters.begin());
+  const std::string text = template_text(kernel, i);
   if (own->is_template()) return text;
   const LaunchSite* const site = launch_of(kernel.name);
-  if (site == nullptr) return "";
+  if (site == nullptr || dispatched_values(kernel, i).size() > 1) return "";
   Json macros = Json::object();  // A template parameter of that name may be another number.
   const auto add = [&](const auto& named) {
     const bool is_other = named.name != parameter && parameters.contains(named.name);

@@ -99,7 +99,8 @@ class SpaceNames {
 
   /// Returns what the host passes for a template parameter of a kernel, if that is a template, a
   /// formula of the problem's sizes, or one of macros and constants of the source among these
-  /// parameters; empty if it passes something else, or if the kernel has no such template parameter.
+  /// parameters; empty if it passes something else or chooses from several values, or if the kernel
+  /// has no such template parameter.
   std::string template_formula(const KernelFunction& kernel, const std::string& parameter,
                                const Json& parameters) const;
 
