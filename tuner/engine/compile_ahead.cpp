@@ -34,8 +34,10 @@ void CompileAhead::begin(std::size_t i) {
   try {
     state_ = bind_problem(tuning_, problems[i], i + 1);
     if (!tuning_.request.options.resume || !has_results(tuning_, *state_)) ask();
-  } catch (const Error&) {
+  } catch (const InputError&) {
     state_.reset();  // It is thrown again where the problem begins.
+  } catch (const Cancelled&) {
+    state_.reset();
   }
 }
 

@@ -264,28 +264,36 @@ class Search {
     return candidates;
   }
 
-  /// Returns what is one step of one parameter away from the fastest and was not evaluated.
-  std::vector<Candidate> beside_fastest() const {
-    const Entry* fastest = nullptr;
-    std::set<Candidate> evaluated;
+  /// Returns the fastest few that a few samples do not tell apart, the fastest first.
+  std::vector<const Entry*> fastest_few() const {
+    constexpr std::size_t kMost = 3;
+    std::vector<const Entry*> few;
     for (const Entry& entry : state_.entries) {
-      evaluated.insert(entry.candidate);
-      const bool is_faster =
-          fastest == nullptr || entry.result.time_ms() < fastest->result.time_ms();
-      if (entry.result.timed() && !entry.result.given_up && is_faster) fastest = &entry;
+      if (entry.result.timed() && !entry.result.given_up) few.push_back(&entry);
     }
-    if (fastest == nullptr) return {};
-    const std::size_t kernel = fastest->candidate.kernel;
-    const SearchSpace& space = state_.kernels[kernel].bound.front().search_space();
-    std::vector<Candidate> beside;
-    for (const ConfigurationIndex one : steps_from(space, fastest->candidate.configuration)) {
-      const Candidate candidate = {.kernel = kernel, .configuration = one};
-      if (!evaluated.contains(candidate)) beside.push_back(candidate);
+    std::ranges::stable_sort(few, {}, [](const Entry* one) { return one->result.time_ms(); });
+    few.resize(std::min(few.size(), kMost));
+    std::erase_if(few, [&](const Entry* one) {
+      return *one->result.time_ms() > LastGain::kGain * *few.front()->result.time_ms();
+    });
+    return few;
+  }
+
+  /// Returns what is one step of one parameter away from the fastest few and was not evaluated.
+  std::set<Candidate> beside_fastest() const {
+    std::set<Candidate> beside;
+    for (const Entry* const entry : fastest_few()) {
+      const std::size_t kernel = entry->candidate.kernel;
+      const SearchSpace& space = state_.kernels[kernel].bound.front().search_space();
+      for (const ConfigurationIndex one : steps_from(space, entry->candidate.configuration)) {
+        beside.insert({.kernel = kernel, .configuration = one});
+      }
     }
+    for (const Entry& entry : state_.entries) beside.erase(entry.candidate);
     return beside;
   }
 
-  /// Evaluates what is left beside the fastest where the search ended because it was sure, and
+  /// Evaluates what is left beside the fastest few where the search ended because it was sure, and
   /// returns whether there was anything. What turns out to be faster has its own neighbors.
   bool go_on_beside_fastest() {
     if (!is_sure_ || begun_again_ || before_.confirmed() || ended()) return false;
