@@ -36,7 +36,7 @@ struct SearchedSoFar {
 /// expects to be better, where more than ten count as ten and less than a tenth as that because
 /// models are that far off, and with the number u of those untried; they fall with the number t of
 /// evaluations and the number n of those since the last gain:
-/// exp(4.61 - 0.3 k - 0.6 c) * m^0.5 * S^0.515 * u^0.273 / t^0.761 / (n + 64)^0.918, where m kernels
+/// exp(4.86 - 0.3 k - 0.6 c) * m^0.5 * S^0.515 * u^0.273 / t^0.761 / (n + 64)^0.918, where m kernels
 /// may hold it, k says how far the untried ones are known elsewhere, and c is 1 if costs are known.
 /// The latest evaluations, as many as are in flight, do not count in t and n: no question has been
 /// answered that could follow from them. The numbers are logistic regressions on replays of measured
