@@ -326,7 +326,7 @@ std::string speed_table(const std::vector<KernelRow>& rows, const ProblemSummary
     std::vector<std::string> row = {
         kernel.mark + best.kernel,
         format_time(median_ms(best)),
-        "+-" + decimal(best.measurement.spread_percent() / 2, 1) + " %",
+        format_spread(best.measurement),
         times(median_ms(first) / median_ms(best)),
         kernel.start == nullptr ? "" : times(median_ms(*kernel.start) / median_ms(best)),
         rate_text(best, "flops", "FLOP/s"),

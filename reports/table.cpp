@@ -369,6 +369,11 @@ std::string format_time(double ms) {
   return in_units(ms, 4, kUnits);
 }
 
+std::string format_spread(const Measurement& measurement) {
+  if (measurement.sample_count == 1) return "1 sample";
+  return "+-" + decimal(measurement.spread_percent() / 2, 1) + " %";
+}
+
 std::string format_rate(double per_second, const std::string& unit) {
   static constexpr Unit kUnits[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"},
                                     {1e6, "M"},  {1e3, "k"},  {1, ""}};

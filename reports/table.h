@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/core/measurement.h"
 #include "tuner/core/text.h"
 
 #include <cstddef>
@@ -81,6 +82,9 @@ std::string shell_command(const std::vector<std::string>& words);
 
 /// Returns text like `1.234 ms`, `12.34 us`: four significant digits in the unit that fits.
 std::string format_time(double ms);
+
+/// Returns half the distance between the quartiles, `+-0.4 %`; `1 sample` where they say nothing.
+std::string format_spread(const Measurement& measurement);
 
 /// Returns text like `48.2 TFLOP/s`, `312 GB/s`: three significant digits; `per_second` is in the
 /// base unit.

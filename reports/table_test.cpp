@@ -137,6 +137,14 @@ TEST(Wrapped, BreaksBetweenWordsAndIndentsTheRest) {
   EXPECT_EQ(wrapped("take A=1,B=2,C=3 now", 8), "take\nA=1,B=2,\nC=3 now");
 }
 
+TEST(FormatSpread, SaysWhereOneSampleHasNone) {
+  Measurement measurement = {
+      .samples_ms = {}, .sample_count = 3, .median_ms = 2, .q1_ms = 1.98, .q3_ms = 2.02};
+  EXPECT_EQ(format_spread(measurement), "+-1.0 %");
+  measurement = {.samples_ms = {}, .sample_count = 1, .median_ms = 2, .q1_ms = 2, .q3_ms = 2};
+  EXPECT_EQ(format_spread(measurement), "1 sample");
+}
+
 TEST(FormatTime, HasFourDigitsAndTheUnitThatFits) {
   EXPECT_EQ(format_time(1.2344), "1.234 ms");
   EXPECT_EQ(format_time(0.012344), "12.34 us");

@@ -159,8 +159,8 @@ void ProgressLine::show_result(const Result& result, bool known) {
   clear();
   std::string text = result.kernel + " " + key(result.configuration) + ": ";
   if (result.timed()) {
-    text += format_time(result.measurement.median_ms) + " (+-" +
-            decimal(result.measurement.spread_percent() / 2, 1) + " %)";
+    text +=
+        format_time(result.measurement.median_ms) + " (" + format_spread(result.measurement) + ")";
   } else if (!result.failed()) {
     text += to_text(result.status);
   } else {
