@@ -131,6 +131,14 @@ double until_percent(const Tuning& tuning, const ProblemState& state) {
   return tuning.request.options.budget.until();
 }
 
+std::vector<Configuration> known_configurations(const Tuning& tuning, const ProblemState& state,
+                                                const KernelOnProblems& kernel) {
+  return tuning.log->known({.kernel_hash = kernel.hash,
+                            .kernel = kernel.kernel().name,
+                            .problem = state.set.problems.front(),
+                            .configuration = {}});
+}
+
 PlannedSearch plan_search(Tuning& tuning, const ProblemState& state) {
   const double percent = until_percent(tuning, state);
   PlannedSearch search = {.before = SearchedBefore(tuning, state, percent), .strategy = nullptr};

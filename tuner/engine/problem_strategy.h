@@ -20,6 +20,10 @@ std::unique_ptr<Strategy> listed(const ProblemState& state,
 /// itself; 0 where it does not.
 double until_percent(const Tuning& tuning, const ProblemState& state);
 
+/// Returns the configurations of a kernel that the log has results of for the problem.
+std::vector<Configuration> known_configurations(const Tuning& tuning, const ProblemState& state,
+                                                const KernelOnProblems& kernel);
+
 /// A problem's search before its first question.
 struct PlannedSearch {
   SearchedBefore before = {};

@@ -4,6 +4,7 @@
 #include "tuner/core/reasons.h"
 #include "tuner/engine/device_feed.h"
 #include "tuner/engine/finals.h"
+#include "tuner/engine/left_to_evaluate.h"
 #include "tuner/engine/problem_strategy.h"
 #include "tuner/engine/progress_meter.h"
 #include "tuner/engine/searched_before.h"
@@ -15,7 +16,6 @@
 #include <cmath>
 #include <deque>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -32,19 +32,6 @@ std::size_t window(const Tuning& tuning, const ProblemState& state) {
   const TuningOptions& options = tuning.request.options;
   if (options.window > 0) return options.window;
   return in_flight(learns(tuning), tuning.pool.compilers(), state.devices.size());
-}
-
-/// Returns the configurations in which one parameter has the value before or after in its list.
-std::vector<ConfigurationIndex> steps_from(const SearchSpace& space,
-                                           ConfigurationIndex configuration) {
-  const std::vector<std::size_t> from = space.value_indices(configuration);
-  std::vector<ConfigurationIndex> steps = space.neighbors(configuration);
-  std::erase_if(steps, [&](ConfigurationIndex one) {
-    const std::vector<std::size_t> to = space.value_indices(one);
-    const auto [here, there] = std::ranges::mismatch(from, to);
-    return std::max(*here, *there) - std::min(*here, *there) > 1;
-  });
-  return steps;
 }
 
 /// The loop over one problem's configurations. Those that were asked for and whose results are not
@@ -123,11 +110,7 @@ class Search {
     for (std::size_t i = 0; i < state_.kernels.size(); ++i) {
       const KernelOnProblems& kernel = state_.kernels[i];
       const SearchSpace& space = kernel.bound.front().search_space();
-      const ResultKey of = {.kernel_hash = kernel.hash,
-                            .kernel = kernel.kernel().name,
-                            .problem = state_.set.problems.front(),
-                            .configuration = {}};
-      for (const Configuration& configuration : tuning_.log->known(of)) {
+      for (const Configuration& configuration : known_configurations(tuning_, state_, kernel)) {
         const std::optional<ConfigurationIndex> index = space.index_of(configuration);
         if (index) known.push_back({.kernel = i, .configuration = *index});
       }
@@ -244,61 +227,12 @@ class Search {
     }
   }
 
-  /// Returns, of each kernel, the fastest that was given up early and may be its best after all; and
-  /// the default that the best is compared with, if that was given up.
-  std::set<Candidate> given_up_too_early() const {
-    const auto leader = std::ranges::min_element(times_, {}, &SeenTimes::least_full_ms);
-    std::set<Candidate> candidates;
-    std::map<std::size_t, const Entry*> fastest;
-    for (const Entry& entry : state_.entries) {
-      const std::size_t kernel = entry.candidate.kernel;
-      const bool is_of_leader = &times_[kernel] == &*leader;
-      if (is_of_leader && entry.result.is_default && entry.result.lost_early()) {
-        candidates.insert(entry.candidate);
-      }
-      if (!may_be_best(times_, kernel, entry.result)) continue;
-      const Entry*& its = fastest[kernel];
-      if (its == nullptr || entry.result.time_ms() < its->result.time_ms()) its = &entry;
-    }
-    for (const auto& [kernel, entry] : fastest) candidates.insert(entry->candidate);
-    return candidates;
-  }
-
-  /// Returns the fastest few that a few samples do not tell apart, the fastest first.
-  std::vector<const Entry*> fastest_few() const {
-    constexpr std::size_t kMost = 3;
-    std::vector<const Entry*> few;
-    for (const Entry& entry : state_.entries) {
-      if (entry.result.timed() && !entry.result.given_up) few.push_back(&entry);
-    }
-    std::ranges::stable_sort(few, {}, [](const Entry* one) { return one->result.time_ms(); });
-    few.resize(std::min(few.size(), kMost));
-    std::erase_if(few, [&](const Entry* one) {
-      return *one->result.time_ms() > LastGain::kGain * *few.front()->result.time_ms();
-    });
-    return few;
-  }
-
-  /// Returns what is one step of one parameter away from the fastest few and was not evaluated.
-  std::set<Candidate> beside_fastest() const {
-    std::set<Candidate> beside;
-    for (const Entry* const entry : fastest_few()) {
-      const std::size_t kernel = entry->candidate.kernel;
-      const SearchSpace& space = state_.kernels[kernel].bound.front().search_space();
-      for (const ConfigurationIndex one : steps_from(space, entry->candidate.configuration)) {
-        beside.insert({.kernel = kernel, .configuration = one});
-      }
-    }
-    for (const Entry& entry : state_.entries) beside.erase(entry.candidate);
-    return beside;
-  }
-
   /// Evaluates what is left beside the fastest few where the search ended because it was sure, and
   /// returns whether there was anything. What turns out to be faster has its own neighbors.
   bool go_on_beside_fastest() {
     if (!is_sure_ || begun_again_ || before_.confirmed() || ended()) return false;
     goes_on_ = true;
-    for (const Candidate& candidate : beside_fastest()) {
+    for (const Candidate& candidate : beside_fastest(state_)) {
       InFlight pending = prepared(candidate);
       if (!add_if_known(pending)) begin(std::move(pending));
     }
@@ -308,7 +242,7 @@ class Search {
   /// Evaluates in full what was given up too early, and returns whether there was anything.
   bool begin_again() {
     if (go_on_beside_fastest()) return true;
-    const std::set<Candidate> candidates = given_up_too_early();
+    const std::set<Candidate> candidates = given_up_too_early(state_, times_);
     if (candidates.empty() || ended()) return false;
     std::vector<Entry> again;
     std::erase_if(state_.entries, [&](Entry& entry) {

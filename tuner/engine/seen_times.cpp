@@ -39,12 +39,4 @@ double fastest_of_all_ms(std::span<const SeenTimes> times) {
   return fastest_ms;
 }
 
-bool may_be_best(std::span<const SeenTimes> times, std::size_t kernel, const Result& result) {
-  if (!result.lost_early()) return false;
-  const double time_ms = result.time_ms().value_or(0);
-  if (time_ms > times[kernel].least_full_ms()) return false;
-  const double least_ms = std::ranges::min(times, {}, &SeenTimes::least_full_ms).least_full_ms();
-  return time_ms < kLongLaunch_ms || time_ms <= kDoubtfulToAny * least_ms;
-}
-
 }  // namespace smemtune

@@ -51,9 +51,4 @@ class SeenTimes {
 /// Returns the least median that was seen of any kernel; HUGE_VAL when nothing was timed.
 double fastest_of_all_ms(std::span<const SeenTimes> times);
 
-/// Returns true if a configuration of this kernel that was given up early may be its kernel's best
-/// after all, because what it lost to turned out not to stand: it is as fast as the best that was
-/// told. A long launch of a kernel that is far behind the others shows enough of it.
-bool may_be_best(std::span<const SeenTimes> times, std::size_t kernel, const Result& result);
-
 }  // namespace smemtune
