@@ -11,17 +11,12 @@ namespace smemtune {
 
 namespace {
 
-/// Finals last for as long as it takes to compile some times what a search has in flight.
+/// Finals last about as long as it takes to compile so many times what a search has in flight.
 constexpr std::size_t kTimesInFlight = 2;
 
 bool has_results(const Tuning& tuning, const ProblemState& state) {
   return std::ranges::any_of(state.kernels, [&](const KernelOnProblems& kernel) {
-    return !tuning.log
-                ->known({.kernel_hash = kernel.hash,
-                         .kernel = kernel.kernel().name,
-                         .problem = state.set.problems.front(),
-                         .configuration = {}})
-                .empty();
+    return !known_configurations(tuning, state, kernel).empty();
   });
 }
 
@@ -29,8 +24,8 @@ bool has_results(const Tuning& tuning, const ProblemState& state) {
 
 void CompileAhead::begin(std::size_t i) {
   const std::vector<Problem>& problems = tuning_.request.problems;
-  // The cores of the CPU device are what the finals measure.
   if (i >= problems.size() || tuning_.device.kind == DeviceKind::cpu) return;
+  if (tuning_.request.options.budget.max_seconds > 0) return;
   try {
     state_ = bind_problem(tuning_, problems[i], i + 1);
     if (!tuning_.request.options.resume || !has_results(tuning_, *state_)) ask();

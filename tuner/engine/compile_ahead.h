@@ -19,8 +19,9 @@ class CompileAhead {
   CompileAhead& operator=(const CompileAhead&) = delete;
   ~CompileAhead() { withdraw(); }
 
-  /// Binds problem i of the request and asks for what its search would ask for by what is known now.
-  /// Does nothing where that would disturb what is raced, or where results of the problem are known.
+  /// Binds problem i of the request, and has compiled what its search would ask for first by what is
+  /// known now, unless the log has results of the problem. Does nothing on the CPU device, whose
+  /// cores are raced, and with a budget of time, some of which is kept for the finals.
   void begin(std::size_t i);
 
   /// Withdraws what is not being compiled yet. What is compiled is remembered by the queue.

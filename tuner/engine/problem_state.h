@@ -116,7 +116,7 @@ struct ProblemState {
   KernelOnProblems reference;
   std::optional<KernelOnProblems> witness;  ///< The kernel that answers for the further problems.
   std::string reference_name;               ///< Its name in messages.
-  std::vector<std::string> notes;           ///< What begin_problem() says.
+  std::vector<std::string> notes;           ///< Lines for people that begin_problem() shows.
   /// One session for each unit that is left or came later; none in a dry run.
   std::deque<DeviceSession> devices;
   std::size_t units_seen = 0;  ///< Units of the pool that have been looked at.

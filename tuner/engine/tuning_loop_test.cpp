@@ -504,26 +504,29 @@ FakeSpace two_problems_with_their_own_code() {
   return fake;
 }
 
-TEST(TuningLoop, CompilesForTheNextProblemDuringFinals) {
+TEST(TuningLoop, CompilesForTheNextProblemDuringFinalsThatHaveTheirTime) {
   const FakeSpace fake = two_problems_with_their_own_code();
-  FakeRun run(fake);
-  std::uint64_t before_finals = 0;
-  std::uint64_t at_next = 0;
-  std::uint64_t compiled = 0;
-  run.observer.progress = [&](const Progress& progress) {
-    compiled = progress.compiled;
-    const bool is_first = progress.problem_number == 1;
-    if (is_first && progress.phase == "search") before_finals = compiled;
-    if (progress.phase == "finals" && compiled == before_finals) {
-      std::this_thread::sleep_for(
-          std::chrono::milliseconds(10));  // The finals of a real device last.
-    }
-    if (!is_first && at_next == 0) at_next = compiled;
-  };
-  const TuningSummary summary = run.run();
-  EXPECT_GT(at_next, before_finals);
-  EXPECT_EQ(summary.evaluated, 2 * kConfigurations);
-  EXPECT_EQ(compiled, 15u * 2 + 1) << "nothing is compiled twice";
+  for (const double max_seconds : {0.0, 1000.0}) {
+    FakeRun run(fake);
+    run.request.options.budget.max_seconds = max_seconds;
+    std::uint64_t before_finals = 0;
+    std::uint64_t at_next = 0;
+    std::uint64_t compiled = 0;
+    run.observer.progress = [&](const Progress& progress) {
+      compiled = progress.compiled;
+      const bool is_first = progress.problem_number == 1;
+      if (is_first && progress.phase == "search") before_finals = compiled;
+      if (progress.phase == "finals" && compiled == before_finals && max_seconds == 0) {
+        std::this_thread::sleep_for(
+            std::chrono::milliseconds(10));  // The finals of a real device last.
+      }
+      if (!is_first && at_next == 0) at_next = compiled;
+    };
+    const TuningSummary summary = run.run();
+    EXPECT_EQ(at_next > before_finals, max_seconds == 0);
+    EXPECT_EQ(summary.evaluated, 2 * kConfigurations);
+    EXPECT_EQ(compiled, 15u * 2 + 1) << "nothing is compiled twice";
+  }
 }
 
 TEST(TuningLoop, CompilesNothingAheadThatIsKnown) {
