@@ -5,6 +5,7 @@
 #include "tuner/init/elements.h"
 #include "tuner/init/host_calls.h"
 #include "tuner/init/host_terms.h"
+#include "tuner/init/statements.h"
 
 #include <algorithm>
 #include <map>
@@ -492,24 +493,18 @@ class ExpectationDrafter {
   /// Shares the terms of a sum out among the `count` elements of an output of which only the sum is
   /// compared: the same number to each if that divides them, else to some one more.
   static std::optional<SingleStore> shared_out(SingleStore store, const std::string& count) {
-    const std::string text = without_parentheses(store.value);
-    const CppTokens tokens = cpp_tokens(text);
-    const bool is_sum = tokens.size() > 5 && tokens[0].is("sum") && tokens[4].is("bound_of") &&
-                        closing(tokens, 1) + 1 == tokens.size();
-    if (!is_sum) return std::nullopt;
-    const std::size_t close = closing(tokens, 5);
-    const std::string terms = without_parentheses(joined(tokens, {6, close}));
+    const auto sum = sum_in(store.value);
+    if (!sum) return std::nullopt;
     const auto terms_before = [&](const std::string& element) {
-      return in_parentheses(terms) + " * " + element + " / " + in_parentheses(count);
+      return in_parentheses(sum->bound) + " * " + element + " / " + in_parentheses(count);
     };
     const std::string first = terms_before("axis_a");
-    const std::string counter(tokens[2].text);
+    const std::string& counter = sum->counter;
     const std::string moved = first + " + " + counter;
-    const std::string term = without_parentheses(joined(tokens, {close + 2, tokens.size() - 1}));
     store.index = "axis_a";
     store.value =
         "sum(" + counter + " < bound_of[" + terms_before("(axis_a + 1)") + " - " + first + "], " +
-        substituted(term,
+        substituted(sum->term,
                     {{counter, "(" + moved + ")"}, {"[" + counter + "]", "[" + moved + "]"}}) +
         ")";
     return store;

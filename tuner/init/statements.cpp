@@ -616,6 +616,18 @@ std::optional<SingleStore> checked_store(const ParsedSource& source, const Synta
   }
 }
 
+std::optional<HostSum> sum_in(const std::string& text) {
+  const std::string whole = without_parentheses(text);
+  const CppTokens tokens = cpp_tokens(whole);
+  const bool is_sum = tokens.size() > 5 && tokens[0].is("sum") && tokens[4].is("bound_of") &&
+                      closing(tokens, 1) + 1 == tokens.size();
+  const std::size_t close = is_sum ? closing(tokens, 5) : tokens.size();
+  if (close + 3 >= tokens.size()) return std::nullopt;
+  return HostSum{.counter = std::string(tokens[2].text),
+                 .bound = without_parentheses(joined(tokens, {6, close})),
+                 .term = without_parentheses(joined(tokens, {close + 2, tokens.size() - 1}))};
+}
+
 std::optional<std::string> added_up(const ParsedSource& source, const Syntax& statement,
                                     const std::string& variable, const std::string& before) {
   try {

@@ -22,6 +22,16 @@ std::optional<SingleStore> checked_store(const ParsedSource& source, const Synta
                                          const std::string& array,
                                          const std::vector<Comparison>& comparisons);
 
+/// A sum, which these functions write as `sum(counter < bound_of[bound], term)`.
+struct HostSum {
+  std::string counter;
+  std::string bound;
+  std::string term;
+};
+
+/// Reads a sum that is written so; nullopt if a text is anything else.
+std::optional<HostSum> sum_in(const std::string& text);
+
 /// Returns the value of a variable behind a loop, or a call of std::for_each, that does nothing with
 /// it but add to it, from the value `before` on; nullopt for any other statement. An element that
 /// the loop stores a variable to stands for that variable. What the loop does besides is left out.

@@ -34,17 +34,11 @@ bool is_total(const std::string& value) { return value.find("sum(") != std::stri
 
 /// Returns `a` if a value is the sum of all elements of it up to some bound.
 std::optional<std::string> summed_array(const std::string& value) {
-  const std::string text = without_parentheses(value);
-  const CppTokens tokens = cpp_tokens(text);
-  const bool is_sum = tokens.size() > 5 && tokens[0].is("sum") && tokens[4].is("bound_of") &&
-                      closing(tokens, 1) + 1 == tokens.size();
-  const std::size_t comma = is_sum ? closing(tokens, 5) + 1 : tokens.size();
-  if (comma + 2 >= tokens.size()) return std::nullopt;
-  const std::string term =
-      plain_tokens(without_parentheses(joined(tokens, {comma + 1, tokens.size() - 1})));
+  const auto sum = sum_in(value);
+  if (!sum) return std::nullopt;
+  const std::string term = plain_tokens(sum->term);
   const CppTokens element = cpp_tokens(term);
-  const bool is_element =
-      element.size() == 4 && element[1].is("[") && element[2].is(tokens[2].text);
+  const bool is_element = element.size() == 4 && element[1].is("[") && element[2].is(sum->counter);
   return is_element ? std::optional<std::string>(element[0].text) : std::nullopt;
 }
 
