@@ -198,10 +198,8 @@ class Writer {
     result.metrics = {{"flops", 1e9}};
     result_.store({.run_id = run_,
                    .number = number_,
-                   .model_id = model_,
                    .environment_id = model_,
-                   .subject = {.kernel_id = kernel + 1,
-                               .problem_id = problem + 1,
+                   .subject = {.group = {model_, kernel + 1, problem + 1},
                                .configuration_id = configuration_id(kernel, number)},
                    .at_unix = 1.8e9 + static_cast<double>(number_)},
                   result);

@@ -27,9 +27,7 @@ struct Ranked {
 
 Ranked read_ranked(const Statement& row) {
   const std::string status = row.text("status");
-  return {.entry = {.model_id = row.integer("model_id"),
-                    .problem_id = row.integer("problem_id"),
-                    .kernel_id = row.integer("kernel_id"),
+  return {.entry = {.group = read_group(row),
                     .kernel = row.text("kernel_name"),
                     .stale = row.integer("stale") != 0,
                     .timed = read_timed(row)},
@@ -51,15 +49,14 @@ std::vector<KernelBest> keep(std::vector<KernelBest> rows,
 /// Returns the best of each version of a kernel and problem among the results of some runs, the
 /// newest first. `rows`: those results, by id.
 std::vector<KernelBest> best_of_results(const std::vector<Ranked>& rows) {
-  using Kernel = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
-  std::map<Kernel, std::map<std::int64_t, std::vector<RankedRow>>> kernels;
+  std::map<ResultGroup, std::map<std::int64_t, std::vector<RankedRow>>> kernels;
   std::map<std::int64_t, const Ranked*> by_id;
   for (const Ranked& row : rows) {
     const Timed& timed = row.entry.timed;
     by_id[timed.result_id] = &row;
     if (row.correct && timed.stage == Stage::none) continue;
-    kernels[{row.entry.model_id, row.entry.problem_id, row.entry.kernel_id}][timed.configuration_id]
-        .push_back({.correct = row.correct, .timed = timed});
+    kernels[row.entry.group][timed.configuration_id].push_back(
+        {.correct = row.correct, .timed = timed});
   }
   std::vector<KernelBest> bests;
   for (const auto& [kernel, configurations] : kernels) {
@@ -85,7 +82,7 @@ std::vector<KernelBest> one_version_each(std::vector<KernelBest> rows) {
   std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::size_t> chosen;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto [place, added] =
-        chosen.try_emplace({rows[i].model_id, rows[i].problem_id, rows[i].kernel}, i);
+        chosen.try_emplace({rows[i].group.model_id, rows[i].group.problem_id, rows[i].kernel}, i);
     if (!added && better(rows[i], rows[place->second])) place->second = i;
   }
   return keep(std::move(rows), chosen);
@@ -139,7 +136,7 @@ std::vector<KernelBest> best_of_problems(const Connection& connection,
   using ModelAndProblem = std::pair<std::int64_t, std::int64_t>;
   std::map<ModelAndProblem, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < bests.size(); ++i) {
-    groups[{bests[i].model_id, bests[i].problem_id}].push_back(i);
+    groups[{bests[i].group.model_id, bests[i].group.problem_id}].push_back(i);
   }
   TimingHistoryReader reader(connection, {.finalists_only = true});
   // In parts, each of which SQLite answers from an index.
@@ -158,15 +155,11 @@ std::vector<KernelBest> best_of_problems(const Connection& connection,
       AND stage = 'final' AND status = 'correct' LIMIT 1)sql");
   const auto was_in_finals_of_one_run = [&](const KernelBest& row) {
     if (row.timed.stage != Stage::final) return false;
-    other_finals.bind(":model", row.model_id)
-        .bind(":kernel", row.kernel_id)
-        .bind(":problem", row.problem_id)
-        .bind(":run", row.timed.run_id)
-        .bind(":configuration", row.timed.configuration_id)
-        .bind(":id", row.timed.result_id);
-    const bool others = other_finals.step();
-    other_finals.reset();
-    return !others;
+    return !bind_group(other_finals, row.group)
+                .bind(":run", row.timed.run_id)
+                .bind(":configuration", row.timed.configuration_id)
+                .bind(":id", row.timed.result_id)
+                .has_row();
   };
   std::map<ModelAndProblem, std::size_t> chosen;
   for (auto& [group, members] : groups) {
@@ -184,7 +177,7 @@ std::vector<KernelBest> best_of_problems(const Connection& connection,
     for (const std::size_t i : members) {
       history.newest.push_back(bests[i].timed);
       if (is_one_run || members.size() == 1) continue;
-      TimingHistory its = reader.read(group.first, bests[i].kernel_id, group.second);
+      TimingHistory its = reader.read(bests[i].group);
       std::ranges::move(its.finals, std::back_inserter(history.finals));
       history.choosing_runs.merge(its.choosing_runs);
     }
@@ -216,10 +209,8 @@ std::vector<std::int64_t> tied_with(const Connection& connection, const KernelBe
   for (const std::int64_t kernel : kernels) {
     std::set<std::int64_t> ids;
     std::string configurations;
-    select.bind(":model", best.model_id)
-        .bind(":kernel", kernel)
-        .bind(":problem", best.problem_id)
-        .bind(":run", best.timed.run_id);
+    const ResultGroup group = {best.group.model_id, kernel, best.group.problem_id};
+    bind_group(select, group).bind(":run", best.timed.run_id);
     while (select.step()) {
       ids.insert(select.integer("id"));
       configurations +=
@@ -227,8 +218,8 @@ std::vector<std::int64_t> tied_with(const Connection& connection, const KernelBe
     }
     select.reset();
     if (ids.empty()) continue;
-    const TimingHistory history = read_timing_history(
-        connection, best.model_id, kernel, best.problem_id, {.ids = "[" + configurations + "]"});
+    const TimingHistory history =
+        read_timing_history(connection, group, {.ids = "[" + configurations + "]"});
     std::ranges::copy_if(history.newest, std::back_inserter(tied),
                          [&](const Timed& timed) { return ids.contains(timed.result_id); });
   }
@@ -243,13 +234,15 @@ std::vector<std::int64_t> candidate_results(const Connection& connection,
                                             const std::vector<KernelBest>& bests,
                                             const std::string& run) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const KernelBest*>> kernels;
-  for (const KernelBest& best : bests) kernels[{best.model_id, best.kernel_id}].push_back(&best);
+  for (const KernelBest& best : bests) {
+    kernels[{best.group.model_id, best.group.kernel_id}].push_back(&best);
+  }
   std::vector<std::int64_t> ids;
   for (const auto& [kernel, its] : kernels) {
     TimingHistoryReader reader(connection,
                                {.ids = candidates(connection, kernel.second, its), .run = run});
     for (const KernelBest* best : its) {
-      const TimingHistory history = reader.read(kernel.first, kernel.second, best->problem_id);
+      const TimingHistory history = reader.read(best->group);
       for (const std::vector<Timed>& results : {history.newest, history.failed}) {
         for (const Timed& one : results) {
           if (one.configuration_id != best->timed.configuration_id) ids.push_back(one.result_id);
@@ -267,9 +260,8 @@ TimingHistoryReader::TimingHistoryReader(const Connection& connection, const His
   if (!of.run.empty()) select_.bind(":run", of.run);
 }
 
-TimingHistory TimingHistoryReader::read(std::int64_t model_id, std::int64_t kernel_id,
-                                        std::int64_t problem_id) {
-  select_.bind(":model", model_id).bind(":kernel", kernel_id).bind(":problem", problem_id);
+TimingHistory TimingHistoryReader::read(const ResultGroup& group) {
+  bind_group(select_, group);
   TimingHistory standings;
   std::vector<RankedRow> rows;
   // A failure's reason lies outside of the index.
@@ -325,10 +317,9 @@ std::string timing_history_sql(const HistoryFilter& of) {
   return sql + " ORDER BY configuration_id, id";
 }
 
-TimingHistory read_timing_history(const Connection& connection, std::int64_t model_id,
-                                  std::int64_t kernel_id, std::int64_t problem_id,
+TimingHistory read_timing_history(const Connection& connection, const ResultGroup& group,
                                   const HistoryFilter& of) {
-  return TimingHistoryReader(connection, of).read(model_id, kernel_id, problem_id);
+  return TimingHistoryReader(connection, of).read(group);
 }
 
 }  // namespace smemtune::db

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "db/sqlite.h"
+#include "db/columns.h"
 #include "tuner/core/ranking.h"
 
 #include <cstdint>
@@ -13,9 +13,7 @@ struct Query;
 
 /// The best configuration of a kernel for a problem on a device model (README.md).
 struct KernelBest {
-  std::int64_t model_id = 0;
-  std::int64_t problem_id = 0;
-  std::int64_t kernel_id = 0;
+  ResultGroup group;
   std::string kernel;
   bool stale = false;  ///< The kernel's version is not the one that counts now.
   Timed timed;
@@ -64,7 +62,7 @@ class TimingHistoryReader {
  public:
   explicit TimingHistoryReader(const Connection& connection, const HistoryFilter& of = {});
 
-  TimingHistory read(std::int64_t model_id, std::int64_t kernel_id, std::int64_t problem_id);
+  TimingHistory read(const ResultGroup& group);
 
  private:
   bool passes(std::int64_t result_id);
@@ -74,8 +72,7 @@ class TimingHistoryReader {
 };
 
 /// Reads those of one kernel.
-TimingHistory read_timing_history(const Connection& connection, std::int64_t model_id,
-                                  std::int64_t kernel_id, std::int64_t problem_id,
+TimingHistory read_timing_history(const Connection& connection, const ResultGroup& group,
                                   const HistoryFilter& of = {});
 
 /// The query of read(). The index `result_by_configuration` holds all that it reads of most

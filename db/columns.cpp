@@ -72,6 +72,18 @@ void NewRow::insert_into(const Connection& connection, const std::string& table,
   insert.run();
 }
 
+ResultGroup read_group(const Statement& row) {
+  return {.model_id = row.integer("model_id"),
+          .kernel_id = row.integer("kernel_id"),
+          .problem_id = row.integer("problem_id")};
+}
+
+Statement& bind_group(Statement& statement, const ResultGroup& group) {
+  return statement.bind(":model", group.model_id)
+      .bind(":kernel", group.kernel_id)
+      .bind(":problem", group.problem_id);
+}
+
 void read_column(const Statement& row, std::string_view column, bool& value) {
   value = row.integer(column) != 0;
 }

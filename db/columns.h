@@ -3,6 +3,7 @@
 #include "db/sqlite.h"
 #include "tuner/core/result.h"
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -38,6 +39,20 @@ class NewRow {
   std::vector<std::string> columns_;
   std::vector<std::function<void(Statement&)>> binders_;
 };
+
+/// The results of a kernel for a problem on a device model, as the ids of these.
+struct ResultGroup {
+  std::int64_t model_id = 0;
+  std::int64_t kernel_id = 0;
+  std::int64_t problem_id = 0;
+
+  auto operator<=>(const ResultGroup&) const = default;
+};
+
+/// Reads `model_id`, `kernel_id` and `problem_id`.
+ResultGroup read_group(const Statement& row);
+/// Binds `:model`, `:kernel` and `:problem`. Returns the statement.
+Statement& bind_group(Statement& statement, const ResultGroup& group);
 
 void read_column(const Statement& row, std::string_view column, bool& value);
 void read_column(const Statement& row, std::string_view column, int& value);

@@ -36,13 +36,6 @@ Connection opened(const std::filesystem::path& file, OpenMode mode) {
   return open_database(file, mode, kBusyTimeout_ms, migrations());
 }
 
-/// A kernel on a device for a problem.
-using Group = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // Model, kernel, problem.
-
-Group read_group(const Statement& row) {
-  return {row.integer("model_id"), row.integer("kernel_id"), row.integer("problem_id")};
-}
-
 /// Counts rows that contradict others, in one pass over the results.
 constexpr const char* kCountContradictions = R"sql(
     SELECT sum(samples IS NOT NULL AND length(samples) <> 4 * sample_count) AS of_samples,
@@ -171,23 +164,16 @@ void add_faults(const std::vector<CheckedRun>& runs, DatabaseFaults& found) {
   }
 }
 
-std::optional<std::int64_t> right_best(const Connection& connection, const Group& group) {
-  const auto [model, kernel, problem] = group;
-  const TimingHistory history = read_timing_history(connection, model, kernel, problem);
-  const auto best = best_of(history);
-  return best ? std::optional(history.newest[*best].result_id) : std::nullopt;
-}
-
 void find_wrong_bests(const Connection& connection, std::vector<std::string>& faults) {
-  std::map<Group, std::int64_t> stored;
+  std::map<ResultGroup, std::int64_t> stored;
   Statement bests(connection, "SELECT model_id, kernel_id, problem_id, result_id FROM best");
   while (bests.step()) stored[read_group(bests)] = bests.integer("result_id");
   std::uint64_t wrong = 0;
   Statement groups(connection, "SELECT DISTINCT model_id, kernel_id, problem_id FROM result");
   while (groups.step()) {
-    const Group group = read_group(groups);
+    const ResultGroup group = read_group(groups);
     const auto its = stored.find(group);
-    const auto right = right_best(connection, group);
+    const auto right = best_result(connection, group);
     const bool is_stored = its != stored.end();
     const bool is_right = is_stored ? right && *right == its->second : !right;
     if (!is_right) ++wrong;
@@ -257,11 +243,6 @@ std::vector<std::int64_t> emptied_runs(const Connection& connection, const Prune
   Statement loses(connection, "SELECT 1 FROM gone WHERE run_id = :run LIMIT 1");
   Statement keeps(connection, R"sql(
     SELECT 1 FROM result WHERE run_id = :run AND id NOT IN (SELECT id FROM gone) LIMIT 1)sql");
-  const auto any = [](Statement& of, std::int64_t run) {
-    const bool found = of.bind(":run", run).step();
-    of.reset();
-    return found;
-  };
   Statement select(connection, runs_sql());
   select.bind(":space", query.space)
       .bind(":device", query.device)
@@ -270,8 +251,8 @@ std::vector<std::int64_t> emptied_runs(const Connection& connection, const Prune
   while (select.step()) {
     const std::int64_t run = select.integer("run_id");
     const bool is_old = !rule.before_unix || select.real("started_unix") < *rule.before_unix;
-    if (!(means_runs && is_old) && !any(loses, run)) continue;
-    if (!any(keeps, run) && !may_be_under_way(select)) runs.push_back(run);
+    if (!(means_runs && is_old) && !loses.bind(":run", run).has_row()) continue;
+    if (!keeps.bind(":run", run).has_row() && !may_be_under_way(select)) runs.push_back(run);
   }
   return runs;
 }
@@ -310,15 +291,13 @@ void remove_unused(const Connection& connection) {
 }
 
 void remove_collected(const Connection& connection, const std::vector<std::int64_t>& runs) {
-  std::set<Group> touched;
+  std::set<ResultGroup> touched;
   Statement groups(connection, "SELECT DISTINCT model_id, kernel_id, problem_id FROM gone");
   while (groups.step()) touched.insert(read_group(groups));
   connection.execute(
       "DELETE FROM best WHERE result_id IN (SELECT id FROM gone);"
       "DELETE FROM result WHERE id IN (SELECT id FROM gone)");
-  for (const auto& [model, kernel, problem] : touched) {
-    choose_best(connection, model, {.kernel_id = kernel, .problem_id = problem});
-  }
+  for (const ResultGroup& group : touched) choose_best(connection, group);
   Statement counted_runs(connection, "SELECT DISTINCT run_id FROM gone");
   while (counted_runs.step()) {
     const std::int64_t run = counted_runs.integer("run_id");
@@ -453,8 +432,7 @@ void keep_newer_than(const std::filesystem::path& backup, const Connection& conn
   while (collected.step()) {
     const std::int64_t id = collected.integer("id");
     find.bind(":id", id).bind(":uid", collected.text("uid")).bind(":at", collected.real("at_unix"));
-    if (!find.step()) newer.push_back(id);
-    find.reset();
+    if (!find.has_row()) newer.push_back(id);
   }
   Statement keep(connection, "DELETE FROM gone WHERE id = :id");
   for (const std::int64_t id : newer) keep.bind(":id", id).run();
@@ -464,10 +442,9 @@ void keep_newer_than(const std::filesystem::path& backup, const Connection& conn
   Statement find_run(copy, "SELECT 1 FROM run WHERE uid = :uid");
   std::erase_if(runs, [&](std::int64_t run) {
     run_of.bind(":id", run).step();
-    const bool is_old = find_run.bind(":uid", run_of.text("uid")).step();
-    const bool has_newer = has_result.bind(":id", run).step();
-    for (Statement* statement : {&run_of, &find_run, &has_result}) statement->reset();
-    return !is_old || has_newer;
+    const std::string uid = run_of.text("uid");
+    run_of.reset();
+    return !find_run.bind(":uid", uid).has_row() || has_result.bind(":id", run).has_row();
   });
 }
 

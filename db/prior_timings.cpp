@@ -15,9 +15,7 @@ namespace smemtune::db {
 namespace {
 
 struct Place {
-  std::int64_t model_id = 0;
-  std::int64_t kernel_id = 0;
-  std::int64_t problem_id = 0;
+  ResultGroup group;
   bool is_wanted = false;
   PriorTimings prior_timings;  ///< Complete except for the times and the winner.
   std::int64_t winner_id = 0;  ///< The winner's result; 0 if there is none.
@@ -54,9 +52,7 @@ std::map<std::string, std::vector<Place>> places(const Connection& connection,
   while (select.step()) {
     Device there;
     visit_model(there, [&](const char* name, auto& value) { read_column(select, name, value); });
-    Place place = {.model_id = select.integer("model_id"),
-                   .kernel_id = select.integer("kernel_id"),
-                   .problem_id = select.integer("problem_id"),
+    Place place = {.group = read_group(select),
                    .prior_timings = {.device = there.name,
                                      .kernel = select.text("kernel_name"),
                                      .problem = bindings_from_json(select, "problem_json"),
@@ -73,8 +69,7 @@ std::map<std::string, std::vector<Place>> places(const Connection& connection,
 
 void read_times(const Connection& connection, const Place& place, PriorTimings& prior_timings) {
   Statement configuration(connection, "SELECT values_json FROM configuration WHERE id = :id");
-  const TimingHistory history =
-      read_timing_history(connection, place.model_id, place.kernel_id, place.problem_id);
+  const TimingHistory history = read_timing_history(connection, place.group);
   for (const Timed& timed : history.newest) {
     configuration.bind(":id", timed.configuration_id).step();
     prior_timings.timed.emplace_back(timed.median_ms,
@@ -90,10 +85,7 @@ void read_winner(const Connection& connection, Place& place) {
     WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
       AND stage = 'final' AND status = 'correct' AND chosen = 1
     ORDER BY result.id DESC LIMIT 1)sql");
-  select.bind(":model", place.model_id)
-      .bind(":kernel", place.kernel_id)
-      .bind(":problem", place.problem_id);
-  if (!select.step()) return;
+  if (!bind_group(select, place.group).step()) return;
   place.winner_id = select.integer("result_id");
   FinalsFacts finals;
   read_column(select, "finals", finals);
@@ -107,11 +99,11 @@ void read_winner(const Connection& connection, Place& place) {
 void keep_latest_winners(std::vector<Place>& places) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> latest;
   for (const Place& place : places) {
-    std::int64_t& id = latest[{place.model_id, place.problem_id}];
+    std::int64_t& id = latest[{place.group.model_id, place.group.problem_id}];
     id = std::max(id, place.winner_id);
   }
   for (Place& place : places) {
-    if (latest.at({place.model_id, place.problem_id}) == place.winner_id) continue;
+    if (latest.at({place.group.model_id, place.group.problem_id}) == place.winner_id) continue;
     place.prior_timings.winner.reset();
   }
 }

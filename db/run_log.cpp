@@ -42,16 +42,10 @@ RunLog::RunLog(const Connection& connection, const Run& run)
 void RunLog::begin_attempt(const ResultKey& of) {
   write([&] {
     const Subject subject = store_subject(of);
-    prepared(R"sql(
+    Statement& insert = prepared(R"sql(
       INSERT INTO attempt (run_id, model_id, kernel_id, problem_id, configuration_id, started_unix)
-      VALUES (:run, :model, :kernel, :problem, :configuration, :now))sql")
-        .bind(":run", run_id_)
-        .bind(":model", model_id_)
-        .bind(":kernel", subject.kernel_id)
-        .bind(":problem", subject.problem_id)
-        .bind(":configuration", subject.configuration_id)
-        .bind(":now", unix_now())
-        .run();
+      VALUES (:run, :model, :kernel, :problem, :configuration, :now))sql");
+    bind_subject(insert, subject).bind(":run", run_id_).bind(":now", unix_now()).run();
   });
 }
 
@@ -114,10 +108,8 @@ std::optional<std::int64_t> RunLog::kernel_id(const ResultKey& of) {
   Statement& select = prepared(R"sql(
     SELECT id FROM kernel WHERE space_id = :space AND name = :name AND hash = :hash)sql");
   select.bind(":space", space_id_).bind(":name", of.kernel).bind(":hash", of.kernel_hash);
-  if (!select.step()) return std::nullopt;
-  const std::int64_t id = select.integer("id");
-  select.reset();
-  return id;
+  const std::int64_t id = select.id();
+  return id == 0 ? std::nullopt : std::optional(id);
 }
 
 std::optional<Result> RunLog::find(const ResultKey& of) {
@@ -181,18 +173,16 @@ Bests RunLog::bests(const Problem& problem, const std::map<std::string, std::str
   for (const auto& [kernel, hash] : hashes) query.versions->push_back(version_key(kernel, hash));
   std::vector<KernelBest> bests = best_of_kernels(connection_, query);
   Statement& select = prepared("SELECT id FROM problem WHERE space_id = :space AND key = :key");
-  const bool is_stored = select.bind(":space", space_id_).bind(":key", key(problem)).step();
-  const std::int64_t problem_id = is_stored ? select.integer("id") : 0;
-  select.reset();
+  const std::int64_t problem_id = select.bind(":space", space_id_).bind(":key", key(problem)).id();
   std::erase_if(bests, [&](const KernelBest& best) {
-    return best.model_id != model_id_ || best.problem_id != problem_id || best.stale ||
+    return best.group.model_id != model_id_ || best.group.problem_id != problem_id || best.stale ||
            !hashes.contains(best.kernel);
   });
   if (bests.empty()) return {};
   bests = best_first(connection_, std::move(bests));
 
   std::vector<std::int64_t> kernel_ids;
-  for (const KernelBest& one : bests) kernel_ids.push_back(one.kernel_id);
+  for (const KernelBest& one : bests) kernel_ids.push_back(one.group.kernel_id);
   Statement results(connection_, result_sql());
   results.bind(":versions", versions_json(query));
   const auto read = [&](std::int64_t id) {
@@ -210,9 +200,9 @@ Bests RunLog::bests(const Problem& problem, const std::map<std::string, std::str
 }
 
 Subject RunLog::store_subject(const ResultKey& of) {
-  const Subject subject =
-      subjects_.store(space_id_, of.kernel_hash, of.kernel, of.problem, of.configuration);
-  store_current(subject.kernel_id, of.kernel);
+  const Subject subject = subjects_.store(model_id_, space_id_, of.kernel_hash, of.kernel,
+                                          of.problem, of.configuration);
+  store_current(subject.group.kernel_id, of.kernel);
   return subject;
 }
 
@@ -231,11 +221,7 @@ void RunLog::count(const Subject& subject, const Result& result) {
     WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
       AND configuration_id = :configuration AND run_id = :run
     ORDER BY id DESC LIMIT 1)sql");
-  last.bind(":model", model_id_)
-      .bind(":kernel", subject.kernel_id)
-      .bind(":problem", subject.problem_id)
-      .bind(":configuration", subject.configuration_id)
-      .bind(":run", run_id_);
+  bind_subject(last, subject).bind(":run", run_id_);
   const bool is_known = last.step();
   const bool was_correct = is_known && last.text("status") == "correct";
   last.reset();
@@ -250,13 +236,10 @@ void RunLog::count(const Subject& subject, const Result& result) {
 }
 
 std::int64_t RunLog::store_result(const Subject& subject, const Result& result) {
-  Statement& last = prepared("SELECT max(number) AS number FROM result WHERE run_id = :run");
-  last.bind(":run", run_id_).step();
-  const std::int64_t number = last.is_null("number") ? 0 : last.integer("number");
-  last.reset();
+  Statement& last = prepared("SELECT max(number) AS id FROM result WHERE run_id = :run");
+  const std::int64_t number = last.bind(":run", run_id_).id();
   return results_.store({.run_id = run_id_,
                          .number = number + 1,
-                         .model_id = model_id_,
                          .environment_id = environment_of(result.unit),
                          .subject = subject,
                          .at_unix = unix_now()},
@@ -264,16 +247,13 @@ std::int64_t RunLog::store_result(const Subject& subject, const Result& result) 
 }
 
 void RunLog::end_attempts(const Subject& subject, const char* outcome, bool lost_too) {
-  prepared(R"sql(
+  Statement& update = prepared(R"sql(
     UPDATE attempt SET outcome = :outcome
     WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
       AND configuration_id = :configuration AND outcome IS NULL
-      AND (run_id = :run OR :lost_too))sql")
+      AND (run_id = :run OR :lost_too))sql");
+  bind_subject(update, subject)
       .bind(":outcome", outcome)
-      .bind(":model", model_id_)
-      .bind(":kernel", subject.kernel_id)
-      .bind(":problem", subject.problem_id)
-      .bind(":configuration", subject.configuration_id)
       .bind(":run", run_id_)
       .bind(":lost_too", lost_too)
       .run();
@@ -284,10 +264,7 @@ void RunLog::update_best(const Subject& subject, const Result& result, std::int6
   Statement& select = prepared(R"sql(
     SELECT configuration_id, median_ms FROM best
     WHERE model_id = :model AND problem_id = :problem AND kernel_id = :kernel)sql");
-  select.bind(":model", model_id_)
-      .bind(":problem", subject.problem_id)
-      .bind(":kernel", subject.kernel_id);
-  const bool any = select.step();
+  const bool any = bind_group(select, subject.group).step();
   const bool its_own = any && select.integer("configuration_id") == subject.configuration_id;
   const double best_ms = any ? select.real("median_ms") : 0;
   select.reset();
@@ -295,8 +272,7 @@ void RunLog::update_best(const Subject& subject, const Result& result, std::int6
   // A configuration that was in the finals affects others too: it beat them, or would have without
   // its failure.
   if (its_own || result.stage == Stage::final || was_in_finals(subject)) {
-    choose_best(connection_, model_id_, subject);
-    return;
+    return choose_best(connection_, subject.group);
   }
   // The common case, a result of screening, does not require reading the other results.
   if (!result.timed() || (any && best_ms <= result.measurement.median_ms)) return;
@@ -304,16 +280,10 @@ void RunLog::update_best(const Subject& subject, const Result& result, std::int6
     SELECT 1 FROM result
     WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem AND run_id = :run
       AND stage = 'final' AND status = 'correct' LIMIT 1)sql");
-  finals.bind(":run", run_id_)
-      .bind(":model", model_id_)
-      .bind(":problem", subject.problem_id)
-      .bind(":kernel", subject.kernel_id);
-  const bool has_finals = finals.step();
-  finals.reset();
-  if (has_finals) {
-    choose_best(connection_, model_id_, subject);
+  if (bind_group(finals, subject.group).bind(":run", run_id_).has_row()) {
+    choose_best(connection_, subject.group);
   } else {
-    keep_best(connection_, model_id_, subject, result_id);
+    keep_best(connection_, result_id);
   }
 }
 
@@ -321,13 +291,7 @@ bool RunLog::was_in_finals(const Subject& subject) {
   Statement& select = prepared(R"sql(
     SELECT 1 FROM result WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem
       AND configuration_id = :configuration AND stage = 'final' LIMIT 1)sql");
-  select.bind(":model", model_id_)
-      .bind(":kernel", subject.kernel_id)
-      .bind(":problem", subject.problem_id)
-      .bind(":configuration", subject.configuration_id);
-  const bool was = select.step();
-  select.reset();
-  return was;
+  return bind_subject(select, subject).has_row();
 }
 
 void RunLog::make_current(std::int64_t kernel_id, const std::string& kernel) {

@@ -48,7 +48,7 @@ std::int64_t store_origin(const Connection& connection, const Origin& origin) {
       .run();
   Statement select(connection,
                    "SELECT id FROM origin WHERE file_sha256 = :sha256 AND device = :device");
-  return read_id(select.bind(":sha256", origin.file_sha256).bind(":device", origin.device));
+  return select.bind(":sha256", origin.file_sha256).bind(":device", origin.device).id();
 }
 
 /// Returns the id that the run is stored with. Imported runs get an id of their own, so that the
@@ -120,9 +120,8 @@ class RunAdder {
     model_id_ = run_ ? run_->model_id
                      : store_model(connection_, record.run.device, record.origin.has_value());
     if (run_) {
-      Statement last(connection_, "SELECT max(number) AS number FROM result WHERE run_id = :run");
-      last.bind(":run", run_->id).step();
-      if (!last.is_null("number")) last_number_ = last.integer("number");
+      Statement last(connection_, "SELECT max(number) AS id FROM result WHERE run_id = :run");
+      last_number_ = last.bind(":run", run_->id).id();
       counts_ = kept_counts(connection_, run_->id);
     } else {
       counts_ = RunCounts();
@@ -146,7 +145,7 @@ class RunAdder {
 
   /// Updates what depends on all results. REQUIRES: called once, at the end.
   void finish() {
-    for (const auto& [ids, group] : touched_) update_best(group);
+    for (const ResultGroup& group : touched_) choose_best(connection_, group);
     for (const auto& [name, newest] : current_) make_current(name, newest);
     if (!touched_.empty()) {
       keep_counts(connection_, run_->id, counts_ ? *counts_ : count_results(connection_, run_->id));
@@ -160,7 +159,6 @@ class RunAdder {
   /// The stored state of a configuration.
   struct Found {
     Match match = Match::none;
-    bool any = false;     ///< True if there is any result with this device, kernel and problem.
     bool in_run = false;  ///< True if this run has such a result.
   };
 
@@ -168,7 +166,6 @@ class RunAdder {
   struct Known {
     /// Status, stage, median and mean; an entry without a mean matches any mean.
     using Measured = std::tuple<Status, Stage, std::optional<double>, std::optional<double>>;
-    bool any = false;
     bool in_run = false;
     std::set<Measured> measured;  ///< Results that a new one may be equal to.
     /// Ids of earlier results whose times are not in `moments` yet.
@@ -176,17 +173,9 @@ class RunAdder {
     std::set<double> moments;  ///< Times at which the results were measured.
   };
 
-  /// A kernel and problem that received results.
-  struct Group {
-    Subject subject;
-    bool is_open = false;         ///< True if finding the best requires reading all its results.
-    std::int64_t fastest_id = 0;  ///< Fastest of the added results; 0 if none was timed.
-    double fastest_ms = 0;
-  };
-
   void add(const RunRecord::Entry& entry) {
     const Result& result = entry.result;
-    const Subject subject = subjects_.store(space_id_, entry.kernel_hash, result.kernel,
+    const Subject subject = subjects_.store(model_id_, space_id_, entry.kernel_hash, result.kernel,
                                             result.problem, result.configuration);
     Found found;
     if (!subject.is_new) {
@@ -206,7 +195,6 @@ class RunAdder {
     last_number_ = is_free ? entry.number : last_number_ + 1;
     const std::int64_t stored = results_.store({.run_id = run_->id,
                                                 .number = last_number_,
-                                                .model_id = model_id_,
                                                 .environment_id = environment_of(result.unit),
                                                 .subject = subject,
                                                 .at_unix = entry.at_unix},
@@ -218,66 +206,12 @@ class RunAdder {
       ++counts_->results;
       if (result.status == Status::correct) ++counts_->correct;
     }
-    note(group_of(subject), result, stored, found.any);
-    if (!entry.stale) note_version(result.kernel, subject.kernel_id, entry.at_unix);
-  }
-
-  Group& group_of(const Subject& subject) {
-    if (last_group_ == nullptr || last_group_->subject.kernel_id != subject.kernel_id ||
-        last_group_->subject.problem_id != subject.problem_id) {
-      last_group_ = &touched_[{subject.kernel_id, subject.problem_id}];
-      last_group_->subject = subject;
-    }
-    return *last_group_;
-  }
-
-  /// Like RunLog::update_best(): a screened result of a configuration that was unknown before is
-  /// compared only with the best.
-  static void note(Group& group, const Result& result, std::int64_t id, bool was_known) {
-    group.is_open = group.is_open || was_known || result.stage == Stage::final;
-    if (!result.timed()) return;
-    const double ms = result.measurement.median_ms;
-    if (group.fastest_id != 0 && group.fastest_ms <= ms) return;
-    group.fastest_id = id;
-    group.fastest_ms = ms;
-  }
-
-  void update_best(const Group& group) {
-    const Subject& subject = group.subject;
-    if (!group.is_open) {
-      if (group.fastest_id == 0) return;
-      Statement best(connection_, R"sql(
-        SELECT median_ms FROM best
-        WHERE model_id = :model AND problem_id = :problem AND kernel_id = :kernel)sql");
-      best.bind(":model", model_id_)
-          .bind(":problem", subject.problem_id)
-          .bind(":kernel", subject.kernel_id);
-      if (best.step() && best.real("median_ms") <= group.fastest_ms) return;
-    }
-    if (group.is_open || has_finals(subject)) {
-      choose_best(connection_, model_id_, subject);
-    } else {
-      keep_best(connection_, model_id_, subject, group.fastest_id);
-    }
-  }
-
-  bool has_finals(const Subject& subject) const {
-    Statement finals(connection_, R"sql(
-      SELECT 1 FROM result
-      WHERE model_id = :model AND kernel_id = :kernel AND problem_id = :problem AND run_id = :run
-        AND stage = 'final' AND status = 'correct' LIMIT 1)sql");
-    return finals.bind(":run", run_->id)
-        .bind(":model", model_id_)
-        .bind(":problem", subject.problem_id)
-        .bind(":kernel", subject.kernel_id)
-        .step();
+    touched_.insert(subject.group);
+    if (!entry.stale) note_version(result.kernel, subject.group.kernel_id, entry.at_unix);
   }
 
   void note_version(const std::string& kernel, std::int64_t kernel_id, double at_unix) {
-    if (last_current_ == nullptr || last_current_->first != kernel) {
-      last_current_ = &*current_.try_emplace(kernel).first;
-    }
-    Current& current = last_current_->second;
+    Current& current = current_[kernel];
     if (current.kernel_id == 0 || at_unix >= current.at_unix) {
       current = {.kernel_id = kernel_id, .at_unix = at_unix};
     }
@@ -301,10 +235,10 @@ class RunAdder {
            known.measured.contains({status, stage, time.median_ms, time.mean_ms});
   }
 
-  using KnownKey = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+  using KnownKey = std::pair<ResultGroup, std::int64_t>;
 
-  static KnownKey key_of(const Subject& subject, const RunRow& run) {
-    return {run.model_id, subject.kernel_id, subject.problem_id, subject.configuration_id};
+  static KnownKey key_of(const Subject& subject) {
+    return {subject.group, subject.configuration_id};
   }
 
   /// Returns the stored results of the configuration. An imported result may equal one of any
@@ -315,17 +249,13 @@ class RunAdder {
       known_.clear();
       known_results_ = 0;
     }
-    const auto [place, is_new] = known_.try_emplace(key_of(subject, run));
+    const auto [place, is_new] = known_.try_emplace(key_of(subject));
     Known& known = place->second;
     if (!is_new) return known;
-    find_.bind(":model", run.model_id)
-        .bind(":kernel", subject.kernel_id)
-        .bind(":problem", subject.problem_id)
-        .bind(":configuration", subject.configuration_id);
+    bind_subject(find_, subject);
     const bool any_import = record_.origin && run.model_id == model_id_;
     while (find_.step()) {
       const bool same_run = find_.integer("run_id") == run.id;
-      known.any = true;
       known.in_run = known.in_run || same_run;
       if (!same_run && !any_import) continue;
       Status status = Status::correct;
@@ -347,9 +277,10 @@ class RunAdder {
   }
 
   /// Looks for the same measurement of the configuration, with the same or another result.
-  Found look_for(const RunRecord::Entry& entry, const Subject& subject, const RunRow& run) {
+  Found look_for(const RunRecord::Entry& entry, Subject subject, const RunRow& run) {
+    subject.group.model_id = run.model_id;
     Known& known = known_of(subject, run);
-    Found found = {.any = known.any, .in_run = known.in_run};
+    Found found = {.in_run = known.in_run};
     if (is_measured(known, entry.result)) {
       found.match = Match::same;
     } else if (is_same_measurement(entry, known, subject, run)) {
@@ -366,11 +297,9 @@ class RunAdder {
       return entry.at_unix >= 0 && moments_of(known).contains(entry.at_unix);
     }
     find_number_.bind(":run", run.id).bind(":number", entry.number);
-    const bool same =
-        find_number_.step() &&
-        key_of(subject, run) ==
-            KnownKey(find_number_.integer("model_id"), find_number_.integer("kernel_id"),
-                     find_number_.integer("problem_id"), find_number_.integer("configuration_id"));
+    const bool same = find_number_.step() &&
+                      key_of(subject) == KnownKey(read_group(find_number_),
+                                                  find_number_.integer("configuration_id"));
     find_number_.reset();
     return same;
   }
@@ -387,9 +316,8 @@ class RunAdder {
 
   /// Updates the known results of a configuration after one was stored.
   void note_known(const Subject& subject, const Result& result) {
-    const auto place = known_.find(key_of(subject, {.id = run_->id, .model_id = model_id_}));
+    const auto place = known_.find(key_of(subject));
     if (place == known_.end()) return;
-    place->second.any = true;
     place->second.in_run = true;
     const Measurement& time = result.measurement;
     note_measured(place->second, result.status, result.stage,
@@ -408,12 +336,8 @@ class RunAdder {
 
   std::int64_t environment_of(const std::string& unit) {
     const std::string& uuid = unit.empty() ? record_.run.device.uuid : unit;
-    if (last_environment_ != nullptr && last_environment_->first == uuid) {
-      return last_environment_->second;
-    }
     const auto [found, is_new] = environments_.try_emplace(uuid, 0);
     if (is_new) found->second = store_environment(connection_, model_id_, uuid, record_.run);
-    last_environment_ = &*found;
     return found->second;
   }
 
@@ -474,13 +398,8 @@ class RunAdder {
   std::size_t known_results_ = 0;             ///< Total number of results in `known_`.
   std::optional<std::int64_t> first_stored_;  ///< Id of the first result that this object stored.
   std::map<std::string, std::int64_t> environments_;  ///< Environment ids, by the unit's UUID.
-  /// Keyed by kernel and problem.
-  std::map<std::pair<std::int64_t, std::int64_t>, Group> touched_;
-  std::map<std::string, Current> current_;  ///< Keyed by the kernel's name.
-  // The most recent entries: the next result is usually about the same.
-  std::pair<const std::string, std::int64_t>* last_environment_ = nullptr;
-  Group* last_group_ = nullptr;
-  std::pair<const std::string, Current>* last_current_ = nullptr;
+  std::set<ResultGroup> touched_;                     ///< Groups that received results.
+  std::map<std::string, Current> current_;            ///< Keyed by the kernel's name.
   Added added_;
 };
 

@@ -28,7 +28,7 @@ std::int64_t store_unit(const Connection& connection, std::int64_t model_id,
       .run();
   Statement select(connection,
                    "SELECT id FROM device_unit WHERE model_id = :model AND uuid = :uuid");
-  return read_id(select.bind(":model", model_id).bind(":uuid", uuid));
+  return select.bind(":model", model_id).bind(":uuid", uuid).id();
 }
 
 /// Returns the clause for a row that may exist already: the old values stay, or are replaced by the
@@ -78,10 +78,10 @@ template <typename Visit>
 void visit_columns(const ResultRows::Place& place, const Result& result, Visit visit) {
   visit("run_id", place.run_id);
   visit("number", place.number);
-  visit("model_id", place.model_id);
+  visit("model_id", place.subject.group.model_id);
   visit("environment_id", place.environment_id);
-  visit("kernel_id", place.subject.kernel_id);
-  visit("problem_id", place.subject.problem_id);
+  visit("kernel_id", place.subject.group.kernel_id);
+  visit("problem_id", place.subject.group.problem_id);
   visit("configuration_id", place.subject.configuration_id);
   visit("launches_json", to_json(result.launches));
   visit("metrics_json", to_json(result.metrics));
@@ -114,13 +114,6 @@ std::string insert_result_sql() {
 
 }  // namespace
 
-std::int64_t read_id(Statement& statement) {
-  statement.step();
-  const std::int64_t found = statement.integer("id");
-  statement.reset();
-  return found;
-}
-
 std::int64_t store_model(const Connection& connection, const Device& device, bool imported) {
   const std::string own_key = device_model_key(device);
   const std::string key = imported ? sha256("imported\n" + own_key) : own_key;
@@ -129,7 +122,7 @@ std::int64_t store_model(const Connection& connection, const Device& device, boo
   visit_model(device, [&](const char* name, const auto& value) { row.set(name, value); });
   row.insert_into(connection, "device_model", "ON CONFLICT (key_sha256) DO NOTHING");
   Statement select(connection, "SELECT id FROM device_model WHERE key_sha256 = :key");
-  return read_id(select.bind(":key", key));
+  return select.bind(":key", key).id();
 }
 
 std::int64_t store_environment(const Connection& connection, std::int64_t model_id,
@@ -155,7 +148,7 @@ std::int64_t store_environment(const Connection& connection, std::int64_t model_
     WHERE unit_id = :unit AND driver_version = :driver AND runtime_version = :runtime
       AND compiler = :compiler AND compiler_sha256 = :compiler_sha256 AND tool_version = :tool
       AND host = :host)sql");
-  return read_id(bind(select));
+  return bind(select).id();
 }
 
 std::int64_t store_space(const Connection& connection, const std::string& name) {
@@ -163,7 +156,7 @@ std::int64_t store_space(const Connection& connection, const std::string& name) 
       .bind(":name", name)
       .run();
   Statement select(connection, "SELECT id FROM space WHERE name = :name");
-  return read_id(select.bind(":name", name));
+  return select.bind(":name", name).id();
 }
 
 std::int64_t store_run(const Connection& connection, const Run& run, std::int64_t space_id,
@@ -234,16 +227,20 @@ SubjectRows::SubjectRows(const Connection& connection, bool ours)
         SELECT id FROM configuration
         WHERE space_id = :space AND kernel_name = :name AND key = :key)sql") {}
 
-Subject SubjectRows::store(std::int64_t space_id, const std::string& kernel_hash,
-                           const std::string& kernel, const Problem& problem,
-                           const Configuration& configuration) {
+Statement& bind_subject(Statement& statement, const Subject& subject) {
+  return bind_group(statement, subject.group).bind(":configuration", subject.configuration_id);
+}
+
+Subject SubjectRows::store(std::int64_t model_id, std::int64_t space_id,
+                           const std::string& kernel_hash, const std::string& kernel,
+                           const Problem& problem, const Configuration& configuration) {
   const bool as_last =
       last_ && last_->kernel == kernel && last_->hash == kernel_hash && last_->problem == problem;
   Subject subject = last_subject_;
   if (!as_last) {
-    subject = {
-        .kernel_id = insert_or_find(insert_kernel_, find_kernel_, space_id, kernel, kernel_hash).id,
-        .problem_id = store_problem(space_id, problem)};
+    subject.group.kernel_id =
+        insert_or_find(insert_kernel_, find_kernel_, space_id, kernel, kernel_hash).id;
+    subject.group.problem_id = store_problem(space_id, problem);
   }
   if (!ours_ && !as_last) {
     last_ = {.kernel = kernel, .hash = kernel_hash, .problem = problem};
@@ -252,6 +249,7 @@ Subject SubjectRows::store(std::int64_t space_id, const std::string& kernel_hash
   insert_configuration_.bind(4, to_json(configuration));
   const Row row = insert_or_find(insert_configuration_, find_configuration_, space_id, kernel,
                                  key(configuration));
+  subject.group.model_id = model_id;
   subject.configuration_id = row.id;
   subject.is_new = row.is_new;
   return subject;
@@ -270,7 +268,7 @@ SubjectRows::Row SubjectRows::insert_or_find(Statement& insert, Statement& find,
   }
   place = 0;
   (find.bind(++place, key), ...);
-  return {.id = read_id(find)};
+  return {.id = find.id()};
 }
 
 std::int64_t SubjectRows::store_problem(std::int64_t space_id, const Problem& problem) {
@@ -316,48 +314,37 @@ void keep_counts(const Connection& connection, std::int64_t run_id, const RunCou
       .run();
 }
 
-void choose_best(const Connection& connection, std::int64_t model_id, const Subject& subject) {
-  const TimingHistory history =
-      read_timing_history(connection, model_id, subject.kernel_id, subject.problem_id);
-  if (const auto best = best_of(history)) {
-    keep_best(connection, model_id, subject, history.newest[*best].result_id);
-  } else {
-    Statement(connection, R"sql(
-      DELETE FROM best
-      WHERE model_id = :model AND problem_id = :problem AND kernel_id = :kernel)sql")
-        .bind(":model", model_id)
-        .bind(":problem", subject.problem_id)
-        .bind(":kernel", subject.kernel_id)
-        .run();
-  }
+std::optional<std::int64_t> best_result(const Connection& connection, const ResultGroup& group) {
+  const TimingHistory history = read_timing_history(connection, group);
+  const auto best = best_of(history);
+  return best ? std::optional(history.newest[*best].result_id) : std::nullopt;
+}
+
+void choose_best(const Connection& connection, const ResultGroup& group) {
+  if (const auto best = best_result(connection, group)) return keep_best(connection, *best);
+  Statement remove(connection, R"sql(
+    DELETE FROM best
+    WHERE model_id = :model AND problem_id = :problem AND kernel_id = :kernel)sql");
+  bind_group(remove, group).run();
 }
 
 void choose_all_bests(const Connection& connection) {
   Statement groups(connection, R"sql(
     SELECT DISTINCT model_id, kernel_id, problem_id FROM result
     WHERE stage = 'final' AND status = 'correct')sql");
-  while (groups.step()) {
-    choose_best(
-        connection, groups.integer("model_id"),
-        {.kernel_id = groups.integer("kernel_id"), .problem_id = groups.integer("problem_id")});
-  }
+  while (groups.step()) choose_best(connection, read_group(groups));
 }
 
-void keep_best(const Connection& connection, std::int64_t model_id, const Subject& subject,
-               std::int64_t result_id) {
+void keep_best(const Connection& connection, std::int64_t result_id) {
   Statement(connection, R"sql(
     INSERT INTO best (model_id, problem_id, kernel_id, configuration_id, result_id, run_id, stage,
                       median_ms)
     SELECT model_id, problem_id, kernel_id, configuration_id, id, run_id, stage, median_ms
-    FROM result WHERE id = :result AND model_id = :model AND problem_id = :problem
-      AND kernel_id = :kernel
+    FROM result WHERE id = :result
     ON CONFLICT (model_id, problem_id, kernel_id) DO UPDATE SET
       configuration_id = excluded.configuration_id, result_id = excluded.result_id,
       run_id = excluded.run_id, stage = excluded.stage, median_ms = excluded.median_ms)sql")
       .bind(":result", result_id)
-      .bind(":model", model_id)
-      .bind(":problem", subject.problem_id)
-      .bind(":kernel", subject.kernel_id)
       .run();
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "db/columns.h"
 #include "db/rows.h"
-#include "db/sqlite.h"
 #include "tuner/core/result.h"
 #include "tuner/core/result_log.h"
 
@@ -13,9 +13,6 @@
 // already. Used for runs of ours and for imported ones.
 
 namespace smemtune::db {
-
-/// Runs a query that returns an id.
-std::int64_t read_id(Statement& statement);
 
 /// Stores the device model. `imported`: uses the row for imported results of such devices, which is
 /// separate from the row for our own results.
@@ -41,12 +38,14 @@ std::optional<Origin> read_origin(const Statement& row);
 
 /// The ids of what a result is about.
 struct Subject {
-  std::int64_t kernel_id = 0;
-  std::int64_t problem_id = 0;
+  ResultGroup group;
   std::int64_t configuration_id = 0;
   /// True if nothing was stored about the configuration before, not even for another problem.
   bool is_new = false;
 };
+
+/// Binds `:model`, `:kernel`, `:problem` and `:configuration`. Returns the statement.
+Statement& bind_subject(Statement& statement, const Subject& subject);
 
 /// Stores the rows that results refer to. REQUIRES: the connection outlives it.
 class SubjectRows {
@@ -54,8 +53,9 @@ class SubjectRows {
   /// `ours`: the stored values of a problem or configuration with the same key are replaced.
   SubjectRows(const Connection& connection, bool ours);
 
-  Subject store(std::int64_t space_id, const std::string& kernel_hash, const std::string& kernel,
-                const Problem& problem, const Configuration& configuration);
+  Subject store(std::int64_t model_id, std::int64_t space_id, const std::string& kernel_hash,
+                const std::string& kernel, const Problem& problem,
+                const Configuration& configuration);
 
  private:
   std::int64_t store_problem(std::int64_t space_id, const Problem& problem);
@@ -95,7 +95,6 @@ class ResultRows {
   struct Place {
     std::int64_t run_id = 0;
     std::int64_t number = 0;
-    std::int64_t model_id = 0;
     std::int64_t environment_id = 0;
     Subject subject;
     double at_unix = 0;
@@ -121,11 +120,13 @@ RunCounts count_results(const Connection& connection, std::int64_t run_id);
 std::optional<RunCounts> kept_counts(const Connection& connection, std::int64_t run_id);
 void keep_counts(const Connection& connection, std::int64_t run_id, const RunCounts& counts);
 
-/// Chooses the best of a kernel on a model for a problem among all stored results, and stores it.
-void choose_best(const Connection& connection, std::int64_t model_id, const Subject& subject);
-/// The same for every kernel that was in finals.
+/// Returns the best of all stored results of a group; nullopt if none stands.
+std::optional<std::int64_t> best_result(const Connection& connection, const ResultGroup& group);
+/// Stores it as the best.
+void choose_best(const Connection& connection, const ResultGroup& group);
+/// Stores the bests of all groups that were in finals.
 void choose_all_bests(const Connection& connection);
-void keep_best(const Connection& connection, std::int64_t model_id, const Subject& subject,
-               std::int64_t result_id);
+/// Stores a result as the best of its group.
+void keep_best(const Connection& connection, std::int64_t result_id);
 
 }  // namespace smemtune::db

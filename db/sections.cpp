@@ -86,9 +86,7 @@ MeantRuns read_meant_runs(const Connection& connection, const Query& query) {
 
 /// A kernel as it is now, met with a problem on a device model.
 struct Met {
-  std::int64_t model_id = 0;
-  std::int64_t problem_id = 0;
-  std::int64_t kernel_id = 0;
+  ResultGroup group;
   std::string kernel;
 };
 
@@ -113,10 +111,9 @@ class SectionReader {
         choice_(most) {}
 
   void add(const Met& met) {
-    keep_defaults(met);
-    entries_.bind(":model", met.model_id)
-        .bind(":kernel", met.kernel_id)
-        .bind(":problem", met.problem_id);
+    bind_group(default_ids_, met.group);
+    while (default_ids_.step()) defaults_.insert(default_ids_.integer("id"));
+    bind_group(entries_, met.group);
     std::int64_t configuration = 0;
     std::optional<Entry> counting;
     while (entries_.step()) {
@@ -167,13 +164,6 @@ class SectionReader {
   }
 
  private:
-  void keep_defaults(const Met& met) {
-    default_ids_.bind(":kernel", met.kernel_id)
-        .bind(":model", met.model_id)
-        .bind(":problem", met.problem_id);
-    while (default_ids_.step()) defaults_.insert(default_ids_.integer("id"));
-  }
-
   void count(const Met& met, const Entry& entry) {
     ++section_.configurations;
     const Result& result = entry.result;
@@ -266,10 +256,10 @@ class ConvergenceReader {
   std::vector<ProblemResults::Step> read(std::span<const Met> kernels) {
     std::string ids = "[";
     for (const Met& met : kernels) {
-      ids += (ids.size() > 1 ? "," : "") + std::to_string(met.kernel_id);
+      ids += (ids.size() > 1 ? "," : "") + std::to_string(met.group.kernel_id);
     }
-    select_.bind(":model", kernels.front().model_id)
-        .bind(":problem", kernels.front().problem_id)
+    select_.bind(":model", kernels.front().group.model_id)
+        .bind(":problem", kernels.front().group.problem_id)
         .bind(":kernels", ids + "]");
     clock_.start();
     std::vector<ProblemResults::Step> steps;
@@ -336,10 +326,7 @@ std::vector<Met> read_met(const Connection& connection, const Query& query) {
       .bind(":problems", problem_ids(connection, query.problem));
   std::vector<Met> all;
   while (select.step()) {
-    all.push_back({.model_id = select.integer("model_id"),
-                   .problem_id = select.integer("problem_id"),
-                   .kernel_id = select.integer("kernel_id"),
-                   .kernel = select.text("kernel_name")});
+    all.push_back({.group = read_group(select), .kernel = select.text("kernel_name")});
   }
   return all;
 }
@@ -356,13 +343,15 @@ std::vector<ProblemResults> read_sections(const Connection& connection, const Qu
   const MeantRuns runs = read_meant_runs(connection, query);
   const std::vector<Met> all = read_met(connection, query);
   std::set<std::pair<std::int64_t, std::int64_t>> places;
-  for (const Met& met : all) places.emplace(met.model_id, met.problem_id);
+  for (const Met& met : all) places.emplace(met.group.model_id, met.group.problem_id);
   if (!places.empty()) most = std::max(kLeastOfASection, most / places.size());
   SectionReader reader(connection, runs, most);
   ConvergenceReader convergence(connection, runs);
   std::vector<ProblemResults> sections;
   for (std::size_t begin = 0; begin < all.size();) {
-    const auto place = [&](std::size_t i) { return std::pair(all[i].model_id, all[i].problem_id); };
+    const auto place = [&](std::size_t i) {
+      return std::pair(all[i].group.model_id, all[i].group.problem_id);
+    };
     std::size_t end = begin;
     for (; end < all.size() && place(end) == place(begin); ++end) reader.add(all[end]);
     ProblemResults section = reader.take();

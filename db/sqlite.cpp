@@ -290,6 +290,18 @@ bool Statement::step() {
   return false;
 }
 
+bool Statement::has_row() {
+  const bool any = step();
+  reset();
+  return any;
+}
+
+std::int64_t Statement::id() {
+  const std::int64_t found = step() ? integer("id") : 0;
+  reset();
+  return found;
+}
+
 void Statement::run() {
   while (step()) {
   }

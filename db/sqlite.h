@@ -72,6 +72,11 @@ class Statement {
   /// Advances to the next row. Returns false if there is none; the statement is then ready to run
   /// again.
   bool step();
+  /// Returns whether there is a row. The statement is then ready to run again.
+  bool has_row();
+  /// Returns the `id` of the first row, 0 if there is no row. The statement is then ready to run
+  /// again.
+  std::int64_t id();
   /// Runs a statement that returns no rows. Keeps the bindings.
   void run();
   void reset();

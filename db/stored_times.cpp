@@ -16,19 +16,14 @@ namespace {
 constexpr std::size_t kMostRead = 1'000'000;
 constexpr std::size_t kMostLookups = 200'000;
 
-std::int64_t id(Statement& select) {
-  const std::int64_t found = select.step() ? select.integer("id") : 0;
-  select.reset();
-  return found;
-}
-
 std::int64_t kernel_id(const Connection& connection, const StoredResult& stored) {
   Statement select(connection, R"sql(
     SELECT kernel.id FROM kernel JOIN space ON space.id = kernel.space_id
     WHERE space.name = :space AND kernel.name = :name AND kernel.hash = :hash)sql");
-  return id(select.bind(":space", stored.space)
-                .bind(":name", stored.result.kernel)
-                .bind(":hash", stored.kernel_hash));
+  return select.bind(":space", stored.space)
+      .bind(":name", stored.result.kernel)
+      .bind(":hash", stored.kernel_hash)
+      .id();
 }
 
 }  // namespace
@@ -42,7 +37,7 @@ std::int64_t problem_id(const Connection& connection, const std::string& space,
   Statement select(connection, R"sql(
     SELECT problem.id FROM problem JOIN space ON space.id = problem.space_id
     WHERE space.name = :space AND problem.key = :key)sql");
-  return id(select.bind(":space", space).bind(":key", key(problem)));
+  return select.bind(":space", space).bind(":key", key(problem)).id();
 }
 
 std::optional<std::size_t> StoredTimes::find(const KernelVersion& of,
@@ -111,7 +106,7 @@ const TimesReader::Known& TimesReader::configurations(const Connection& connecti
     SELECT count(*) AS id FROM kernel JOIN configuration
       ON configuration.space_id = kernel.space_id AND configuration.kernel_name = kernel.name
     WHERE kernel.id = :kernel)sql");
-  known.all = static_cast<std::size_t>(id(count.bind(":kernel", kernel_id)));
+  known.all = static_cast<std::size_t>(count.bind(":kernel", kernel_id).id());
   const bool is_sample = known.all * pairs_ > kMostRead;
   const std::size_t step = is_sample ? known.all * pairs_ / kMostLookups + 1 : 1;
   Statement select(connection, R"sql(
@@ -174,9 +169,9 @@ void TimesReader::add(const StoredResult& kernel, std::span<const TimedCase> cas
         result_ids[found->second] = one.result_id;
       }
     };
-    const TimingHistory history =
-        read_timing_history(*cases[in].in, cases[in].model_id, its.kernel_id, cases[in].problem_id,
-                            {.ids = its.known->ids, .run = run_});
+    const TimingHistory history = read_timing_history(
+        *cases[in].in, {cases[in].model_id, its.kernel_id, cases[in].problem_id},
+        {.ids = its.known->ids, .run = run_});
     take(history.newest, true);
     take(history.failed, false);
     ChosenBy& chosen = times.chosen[in][version_of(kernel)];

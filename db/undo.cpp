@@ -94,8 +94,7 @@ class RowCopier {
     Copied copied;
     if (!table_.key.empty()) {
       for (const char* column : table_.key) bind(find_, column, references);
-      if (find_.step()) copied.id = find_.integer("id");
-      find_.reset();
+      copied.id = find_.id();
     }
     if (copied.id == 0) copied = {.id = insert(id, references), .is_new = true};
     read_.reset();
@@ -170,8 +169,7 @@ class RowCopier {
   }
 
   std::int64_t insert(std::int64_t id, const std::map<std::string, std::int64_t>& values) {
-    const bool is_taken = taken_.bind(":id", id).step();
-    taken_.reset();
+    const bool is_taken = taken_.bind(":id", id).has_row();
     insert_.bind(":id", is_taken ? std::optional<std::int64_t>() : std::optional(id));
     for (const Column& column : columns_) bind(insert_, column.name, values);
     insert_.run();
@@ -198,7 +196,7 @@ class Restorer {
           SELECT at_unix, status, median_ms FROM result
           WHERE run_id = :run AND number = :number)sql"),
         next_number_(to, R"sql(
-          SELECT coalesce(max(number), 0) + 1 AS number FROM result WHERE run_id = :run)sql"),
+          SELECT coalesce(max(number), 0) + 1 AS id FROM result WHERE run_id = :run)sql"),
         has_moment_(to, R"sql(
           SELECT 1 FROM result WHERE run_id = :run AND at_unix = :at AND status = :status
             AND configuration_id = :configuration AND coalesce(median_ms, 0) = :median)sql") {}
@@ -209,9 +207,7 @@ class Restorer {
     if (!missing.empty()) make_room();
     for (const std::int64_t id : missing) restore_result(id);
     restore_current_kernels();
-    for (const auto& [model, kernel, problem] : touched_) {
-      choose_best(to_, model, {.kernel_id = kernel, .problem_id = problem});
-    }
+    for (const ResultGroup& group : touched_) choose_best(to_, group);
     for (const std::int64_t run : touched_runs_) {
       keep_counts(to_, run, count_results(to_, run));
     }
@@ -243,10 +239,10 @@ class Restorer {
     Statement attempts(from_, "SELECT id FROM attempt WHERE run_id = :run ORDER BY id");
     while (runs.step()) {
       const std::int64_t id = runs.integer("id");
-      const bool is_known = find_run_.bind(":uid", runs.text("uid")).step();
-      if (is_known) ids_[{"run", id}] = find_run_.integer("id");
-      find_run_.reset();
-      if (is_known) continue;
+      if (const std::int64_t known = find_run_.bind(":uid", runs.text("uid")).id(); known != 0) {
+        ids_[{"run", id}] = known;
+        continue;
+      }
       touched_runs_.insert(map("run", id));
       ++restored_.runs;
       attempts.bind(":run", id);
@@ -283,14 +279,12 @@ class Restorer {
     const bool same = any && same_measurement(find_result_, result);
     find_result_.reset();
     if (same || !any) return same;
-    has_moment_.bind(":run", run)
+    return has_moment_.bind(":run", run)
         .bind(":at", result.real("at_unix"))
         .bind(":status", result.text("status"))
         .bind(":configuration", map("configuration", result.integer("configuration_id")))
-        .bind(":median", result.is_null("median_ms") ? 0 : result.real("median_ms"));
-    const bool is_there = has_moment_.step();
-    has_moment_.reset();
-    return is_there;
+        .bind(":median", result.is_null("median_ms") ? 0 : result.real("median_ms"))
+        .has_row();
   }
 
   /// Ids must be in the order of time. Results stored since the backup may have taken ids that were
@@ -307,8 +301,7 @@ class Restorer {
       same.bind(":id", newest.integer("id"))
           .bind(":uid", newest.text("uid"))
           .bind(":at", newest.real("at_unix"));
-      if (same.step()) last_old = newest.integer("id");
-      same.reset();
+      if (same.has_row()) last_old = newest.integer("id");
     }
     newest.reset();
     const std::int64_t most = from_.integer("SELECT coalesce(max(id), 0) FROM result");
@@ -328,13 +321,8 @@ class Restorer {
     row.bind(":id", id).step();
     const std::int64_t run = map("run", row.integer("run_id"));
     std::int64_t number = row.integer("number");
-    find_result_.bind(":run", run).bind(":number", number);
-    const bool is_taken = find_result_.step();
-    find_result_.reset();
-    if (is_taken) {
-      next_number_.bind(":run", run).step();
-      number = next_number_.integer("number");
-      next_number_.reset();
+    if (find_result_.bind(":run", run).bind(":number", number).has_row()) {
+      number = next_number_.bind(":run", run).id();
     }
     copier("result").copy_as(id, number, by_map());
     touched_runs_.insert(run);
@@ -367,7 +355,7 @@ class Restorer {
   std::map<std::string, std::unique_ptr<RowCopier>> copiers_;
   /// Ids in the database, by table and id in the backup.
   std::map<std::pair<std::string, std::int64_t>, std::int64_t> ids_;
-  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> touched_;
+  std::set<ResultGroup> touched_;
   std::set<std::int64_t> touched_runs_;
   Restored restored_;
 };
