@@ -357,11 +357,7 @@ std::vector<Pruned::OfRun> runs_of_collected(const Connection& connection,
     WITH lost AS (SELECT run_id, count(*) AS results FROM gone GROUP BY run_id)
     SELECT run.id, run.uid, run.started_unix, space.name AS space, device_model.name AS device,
            coalesce(lost.results, 0) AS results
-    FROM run
-    JOIN space ON space.id = run.space_id
-    JOIN environment ON environment.id = run.environment_id
-    JOIN device_unit ON device_unit.id = environment.unit_id
-    JOIN device_model ON device_model.id = device_unit.model_id
+    FROM )sql" + runs_from() + R"sql(
     LEFT JOIN lost ON lost.run_id = run.id
     ORDER BY run.started_unix, run.id)sql");
   std::vector<Pruned::OfRun> runs;
@@ -523,12 +519,7 @@ DatabaseSummary summarize_database(const std::filesystem::path& file) {
            coalesce(sum(run_count.correct), 0) AS correct,
            coalesce(max((SELECT at_unix FROM result WHERE run_id = run.id
                          ORDER BY number DESC LIMIT 1)), -1) AS last_unix
-    FROM run
-    JOIN environment ON environment.id = run.environment_id
-    JOIN device_unit ON device_unit.id = environment.unit_id
-    JOIN device_model ON device_model.id = device_unit.model_id
-    JOIN space ON space.id = run.space_id
-    LEFT JOIN origin ON origin.id = run.origin_id
+    FROM )sql" + runs_from() + R"sql(
     LEFT JOIN run_count ON run_count.run_id = run.id
     GROUP BY 1, device_model.id, space.id
     ORDER BY 1, 2, 3)sql");

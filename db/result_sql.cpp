@@ -39,6 +39,15 @@ const char* const kOrigin = R"sql(
   origin.imported_unix AS origin_unix
 )sql";
 
+const std::string kRunsFrom = R"sql(
+  run
+  JOIN space ON space.id = run.space_id
+  JOIN environment ON environment.id = run.environment_id
+  JOIN device_unit ON device_unit.id = environment.unit_id
+  JOIN device_model ON device_model.id = device_unit.model_id
+  LEFT JOIN origin ON origin.id = run.origin_id
+)sql";
+
 const char* const kJoins = R"sql(
   JOIN kernel ON kernel.id = result.kernel_id
   JOIN space ON space.id = kernel.space_id
@@ -147,6 +156,8 @@ std::optional<std::string> versions_json(const Query& query) {
 }
 
 const std::string& stale_sql() { return kStale; }
+
+const std::string& runs_from() { return kRunsFrom; }
 
 const std::string& asked_models_sql() { return kModels; }
 
@@ -275,13 +286,9 @@ std::string runs_sql() {
            origin.file AS origin_file,
            coalesce(run_count.results, 0) AS results,
            coalesce(run_count.correct, 0) AS correct
-    FROM run
+    FROM )sql" +
+         kRunsFrom + R"sql(
     LEFT JOIN run_count ON run_count.run_id = run.id
-    JOIN space ON space.id = run.space_id
-    JOIN environment ON environment.id = run.environment_id
-    JOIN device_unit ON device_unit.id = environment.unit_id
-    JOIN device_model ON device_model.id = device_unit.model_id
-    LEFT JOIN origin ON origin.id = run.origin_id
     WHERE (:space = '' OR space.name = :space)
       AND (:device = '' OR device_model.name = :device
            OR lower(device_unit.uuid) = lower(:device))
@@ -327,13 +334,8 @@ std::string prune_sql(const Query& query) {
 std::string run_sql() {
   return std::string("SELECT run.*, run.id AS run_id") + kOrigin + R"sql(,
       space.name AS space_name, environment.*, device_unit.uuid, device_model.*
-    FROM run
-    JOIN space ON space.id = run.space_id
-    JOIN environment ON environment.id = run.environment_id
-    JOIN device_unit ON device_unit.id = environment.unit_id
-    JOIN device_model ON device_model.id = device_unit.model_id
-    LEFT JOIN origin ON origin.id = run.origin_id
-    WHERE run.uid = :uid)sql";
+    FROM )sql" +
+         kRunsFrom + " WHERE run.uid = :uid";
 }
 
 }  // namespace smemtune::db

@@ -38,6 +38,8 @@ StoredResult read_stored(const Statement& row);
 /// :space, :kernel, :source.
 std::string defaults_sql();
 
+/// Returns the tables of runs, with their spaces, environments, devices and origins.
+const std::string& runs_from();
 /// Returns the query for the runs. Bindings: :space, :device, :run, :source.
 std::string runs_sql();
 
