@@ -60,16 +60,24 @@ void read_word(const Statement& row, std::string_view column, Value& value, Pars
 
 }  // namespace
 
+std::string all_equal(const std::vector<std::string>& columns) {
+  return joined(columns, " AND ",
+                [](const std::string& column) { return column + " = :" + column; });
+}
+
 NewRow& NewRow::set(const std::string& column, const Dim3& size) {
   return set(column + "_x", size[0]).set(column + "_y", size[1]).set(column + "_z", size[2]);
 }
 
-void NewRow::insert_into(const Connection& connection, const std::string& table,
-                         const std::string& otherwise) const {
+std::int64_t NewRow::store_in(const Connection& connection, const std::string& table) const {
   Statement insert(connection, "INSERT INTO " + table + " (" + joined(columns_, ", ") +
-                                   ") VALUES (:" + joined(columns_, ", :") + ") " + otherwise);
+                                   ") VALUES (:" + joined(columns_, ", :") +
+                                   ") ON CONFLICT DO NOTHING");
   for (const auto& bind : binders_) bind(insert);
   insert.run();
+  Statement select(connection, "SELECT id FROM " + table + " WHERE " + all_equal(key_));
+  for (std::size_t i = 0; i < key_.size(); ++i) binders_[i](select);
+  return select.id();
 }
 
 ResultGroup read_group(const Statement& row) {

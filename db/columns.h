@@ -17,9 +17,20 @@
 
 namespace smemtune::db {
 
+/// Returns the condition that columns are equal to the parameters `:column`.
+std::string all_equal(const std::vector<std::string>& columns);
+
 /// A row to insert, built column by column.
 class NewRow {
  public:
+  /// Sets a column of the key by which rows are told apart. REQUIRES: nothing was set before but
+  /// other columns of it.
+  template <typename T>
+  NewRow& key(const std::string& column, const T& value) {
+    set(column, value);
+    key_ = columns_;
+    return *this;
+  }
   NewRow& set(const std::string& column, DeviceKind kind) { return set(column, to_text(kind)); }
   /// Sets `COLUMN_x`, `COLUMN_y` and `COLUMN_z`.
   NewRow& set(const std::string& column, const Dim3& size);
@@ -31,11 +42,11 @@ class NewRow {
     return *this;
   }
 
-  /// Inserts the row. `otherwise`: an ON CONFLICT clause, or empty.
-  void insert_into(const Connection& connection, const std::string& table,
-                   const std::string& otherwise = "") const;
+  /// Inserts the row unless there is one of its key. Returns the id of the row of this key.
+  std::int64_t store_in(const Connection& connection, const std::string& table) const;
 
  private:
+  std::vector<std::string> key_;
   std::vector<std::string> columns_;
   std::vector<std::function<void(Statement&)>> binders_;
 };

@@ -35,20 +35,14 @@ std::optional<RunRow> find_run(const Connection& connection, const std::string& 
 }
 
 std::int64_t store_origin(const Connection& connection, const Origin& origin) {
-  Statement(connection, R"sql(
-    INSERT INTO origin (format, file, file_sha256, tool, device, imported_unix)
-    VALUES (:format, :file, :sha256, :tool, :device, :imported)
-    ON CONFLICT (file_sha256, device) DO NOTHING)sql")
-      .bind(":format", origin.format)
-      .bind(":file", origin.file)
-      .bind(":sha256", origin.file_sha256)
-      .bind(":tool", origin.tool)
-      .bind(":device", origin.device)
-      .bind(":imported", origin.imported_unix)
-      .run();
-  Statement select(connection,
-                   "SELECT id FROM origin WHERE file_sha256 = :sha256 AND device = :device");
-  return select.bind(":sha256", origin.file_sha256).bind(":device", origin.device).id();
+  return NewRow()
+      .key("file_sha256", origin.file_sha256)
+      .key("device", origin.device)
+      .set("format", origin.format)
+      .set("file", origin.file)
+      .set("tool", origin.tool)
+      .set("imported_unix", origin.imported_unix)
+      .store_in(connection, "origin");
 }
 
 /// Returns the id that the run is stored with. Imported runs get an id of their own, so that the

@@ -18,19 +18,6 @@ constexpr std::size_t kMaxDetailBytes = 64 << 10;
 
 double finite_or_zero(double value) { return std::isfinite(value) ? value : 0; }
 
-std::int64_t store_unit(const Connection& connection, std::int64_t model_id,
-                        const std::string& uuid) {
-  Statement(connection, R"sql(
-    INSERT INTO device_unit (model_id, uuid) VALUES (:model, :uuid)
-    ON CONFLICT (model_id, uuid) DO NOTHING)sql")
-      .bind(":model", model_id)
-      .bind(":uuid", uuid)
-      .run();
-  Statement select(connection,
-                   "SELECT id FROM device_unit WHERE model_id = :model AND uuid = :uuid");
-  return select.bind(":model", model_id).bind(":uuid", uuid).id();
-}
-
 /// Returns the clause for a row that may exist already: the old values stay, or are replaced by the
 /// new ones.
 std::string on_conflict(const char* key, bool replace) {
@@ -118,45 +105,27 @@ std::int64_t store_model(const Connection& connection, const Device& device, boo
   const std::string own_key = device_model_key(device);
   const std::string key = imported ? sha256("imported\n" + own_key) : own_key;
   NewRow row;
-  row.set("key_sha256", key).set("imported", imported);
+  row.key("key_sha256", key).set("imported", imported);
   visit_model(device, [&](const char* name, const auto& value) { row.set(name, value); });
-  row.insert_into(connection, "device_model", "ON CONFLICT (key_sha256) DO NOTHING");
-  Statement select(connection, "SELECT id FROM device_model WHERE key_sha256 = :key");
-  return select.bind(":key", key).id();
+  return row.store_in(connection, "device_model");
 }
 
 std::int64_t store_environment(const Connection& connection, std::int64_t model_id,
                                const std::string& uuid, const Run& run) {
-  const std::int64_t unit_id = store_unit(connection, model_id, uuid);
-  const auto bind = [&](Statement& statement) -> Statement& {
-    return statement.bind(":unit", unit_id)
-        .bind(":driver", run.device.driver_version)
-        .bind(":runtime", run.device.runtime_version)
-        .bind(":compiler", run.compiler)
-        .bind(":compiler_sha256", run.compiler_sha256)
-        .bind(":tool", run.tool_version)
-        .bind(":host", run.host);
-  };
-  Statement insert(connection, R"sql(
-    INSERT INTO environment (unit_id, driver_version, runtime_version, compiler, compiler_sha256,
-                             tool_version, host)
-    VALUES (:unit, :driver, :runtime, :compiler, :compiler_sha256, :tool, :host)
-    ON CONFLICT DO NOTHING)sql");
-  bind(insert).run();
-  Statement select(connection, R"sql(
-    SELECT id FROM environment
-    WHERE unit_id = :unit AND driver_version = :driver AND runtime_version = :runtime
-      AND compiler = :compiler AND compiler_sha256 = :compiler_sha256 AND tool_version = :tool
-      AND host = :host)sql");
-  return bind(select).id();
+  return NewRow()
+      .key("unit_id",
+           NewRow().key("model_id", model_id).key("uuid", uuid).store_in(connection, "device_unit"))
+      .key("driver_version", run.device.driver_version)
+      .key("runtime_version", run.device.runtime_version)
+      .key("compiler", run.compiler)
+      .key("compiler_sha256", run.compiler_sha256)
+      .key("tool_version", run.tool_version)
+      .key("host", run.host)
+      .store_in(connection, "environment");
 }
 
 std::int64_t store_space(const Connection& connection, const std::string& name) {
-  Statement(connection, "INSERT INTO space (name) VALUES (:name) ON CONFLICT (name) DO NOTHING")
-      .bind(":name", name)
-      .run();
-  Statement select(connection, "SELECT id FROM space WHERE name = :name");
-  return select.bind(":name", name).id();
+  return NewRow().key("name", name).store_in(connection, "space");
 }
 
 std::int64_t store_run(const Connection& connection, const Run& run, std::int64_t space_id,

@@ -265,6 +265,14 @@ Statement& Statement::bind(int place, std::span<const std::uint8_t> blob) {
   return *this;
 }
 
+Statement& Statement::bind_from(const Statement& row, const std::string& column) {
+  const int place = parameter((":" + column).c_str());
+  forget_text(place);
+  check_bound(sqlite3_bind_value(statement_.get(), place,
+                                 sqlite3_column_value(row.statement_.get(), row.column(column))));
+  return *this;
+}
+
 Statement& Statement::bind_null(int place) {
   forget_text(place);
   check_bound(sqlite3_bind_null(statement_.get(), place));

@@ -37,32 +37,23 @@ class Statement {
  public:
   Statement(const Connection& connection, std::string_view sql);
 
-  Statement& bind(const char* name, std::int64_t value) { return bind(parameter(name), value); }
-  Statement& bind(const char* name, int value) { return bind(name, std::int64_t{value}); }
-  Statement& bind(const char* name, bool value) { return bind(name, std::int64_t{value}); }
-  /// NaN is stored as NULL.
-  Statement& bind(const char* name, double value) { return bind(parameter(name), value); }
-  Statement& bind(const char* name, std::string_view text) { return bind(parameter(name), text); }
-  Statement& bind(const char* name, const std::string& text) {
-    return bind(name, std::string_view(text));
-  }
-  Statement& bind(const char* name, const char* text) { return bind(name, std::string_view(text)); }
-  Statement& bind(const char* name, std::span<const std::uint8_t> blob) {
-    return bind(parameter(name), blob);
-  }
   template <typename T>
-  Statement& bind(const char* name, const std::optional<T>& value) {
+  Statement& bind(const char* name, const T& value) {
     return bind(parameter(name), value);
   }
+  /// Binds `:column` to what a row has in this column.
+  Statement& bind_from(const Statement& row, const std::string& column);
   /// Binds by position, starting at 1; faster for statements that run for very many rows.
   Statement& bind(int place, std::int64_t value);
   Statement& bind(int place, int value) { return bind(place, std::int64_t{value}); }
   Statement& bind(int place, bool value) { return bind(place, std::int64_t{value}); }
+  /// NaN is stored as NULL.
   Statement& bind(int place, double value);
   Statement& bind(int place, std::string_view text);
   Statement& bind(int place, const std::string& text) {
     return bind(place, std::string_view(text));
   }
+  Statement& bind(int place, const char* text) { return bind(place, std::string_view(text)); }
   Statement& bind(int place, std::span<const std::uint8_t> blob);
   template <typename T>
   Statement& bind(int place, const std::optional<T>& value) {

@@ -16,169 +16,79 @@ namespace smemtune::db {
 
 namespace {
 
-/// A table whose rows are copied from one database to another.
-struct CopiedTable {
-  const char* name;
-  std::vector<const char*> key;  ///< Columns that identify a row in both databases.
-  /// Pairs of a column and the table that it refers to.
-  std::vector<std::pair<const char*, const char*>> references;
-};
-
-const CopiedTable& copied_table(const std::string& name) {
-  static const CopiedTable tables[] = {
-      {.name = "device_model", .key = {"key_sha256"}, .references = {}},
-      {.name = "device_unit",
-       .key = {"model_id", "uuid"},
-       .references = {{"model_id", "device_model"}}},
-      {.name = "environment",
-       .key = {"unit_id", "driver_version", "runtime_version", "compiler", "compiler_sha256",
-               "tool_version", "host"},
-       .references = {{"unit_id", "device_unit"}}},
-      {.name = "space", .key = {"name"}, .references = {}},
-      {.name = "problem", .key = {"space_id", "key"}, .references = {{"space_id", "space"}}},
-      {.name = "kernel",
-       .key = {"space_id", "name", "hash"},
-       .references = {{"space_id", "space"}}},
-      {.name = "configuration",
-       .key = {"space_id", "kernel_name", "key"},
-       .references = {{"space_id", "space"}}},
-      {.name = "origin", .key = {"file_sha256", "device"}, .references = {}},
-      {.name = "run",
-       .key = {"uid"},
-       .references = {{"space_id", "space"},
-                      {"environment_id", "environment"},
-                      {"origin_id", "origin"}}},
-      {.name = "result",
-       .key = {"run_id", "number"},
-       .references = {{"run_id", "run"},
-                      {"model_id", "device_model"},
-                      {"environment_id", "environment"},
-                      {"kernel_id", "kernel"},
-                      {"problem_id", "problem"},
-                      {"configuration_id", "configuration"}}},
-      {.name = "attempt",
-       .key = {},
-       .references = {{"run_id", "run"},
-                      {"model_id", "device_model"},
-                      {"kernel_id", "kernel"},
-                      {"problem_id", "problem"},
-                      {"configuration_id", "configuration"}}}};
-  return *std::ranges::find(tables, name, &CopiedTable::name);
+/// Returns the first column, called `name`, of all rows that a query gives.
+std::vector<std::string> names_in(const Connection& connection, const std::string& sql) {
+  std::vector<std::string> names;
+  Statement select(connection, sql);
+  while (select.step()) names.push_back(select.text("name"));
+  return names;
 }
 
-/// Copies rows of one table and all rows that they refer to. A row keeps its id if that is free.
+/// Copies rows of one table. A row keeps its id if that is free.
 class RowCopier {
  public:
-  RowCopier(const Connection& from, const Connection& to, const CopiedTable& table)
+  RowCopier(const Connection& from, const Connection& to, const std::string& table)
       : to_(to),
-        table_(table),
-        columns_(columns_of(from, table.name)),
-        read_(from, "SELECT * FROM " + std::string(table.name) + " WHERE id = :id"),
-        taken_(to, "SELECT 1 FROM " + std::string(table.name) + " WHERE id = :id"),
-        find_(to, "SELECT id FROM " + std::string(table.name) + " WHERE " + key_condition(table)),
-        insert_(to, insert_sql(table.name, columns_)) {}
+        columns_(names_in(
+            from, "SELECT name FROM pragma_table_info('" + table + "') WHERE name <> 'id'")),
+        key_(names_in(from, "SELECT part.name FROM pragma_index_list('" + table +
+                                "') AS list JOIN pragma_index_info(list.name) AS part "
+                                "WHERE list.origin = 'u'")),
+        read_(from, "SELECT * FROM " + table + " WHERE id = :id"),
+        taken_(to, "SELECT 1 FROM " + table + " WHERE id = :id"),
+        find_(to, "SELECT id FROM " + table + " WHERE " + (key_.empty() ? "0" : all_equal(key_))),
+        insert_(to, "INSERT INTO " + table + " (id, " + joined(columns_, ", ") +
+                        ") VALUES (:id, :" + joined(columns_, ", :") + ")") {
+    Statement select(from, "SELECT * FROM pragma_foreign_key_list('" + table + "')");
+    while (select.step()) references_[select.text("from")] = select.text("table");
+    if (table == "run") references_["origin_id"] = "origin";
+  }
 
   /// Returns the id in the target database of a row of `table`.
-  using MapId = std::function<std::int64_t(const char* table, std::int64_t id)>;
+  using MapId = std::function<std::int64_t(const std::string& table, std::int64_t id)>;
 
-  struct Copied {
-    std::int64_t id = 0;
-    bool is_new = false;
-  };
-
-  /// Returns the row's id in the target database, where it is inserted if missing. `map` returns
-  /// the target ids of the rows that it refers to.
-  Copied copy(std::int64_t id, const MapId& map) {
+  /// Returns the row's id in the target database, where it is inserted if there is none of its key.
+  /// `map` returns the target ids of the rows that it refers to. `number`: the value of that column
+  /// of a row that is inserted whether or not there is one of its key.
+  std::int64_t copy(std::int64_t id, const MapId& map, std::optional<std::int64_t> number = {}) {
     read_.bind(":id", id).step();
-    const std::map<std::string, std::int64_t> references = references_of(map);
-    Copied copied;
-    if (!table_.key.empty()) {
-      for (const char* column : table_.key) bind(find_, column, references);
-      copied.id = find_.id();
+    std::map<std::string, std::int64_t> values;
+    for (const auto& [column, table] : references_) {
+      const std::int64_t referred = read_.integer(column);
+      // A run of ours has the origin 0, which is no row.
+      values[column] = referred == 0 ? 0 : map(table, referred);
     }
-    if (copied.id == 0) copied = {.id = insert(id, references), .is_new = true};
+    if (number) values["number"] = *number;
+    for (const std::string& column : key_) bind(find_, column, values);
+    std::int64_t copied = number ? 0 : find_.id();
+    if (copied == 0) copied = insert(id, values);
     read_.reset();
     return copied;
   }
 
-  /// Inserts the row without looking for its key, with `number` as the value of that column.
-  std::int64_t copy_as(std::int64_t id, std::int64_t number, const MapId& map) {
-    read_.bind(":id", id).step();
-    std::map<std::string, std::int64_t> values = references_of(map);
-    values["number"] = number;
-    const std::int64_t stored = insert(id, values);
-    read_.reset();
-    return stored;
-  }
-
  private:
-  struct Column {
-    std::string name;
-    std::string type;
-  };
-
-  static std::vector<Column> columns_of(const Connection& connection, const char* table) {
-    std::vector<Column> columns;
-    Statement select(connection, "PRAGMA table_info(" + std::string(table) + ")");
-    while (select.step()) {
-      if (select.text("name") == "id") continue;
-      columns.push_back({.name = select.text("name"), .type = select.text("type")});
-    }
-    return columns;
-  }
-
-  static std::string key_condition(const CopiedTable& table) {
-    const auto equals = [](const char* column) { return std::string(column) + " = :" + column; };
-    return table.key.empty() ? "0" : joined(table.key, " AND ", equals);
-  }
-
-  static std::string insert_sql(const char* table, const std::vector<Column>& columns) {
-    const std::string names = joined(columns, ", ", &Column::name);
-    return "INSERT INTO " + std::string(table) + " (id, " + names +
-           ") VALUES (:id, :" + joined(columns, ", :", &Column::name) + ")";
-  }
-
-  std::map<std::string, std::int64_t> references_of(const MapId& map) const {
-    std::map<std::string, std::int64_t> ids;
-    for (const auto& [column, table] : table_.references) {
-      const std::int64_t id = read_.integer(column);
-      // A run of ours has the origin 0, which is no row.
-      ids[column] = id == 0 ? 0 : map(table, id);
-    }
-    return ids;
-  }
-
   void bind(Statement& to, const std::string& column,
             const std::map<std::string, std::int64_t>& values) {
-    const std::string parameter = ":" + column;
     const auto given = values.find(column);
-    const std::string& type = std::ranges::find(columns_, column, &Column::name)->type;
-    if (given != values.end()) {
-      to.bind(parameter.c_str(), given->second);
-    } else if (read_.is_null(column)) {
-      to.bind(parameter.c_str(), std::optional<std::int64_t>());
-    } else if (type == "INTEGER") {
-      to.bind(parameter.c_str(), read_.integer(column));
-    } else if (type == "REAL") {
-      to.bind(parameter.c_str(), read_.real(column));
-    } else if (type == "BLOB") {
-      to.bind(parameter.c_str(), std::span<const std::uint8_t>(read_.blob(column)));
+    if (given == values.end()) {
+      to.bind_from(read_, column);
     } else {
-      to.bind(parameter.c_str(), read_.text(column));
+      to.bind((":" + column).c_str(), given->second);
     }
   }
 
   std::int64_t insert(std::int64_t id, const std::map<std::string, std::int64_t>& values) {
     const bool is_taken = taken_.bind(":id", id).has_row();
     insert_.bind(":id", is_taken ? std::optional<std::int64_t>() : std::optional(id));
-    for (const Column& column : columns_) bind(insert_, column.name, values);
+    for (const std::string& column : columns_) bind(insert_, column, values);
     insert_.run();
     return to_.last_insert_id();
   }
 
   const Connection& to_;
-  const CopiedTable& table_;
-  std::vector<Column> columns_;
+  std::vector<std::string> columns_;               ///< All but the id.
+  std::vector<std::string> key_;                   ///< Those that identify a row in both databases.
+  std::map<std::string, std::string> references_;  ///< Tables, by the columns that refer to them.
   Statement read_;
   Statement taken_;
   Statement find_;
@@ -220,17 +130,17 @@ class Restorer {
   std::int64_t map(const std::string& table, std::int64_t id) {
     const auto [place, is_new] = ids_.try_emplace({table, id}, 0);
     if (!is_new) return place->second;
-    const std::int64_t copied = copier(table).copy(id, by_map()).id;
+    const std::int64_t copied = copier(table).copy(id, by_map());
     return ids_[{table, id}] = copied;
   }
 
   RowCopier::MapId by_map() {
-    return [this](const char* table, std::int64_t id) { return map(table, id); };
+    return [this](const std::string& table, std::int64_t id) { return map(table, id); };
   }
 
   RowCopier& copier(const std::string& table) {
     auto& place = copiers_[table];
-    if (!place) place = std::make_unique<RowCopier>(from_, to_, copied_table(table));
+    if (!place) place = std::make_unique<RowCopier>(from_, to_, table);
     return *place;
   }
 
@@ -324,7 +234,7 @@ class Restorer {
     if (find_result_.bind(":run", run).bind(":number", number).has_row()) {
       number = next_number_.bind(":run", run).id();
     }
-    copier("result").copy_as(id, number, by_map());
+    copier("result").copy(id, by_map(), number);
     touched_runs_.insert(run);
     touched_.insert({map("device_model", row.integer("model_id")),
                      map("kernel", row.integer("kernel_id")),
