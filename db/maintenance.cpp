@@ -243,11 +243,7 @@ std::vector<std::int64_t> emptied_runs(const Connection& connection, const Prune
   Statement loses(connection, "SELECT 1 FROM gone WHERE run_id = :run LIMIT 1");
   Statement keeps(connection, R"sql(
     SELECT 1 FROM result WHERE run_id = :run AND id NOT IN (SELECT id FROM gone) LIMIT 1)sql");
-  Statement select(connection, runs_sql());
-  select.bind(":space", query.space)
-      .bind(":device", query.device)
-      .bind(":run", query.run)
-      .bind(":source", query.source);
+  Statement select = select_runs(connection, query);
   while (select.step()) {
     const std::int64_t run = select.integer("run_id");
     const bool is_old = !rule.before_unix || select.real("started_unix") < *rule.before_unix;

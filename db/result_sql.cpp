@@ -298,6 +298,15 @@ std::string runs_sql() {
     ORDER BY run.started_unix, run.id)sql";
 }
 
+Statement select_runs(const Connection& connection, const Query& query) {
+  Statement select(connection, runs_sql());
+  select.bind(":space", query.space)
+      .bind(":device", query.device)
+      .bind(":run", query.run)
+      .bind(":source", query.source);
+  return select;
+}
+
 std::string find_sql() {
   return "SELECT " + kColumns + kOrigin + " FROM result " + kJoins + R"sql(
     WHERE result.model_id = :model AND result.kernel_id = :kernel_id

@@ -40,8 +40,10 @@ std::string defaults_sql();
 
 /// Returns the tables of runs, with their spaces, environments, devices and origins.
 const std::string& runs_from();
-/// Returns the query for the runs. Bindings: :space, :device, :run, :source.
+/// Returns the query for runs, oldest first. Bindings: :space, :device, :run, :source.
 std::string runs_sql();
+/// Prepares the query for the runs that a query means, with its parameters bound.
+Statement select_runs(const Connection& connection, const Query& query);
 
 /// Binds the parameters that a query provides: all but :limit and :versions.
 void bind_query(Statement& statement, const Connection& connection, const Query& query);

@@ -222,11 +222,7 @@ std::string ResultStore::space_text(const StoredResult& stored) const {
 
 std::vector<StoredRun> ResultStore::runs(const Query& asked) const {
   const Query query = exact(asked);
-  Statement statement(*connection_, runs_sql());
-  statement.bind(":space", query.space)
-      .bind(":device", query.device)
-      .bind(":run", query.run)
-      .bind(":source", query.source);
+  Statement statement = select_runs(*connection_, query);
   std::vector<StoredRun> runs;
   while (statement.step()) {
     StoredRun run;

@@ -71,11 +71,7 @@ struct MeantRuns {
 };
 
 MeantRuns read_meant_runs(const Connection& connection, const Query& query) {
-  Statement select(connection, runs_sql());
-  select.bind(":space", query.space)
-      .bind(":device", query.device)
-      .bind(":run", query.run)
-      .bind(":source", query.source);
+  Statement select = select_runs(connection, query);
   MeantRuns runs;
   while (select.step()) {
     runs.ids.insert(select.integer("run_id"));
