@@ -7,7 +7,6 @@
 
 #include "db/columns.h"
 #include "db/database_file.h"
-#include "db/migrations.h"
 #include "db/result_store.h"
 #include "db/run_rows.h"
 #include "db/sqlite.h"

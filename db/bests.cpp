@@ -219,7 +219,7 @@ std::vector<std::int64_t> tied_with(const Connection& connection, const KernelBe
     select.reset();
     if (ids.empty()) continue;
     const TimingHistory history =
-        read_timing_history(connection, group, {.ids = "[" + configurations + "]"});
+        TimingHistoryReader(connection, {.ids = "[" + configurations + "]"}).read(group);
     std::ranges::copy_if(history.newest, std::back_inserter(tied),
                          [&](const Timed& timed) { return ids.contains(timed.result_id); });
   }
@@ -315,11 +315,6 @@ std::string timing_history_sql(const HistoryFilter& of) {
     sql += " AND run_id IN (SELECT id FROM run WHERE substr(uid, 1, length(:run)) = :run)";
   }
   return sql + " ORDER BY configuration_id, id";
-}
-
-TimingHistory read_timing_history(const Connection& connection, const ResultGroup& group,
-                                  const HistoryFilter& of) {
-  return TimingHistoryReader(connection, of).read(group);
 }
 
 }  // namespace smemtune::db

@@ -71,10 +71,6 @@ class TimingHistoryReader {
   Statement failure_;
 };
 
-/// Reads those of one kernel.
-TimingHistory read_timing_history(const Connection& connection, const ResultGroup& group,
-                                  const HistoryFilter& of = {});
-
 /// The query of read(). The index `result_by_configuration` holds all that it reads of most
 /// results.
 std::string timing_history_sql(const HistoryFilter& of = {});

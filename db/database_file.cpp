@@ -1,6 +1,5 @@
 #include "db/database_file.h"
 
-#include "db/migrations.h"
 #include "tuner/core/error.h"
 #include "tuner/core/temporary_folder.h"
 #include "tuner/core/whole_file.h"

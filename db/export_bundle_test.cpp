@@ -1,5 +1,4 @@
-#include "db/export_bundle.h"
-
+#include "db/export_formats.h"
 #include "db/planted_results_test_support.h"
 #include "tuner/core/error.h"
 

@@ -1,6 +1,5 @@
-#include "db/export_code.h"
-
 #include "db/code_names.h"
+#include "db/export_formats.h"
 #include "db/rows.h"
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"

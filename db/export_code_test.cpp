@@ -1,6 +1,5 @@
-#include "db/export_code.h"
-
 #include "db/code_names.h"
+#include "db/export_formats.h"
 #include "db/folder_test_support.h"
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_conditions.h"

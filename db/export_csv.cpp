@@ -1,5 +1,4 @@
-#include "db/export_csv.h"
-
+#include "db/export_formats.h"
 #include "db/rows.h"
 #include "tuner/core/text.h"
 

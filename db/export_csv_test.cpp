@@ -1,5 +1,4 @@
-#include "db/export_csv.h"
-
+#include "db/export_formats.h"
 #include "db/folder_test_support.h"
 
 #include <gmock/gmock.h>

@@ -1,10 +1,5 @@
 #include "db/export_formats.h"
 
-#include "db/export_code.h"
-#include "db/export_csv.h"
-#include "db/export_json.h"
-#include "db/export_tuners.h"
-
 #include <algorithm>
 
 namespace smemtune::db {

@@ -1,5 +1,4 @@
-#include "db/export_json.h"
-
+#include "db/export_formats.h"
 #include "db/json_forms.h"
 #include "db/rows.h"
 

@@ -1,8 +1,7 @@
-#include "db/export_json.h"
-
-#include "db/device_model.h"
+#include "db/export_formats.h"
 #include "db/folder_test_support.h"
 #include "db/json_forms.h"
+#include "db/rows.h"
 #include "tuner/core/h200.h"
 
 #include <gmock/gmock.h>

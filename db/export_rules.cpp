@@ -1,6 +1,5 @@
-#include "db/export_rules.h"
-
 #include "db/code_names.h"
+#include "db/export_formats.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"
 

@@ -1,5 +1,4 @@
-#include "db/export_rules.h"
-
+#include "db/export_formats.h"
 #include "db/folder_test_support.h"
 #include "tuner/core/error.h"
 

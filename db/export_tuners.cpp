@@ -1,6 +1,5 @@
-#include "db/export_tuners.h"
-
 #include "db/code_names.h"
+#include "db/export_formats.h"
 #include "db/json_forms.h"
 #include "db/rows.h"
 #include "tuner/core/error.h"

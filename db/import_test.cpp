@@ -1,8 +1,7 @@
 #include "db/import.h"
 
 #include "db/database_file.h"
-#include "db/export_json.h"
-#include "db/export_tuners.h"
+#include "db/export_formats.h"
 #include "db/folder_test_support.h"
 #include "db/json_forms.h"
 #include "db/maintenance.h"

@@ -1,6 +1,5 @@
 #include "db/json_forms.h"
 
-#include "db/device_model.h"
 #include "db/rows.h"
 #include "tuner/core/error.h"
 #include "tuner/core/fields.h"

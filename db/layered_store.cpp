@@ -1,9 +1,9 @@
 #include "db/layered_store.h"
 
 #include "db/comparison.h"
-#include "db/device_model.h"
 #include "db/import.h"
 #include "db/recording.h"
+#include "db/rows.h"
 #include "db/sections.h"
 #include "db/stored_names.h"
 #include "db/stored_portfolio.h"

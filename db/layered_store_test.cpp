@@ -1,10 +1,10 @@
 #include "db/layered_store.h"
 
 #include "db/comparison.h"
-#include "db/device_model.h"
-#include "db/export_json.h"
+#include "db/export_formats.h"
 #include "db/folder_test_support.h"
 #include "db/planted_results_test_support.h"
+#include "db/rows.h"
 #include "db/stored_portfolio.h"
 #include "tuner/core/error.h"
 #include "tuner/core/whole_file.h"

@@ -1,5 +1,4 @@
-#include "db/migrations.h"
-
+#include "db/database_file.h"
 #include "db/run_rows.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "db/bests.h"
 #include "db/columns.h"
-#include "db/device_model.h"
 #include "db/result_store.h"
+#include "db/rows.h"
 #include "tuner/core/fields.h"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ std::map<std::string, std::vector<Place>> places(const Connection& connection,
 
 void read_times(const Connection& connection, const Place& place, PriorTimings& prior_timings) {
   Statement configuration(connection, "SELECT values_json FROM configuration WHERE id = :id");
-  const TimingHistory history = read_timing_history(connection, place.group);
+  const TimingHistory history = TimingHistoryReader(connection).read(place.group);
   for (const Timed& timed : history.newest) {
     configuration.bind(":id", timed.configuration_id).step();
     prior_timings.timed.emplace_back(timed.median_ms,

@@ -2,7 +2,7 @@
 
 #include "db/bests.h"
 #include "db/columns.h"
-#include "db/device_model.h"
+#include "db/rows.h"
 #include "tuner/core/fields.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/text.h"
@@ -284,7 +284,7 @@ void keep_counts(const Connection& connection, std::int64_t run_id, const RunCou
 }
 
 std::optional<std::int64_t> best_result(const Connection& connection, const ResultGroup& group) {
-  const TimingHistory history = read_timing_history(connection, group);
+  const TimingHistory history = TimingHistoryReader(connection).read(group);
   const auto best = best_of(history);
   return best ? std::optional(history.newest[*best].result_id) : std::nullopt;
 }

@@ -169,9 +169,9 @@ void TimesReader::add(const StoredResult& kernel, std::span<const TimedCase> cas
         result_ids[found->second] = one.result_id;
       }
     };
-    const TimingHistory history = read_timing_history(
-        *cases[in].in, {cases[in].model_id, its.kernel_id, cases[in].problem_id},
-        {.ids = its.known->ids, .run = run_});
+    const TimingHistory history =
+        TimingHistoryReader(*cases[in].in, {.ids = its.known->ids, .run = run_})
+            .read({cases[in].model_id, its.kernel_id, cases[in].problem_id});
     take(history.newest, true);
     take(history.failed, false);
     ChosenBy& chosen = times.chosen[in][version_of(kernel)];

@@ -1,7 +1,6 @@
-#include "reports/also_fits.h"
-
 #include "db/json_forms.h"
 #include "reports/result_texts.h"
+#include "reports/run_summary.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>

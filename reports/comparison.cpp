@@ -1,8 +1,8 @@
 #include "reports/comparison.h"
 
-#include "db/device_model.h"
-#include "db/export_csv.h"
+#include "db/export_formats.h"
 #include "db/json_forms.h"
+#include "db/rows.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
 

@@ -1,5 +1,3 @@
-#include "reports/devices_side_by_side.h"
-
 #include "reports/comparison.h"
 #include "reports/result_texts.h"
 #include "tuner/core/text.h"

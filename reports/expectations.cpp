@@ -1,7 +1,6 @@
-#include "reports/expectations.h"
-
 #include "db/json_forms.h"
 #include "reports/result_texts.h"
+#include "reports/run_summary.h"
 #include "reports/table.h"
 #include "tuner/core/kernel_binding.h"
 

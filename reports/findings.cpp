@@ -1,6 +1,6 @@
 #include "reports/findings.h"
 
-#include "reports/devices_side_by_side.h"
+#include "reports/comparison.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
 #include "reports/why.h"

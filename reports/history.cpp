@@ -1,7 +1,7 @@
 #include "reports/history.h"
 
-#include "db/device_model.h"
 #include "db/json_forms.h"
+#include "db/rows.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
 #include "tuner/core/text.h"

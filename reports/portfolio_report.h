@@ -1,6 +1,6 @@
 #pragma once
 
-#include "db/export_rules.h"
+#include "db/export_formats.h"
 #include "db/stored_portfolio.h"
 #include "tuner/core/summary.h"
 

@@ -1,10 +1,10 @@
-#include "db/export_json.h"
+#include "db/export_formats.h"
 #include "db/json_forms.h"
 #include "db/planted_results_test_support.h"
 #include "db/result_store.h"
 #include "reports/report_source.h"
 #include "reports/result_texts.h"
-#include "reports/summary_json.h"
+#include "reports/run_summary.h"
 #include "tuner/core/repetitions_test_support.h"
 
 #include <gmock/gmock.h>

@@ -1,8 +1,8 @@
 #include "reports/report_page.h"
 
-#include "db/device_model.h"
 #include "db/json_forms.h"
-#include "reports/devices_side_by_side.h"
+#include "db/rows.h"
+#include "reports/comparison.h"
 #include "reports/energy.h"
 #include "reports/findings.h"
 #include "reports/history.h"

@@ -1,7 +1,7 @@
 #include "reports/report_source.h"
 
-#include "db/device_model.h"
 #include "db/json_forms.h"
+#include "db/rows.h"
 #include "tuner/core/error.h"
 #include "tuner/core/names.h"
 #include "tuner/core/ranking.h"

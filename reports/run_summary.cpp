@@ -1,11 +1,9 @@
 #include "reports/run_summary.h"
 
 #include "reports/energy.h"
-#include "reports/expectations.h"
 #include "reports/portfolio_report.h"
 #include "reports/result_texts.h"
 #include "reports/table.h"
-#include "reports/why_best.h"
 #include "tuner/core/occupancy.h"
 #include "tuner/core/roofline.h"
 

@@ -5,8 +5,11 @@
 #include "tuner/core/space.h"
 #include "tuner/core/summary.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace smemtune {
 
@@ -38,5 +41,73 @@ std::string dry_run_text(const Space& space, const TuningSummary& summary, const
 /// stack, spills, occupancy. `*` marks the winner.
 std::string kernel_table_text(const Space& space, const ProblemSummary& problem,
                               const Device& device);
+
+/// The best of a problem that has one, and why it is: what it was compared with, what it gains over
+/// its default and the other kernels, what it takes, what one changed parameter costs, its ties.
+std::string why_best(const Space& space, const ProblemSummary& problem, const Device& device);
+
+/// Returns a sentence on how good the best is among the valid configurations of its problem, like
+/// `within 1 % of the best of this space with 95 % confidence, after 214 of 1,789`; empty where
+/// nothing is known. It claims nothing finer than the noise of the finals, and says where a run ended
+/// before them.
+std::string how_sure(const ProblemSummary& problem);
+
+/// One of a run's winners, and how it would do on another device.
+struct WinnerFit {
+  Result winner;
+  /// Status `fits`, or the reason why it does not fit; the launches are those on the other device.
+  Result there;
+};
+
+/// Which of a run's winners would fit another device.
+struct AlsoFits {
+  Device device;
+  /// Why nothing could be compiled for the device, so that the winners are judged by the resources
+  /// that they use where they were tuned; empty if they were compiled for it.
+  std::string not_compiled;
+  bool registers_known = true;  ///< False if they were tuned on a CPU, which has no registers.
+  std::vector<WinnerFit> winners;
+};
+
+/// Returns the results of a run as JSON, `"format": "smemtune-run", "version": 2`, with every
+/// result.
+std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
+                         const std::vector<AlsoFits>& also_fits,
+                         const Objective& objective = Objective());
+
+/// A configuration with its predicted and measured time, both relative to its kernel's default.
+struct ExpectedPoint {
+  const Result* result = nullptr;  ///< nullptr if the configuration was not timed.
+  Configuration configuration;
+  double predicted = 0;
+  double measured = 0;
+  bool seen = false;
+};
+
+/// The predicted and measured times of one kernel.
+struct Curve {
+  const KernelTemplate* kernel = nullptr;
+  std::vector<ExpectedPoint> points;  ///< Points in the order of the search space.
+};
+
+/// Returns a curve for every kernel that has an expectation and whose default was timed. Empty on a
+/// CPU, because expectations are about GPUs.
+std::vector<Curve> curves(const Space& space, const ProblemSummary& problem, const Device& device);
+
+/// Returns a table for each curve, with the number of points where the prediction was seen.
+std::string curves_text(const std::vector<Curve>& curves);
+
+/// Returns `expectations` of a problem in a run's JSON.
+nlohmann::ordered_json curves_json(const std::vector<Curve>& curves);
+
+/// Returns a problem's winners, each once: the best, those tied with it, and each kernel's best.
+std::vector<Result> winners(const ProblemSummary& problem);
+
+/// Returns text for the end of a run's summary: which winners fit which device, and why the others
+/// do not.
+std::string also_fits_text(const std::vector<AlsoFits>& all);
+
+/// Returns `also_fits` of a run's JSON.
+nlohmann::ordered_json also_fits_json(const std::vector<AlsoFits>& all);
 
 }  // namespace smemtune

@@ -1,9 +1,6 @@
 #include "reports/run_summary.h"
 
 #include "reports/energy.h"
-#include "reports/expectations.h"
-#include "reports/summary_json.h"
-#include "reports/why_best.h"
 #include "reports/wide_page_test_support.h"
 
 #include <gmock/gmock.h>

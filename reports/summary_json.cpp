@@ -1,11 +1,8 @@
-#include "reports/summary_json.h"
-
 #include "db/json_forms.h"
 #include "reports/energy.h"
-#include "reports/expectations.h"
 #include "reports/portfolio_report.h"
 #include "reports/result_texts.h"
-#include "reports/why_best.h"
+#include "reports/run_summary.h"
 #include "tuner/core/derived_tolerance.h"
 
 #include <nlohmann/json.hpp>

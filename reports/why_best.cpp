@@ -1,6 +1,5 @@
-#include "reports/why_best.h"
-
 #include "reports/result_texts.h"
+#include "reports/run_summary.h"
 #include "reports/table.h"
 #include "reports/why.h"
 #include "tuner/core/occupancy.h"

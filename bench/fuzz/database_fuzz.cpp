@@ -2,9 +2,7 @@
 // database returns, or throws a StoreError that says why not. Nothing is written: the
 // database and its journal keep their sizes.
 
-#include "db/export_code.h"
-#include "db/export_csv.h"
-#include "db/export_json.h"
+#include "db/export_formats.h"
 #include "db/result_store.h"
 #include "fuzz_folder.h"
 

@@ -1,7 +1,7 @@
 // Takes any bytes as a file to import: its results are stored and read back, or an error says why
 // not. In both cases the database is intact afterwards, and no imported result is among our own.
 
-#include "db/export_json.h"
+#include "db/export_formats.h"
 #include "db/import.h"
 #include "db/maintenance.h"
 #include "db/result_store.h"

@@ -1,4 +1,4 @@
-#include "db/export_json.h"
+#include "db/export_formats.h"
 #include "db/json_forms.h"
 #include "reports/energy.h"
 #include "reports/portfolio_report.h"

@@ -1,5 +1,5 @@
-#include "db/device_model.h"
 #include "db/result_store.h"
+#include "db/rows.h"
 #include "reports/winner_check.h"
 #include "tuner/cli/backends.h"
 #include "tuner/cli/commands.h"

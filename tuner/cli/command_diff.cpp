@@ -1,5 +1,5 @@
-#include "db/device_model.h"
 #include "db/result_store.h"
+#include "db/rows.h"
 #include "reports/version_diff.h"
 #include "tuner/backend/cpu/child_process.h"
 #include "tuner/cli/backends.h"

@@ -1,4 +1,3 @@
-#include "db/export_bundle.h"
 #include "db/export_formats.h"
 #include "db/rows.h"
 #include "reports/portfolio_report.h"

@@ -1,6 +1,6 @@
 #include "reports/energy.h"
 #include "reports/result_texts.h"
-#include "reports/summary_json.h"
+#include "reports/run_summary.h"
 #include "reports/table.h"
 #include "tuner/cli/backends.h"
 #include "tuner/cli/commands.h"

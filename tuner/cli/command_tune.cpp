@@ -1,7 +1,7 @@
 #include "tuner/cli/command_tune.h"
 
-#include "db/device_model.h"
-#include "db/export_json.h"
+#include "db/rows.h"
+#include "db/export_formats.h"
 #include "db/result_store.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/default_check.h"

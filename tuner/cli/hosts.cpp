@@ -1,6 +1,6 @@
 #include "tuner/cli/hosts.h"
 
-#include "db/device_model.h"
+#include "db/rows.h"
 #include "reports/table.h"
 #include "tuner/cli/options.h"
 #include "tuner/core/error.h"

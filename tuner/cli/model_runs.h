@@ -1,6 +1,6 @@
 #pragma once
 
-#include "reports/also_fits.h"
+#include "reports/run_summary.h"
 #include "tuner/cli/command_tune.h"
 #include "tuner/cli/hosts.h"
 #include "tuner/cli/progress.h"
