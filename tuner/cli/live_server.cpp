@@ -3,7 +3,7 @@
 #include "db/result_store.h"
 #include "reports/report_page.h"
 #include "reports/report_source.h"
-#include "tuner/cli/random_id.h"
+#include "tuner/cli/options.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/core/error.h"
 #include "tuner/core/text.h"

@@ -6,7 +6,7 @@
 #include "db/run_log.h"
 #include "reports/run_summary.h"
 #include "tuner/cli/device_sharing.h"
-#include "tuner/cli/random_id.h"
+#include "tuner/cli/options.h"
 #include "tuner/cli/progress.h"
 #include "tuner/cli/selected_kernels.h"
 #include "tuner/cli/shared_results.h"

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <random>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -153,6 +155,17 @@ std::filesystem::path find_space(const std::filesystem::path& given) {
   }
   throw InputError(quote(given.string()) + ": there is no such file, here or in " +
                    shipped.string() + suggestion(given.string(), names));
+}
+
+std::string random_id() {
+  std::random_device device;
+  std::string id;
+  for (int i = 0; i < 4; ++i) {
+    char digits[9];
+    std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(device()));
+    id += digits;
+  }
+  return id;
 }
 
 }  // namespace smemtune::cli

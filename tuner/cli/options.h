@@ -83,4 +83,7 @@ std::filesystem::path find_space(const std::filesystem::path& given);
 /// Returns the path of this executable, from which workers are started.
 std::filesystem::path executable();
 
+/// Returns 128 unpredictable bits as 32 hexadecimal digits.
+std::string random_id();
+
 }  // namespace smemtune::cli
