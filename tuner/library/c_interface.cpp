@@ -3,7 +3,7 @@
 #include "tuner/library/c_objects.h"
 
 #if SMEMTUNE_CUDA_BUILD
-#include "tuner/library/gpu.h"
+#include "tuner/library/planning.h"
 #endif
 
 #include <filesystem>

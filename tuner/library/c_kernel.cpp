@@ -7,7 +7,7 @@
 #include "tuner/backend/cuda/texture.h"
 #include "tuner/core/error.h"
 #include "tuner/library/c_objects.h"
-#include "tuner/library/gpu.h"
+#include "tuner/library/planning.h"
 
 #include <cuda_runtime_api.h>
 

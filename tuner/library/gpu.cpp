@@ -1,11 +1,10 @@
-#include "tuner/library/gpu.h"
-
 #include "tuner/backend/cuda/devices.h"
 #include "tuner/backend/cuda/driver.h"
 #include "tuner/backend/cuda/nvrtc.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
 #include "tuner/core/compiler_choice.h"
 #include "tuner/engine/cached_compiler.h"
+#include "tuner/library/planning.h"
 
 #include <cuda_runtime_api.h>
 

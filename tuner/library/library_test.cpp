@@ -1,4 +1,4 @@
-#include "db/export_json.h"
+#include "db/export_formats.h"
 #include "db/result_store.h"
 #include "smemtune/smemtune.h"
 #include "tuner/core/error.h"

@@ -5,7 +5,6 @@
 #if SMEMTUNE_CUDA_BUILD
 #include "tuner/backend/contents.h"
 #include "tuner/backend/cuda/plain_kernel.h"
-#include "tuner/library/gpu.h"
 #endif
 
 #include <algorithm>
