@@ -50,12 +50,19 @@ struct ReplayedRecording {
   std::vector<Strategy> strategies = {};
 };
 
-/// Options under which the recordings were replayed.
-struct ReplaySettings {
-  std::uint64_t seeds = 0;
-  std::uint64_t evaluations = 0;
+struct ReplayCommandOptions {
+  std::vector<std::filesystem::path> data;
+  /// Recordings of the same kernel that the search knows in advance.
+  std::vector<std::filesystem::path> from;
+  std::filesystem::path space;          ///< Source of launch costs; empty: the search knows none.
+  std::string device;                   ///< For `space`; empty: the device of the recording.
+  std::vector<std::string> strategies;  ///< Empty: all strategies but `exhaustive`.
+  std::uint64_t seeds = 20;
+  std::uint64_t first_seed = 1;
+  std::uint64_t evaluations = 500;
   std::uint64_t in_flight = 1;
   std::uint64_t compilers = 1;
+  bool json = false;
 };
 
 using db::Json;
@@ -182,12 +189,12 @@ Json strategy_json(const ReplayedRecording::Strategy& strategy) {
 
 /// Returns a table for each recording, and one of the means if there are several.
 std::string replay_text(std::span<const ReplayedRecording> recordings,
-                        const ReplaySettings& settings) {
+                        const ReplayCommandOptions& options) {
   std::string text =
-      "Share of the optimum, mean over " + std::to_string(settings.seeds) + " seeds; " +
-      (settings.in_flight == 0 ? "as many in flight as a run has, "
-                               : std::to_string(settings.in_flight) + " in flight, ") +
-      std::to_string(settings.compilers) + " compiler" + (settings.compilers == 1 ? "" : "s") +
+      "Share of the optimum, mean over " + std::to_string(options.seeds) + " seeds; " +
+      (options.in_flight == 0 ? "as many in flight as a run has, "
+                              : std::to_string(options.in_flight) + " in flight, ") +
+      std::to_string(options.compilers) + " compiler" + (options.compilers == 1 ? "" : "s") +
       "; medians of evaluations and seconds to a share;\nends, after: how many of the searches "
       "would have ended by themselves, and after how many evaluations (median);\n"
       "wrong: how many of those left something more than 1 % faster; regret, worst: how much "
@@ -198,11 +205,11 @@ std::string replay_text(std::span<const ReplayedRecording> recordings,
 }
 
 std::string replay_json(std::span<const ReplayedRecording> recordings,
-                        const ReplaySettings& settings) {
-  Json json = {{"seeds", settings.seeds},
-               {"evaluations", settings.evaluations},
-               {"in_flight", settings.in_flight},
-               {"compilers", settings.compilers},
+                        const ReplayCommandOptions& options) {
+  Json json = {{"seeds", options.seeds},
+               {"evaluations", options.evaluations},
+               {"in_flight", options.in_flight},
+               {"compilers", options.compilers},
                {"recordings", Json::array()}};
   for (const ReplayedRecording& recording : recordings) {
     Json strategies = Json::array();
@@ -220,21 +227,6 @@ std::string replay_json(std::span<const ReplayedRecording> recordings,
   }
   return db::document_text("smemtune-replay", 1, json);
 }
-
-struct ReplayCommandOptions {
-  std::vector<std::filesystem::path> data;
-  /// Recordings of the same kernel that the search knows in advance.
-  std::vector<std::filesystem::path> from;
-  std::filesystem::path space;          ///< Source of launch costs; empty: the search knows none.
-  std::string device;                   ///< For `space`; empty: the device of the recording.
-  std::vector<std::string> strategies;  ///< Empty: all strategies but `exhaustive`.
-  std::uint64_t seeds = 20;
-  std::uint64_t first_seed = 1;
-  std::uint64_t evaluations = 500;
-  std::uint64_t in_flight = 1;
-  std::uint64_t compilers = 1;
-  bool json = false;
-};
 
 RecordedKernel recorded_kernel(const db::Recording& recording) {
   RecordedKernel kernel = {.space = db::recorded_space(recording), .answers = {}};
@@ -444,12 +436,8 @@ int run_replay(const ReplayCommandOptions& options) {
     }
   }
   if (recordings.empty()) throw InputError("--data: the files hold no results");
-  const ReplaySettings settings = {.seeds = options.seeds,
-                                   .evaluations = options.evaluations,
-                                   .in_flight = options.in_flight,
-                                   .compilers = options.compilers};
-  write_document(options.json ? replay_json(recordings, settings)
-                              : replay_text(recordings, settings));
+  write_document(options.json ? replay_json(recordings, options)
+                              : replay_text(recordings, options));
   return 0;
 }
 
