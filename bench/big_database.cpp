@@ -239,8 +239,7 @@ void write_database(const std::string& file, std::int64_t results) {
       }
     }
   }
-  const db::Connection connection =
-      db::open_database(file, db::OpenMode::read_write, 0, db::migrations());
+  const db::Connection connection = db::open_database(file, db::OpenMode::read_write, 0);
   // Nobody reads the database yet, and an incomplete one is written again.
   connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
   Writer writer(connection, std::max<std::int64_t>(1, results / kGroups));

@@ -58,8 +58,9 @@ using OpenMode = Connection::Mode;
 /// and leaves the file as it is, for: no file (read only), a folder, a device, a place that cannot
 /// be written, a network file system, not a database, another program's, a schema that smemtune
 /// never made, a foreign journal, a newer version (read_write), a damaged one, one that is locked.
-Connection open_database(const std::filesystem::path& file, OpenMode mode, int busy_timeout_ms,
-                         std::span<const Migration> migrations);
+Connection open_database(const std::filesystem::path& file, OpenMode mode,
+                         int busy_timeout_ms = 30000,
+                         std::span<const Migration> migrations = db::migrations());
 
 /// Returns the name, like `NFS`, of a file system type (f_type of statfs) on which SQLite's locks
 /// are unreliable; nullopt for other types.

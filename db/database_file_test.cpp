@@ -32,7 +32,7 @@ const Migration kTwoVersions[] = {
 const std::span<const Migration> kFirstVersion(kTwoVersions, 1);
 
 Connection open_current(const fs::path& file, OpenMode mode = OpenMode::read_write) {
-  return open_database(file, mode, 0, migrations());
+  return open_database(file, mode, 0);
 }
 
 void write(const fs::path& file, const std::string& text) {
@@ -235,13 +235,13 @@ TEST_F(DatabaseFile, CanBeMadeByTwoProcessesAtOnce) {
     const pid_t child = fork();
     if (child == 0) {
       try {
-        open_database(file, OpenMode::read_write, 30000, migrations());
+        open_database(file, OpenMode::read_write);
       } catch (const StoreError&) {
         _exit(4);
       }
       _exit(0);
     }
-    EXPECT_NO_THROW(open_database(file, OpenMode::read_write, 30000, migrations()));
+    EXPECT_NO_THROW(open_database(file, OpenMode::read_write));
     int status = -1;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);

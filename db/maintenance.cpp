@@ -29,12 +29,7 @@ namespace smemtune::db {
 
 namespace {
 
-constexpr int kBusyTimeout_ms = 30000;
 constexpr std::size_t kMostFaults = 20;
-
-Connection opened(const std::filesystem::path& file, OpenMode mode) {
-  return open_database(file, mode, kBusyTimeout_ms, migrations());
-}
 
 /// Counts rows that contradict others, in one pass over the results.
 constexpr const char* kCountContradictions = R"sql(
@@ -413,7 +408,7 @@ std::filesystem::path back_up_beside(const std::filesystem::path& file) {
 /// was stored after the backup was written.
 void keep_newer_than(const std::filesystem::path& backup, const Connection& connection,
                      std::vector<std::int64_t>& runs) {
-  const Connection copy = opened(backup, OpenMode::read_only);
+  const Connection copy = open_database(backup, OpenMode::read_only);
   Statement find(copy, R"sql(
     SELECT 1 FROM result JOIN run ON run.id = result.run_id
     WHERE result.id = :id AND run.uid = :uid AND result.at_unix = :at)sql");
@@ -443,7 +438,7 @@ void keep_newer_than(const std::filesystem::path& backup, const Connection& conn
 /// Removes what the rule selects, except for what the backup, if there is one, does not contain.
 Pruned remove(const std::filesystem::path& file, const PruneRule& rule,
               const std::filesystem::path& backup) {
-  const Connection connection = opened(file, OpenMode::read_write);
+  const Connection connection = open_database(file, OpenMode::read_write);
   // References are checked once at the end: checking them for each removed row would take a search
   // each.
   connection.execute("PRAGMA foreign_keys = OFF");
@@ -465,13 +460,13 @@ Pruned remove(const std::filesystem::path& file, const PruneRule& rule,
 }  // namespace
 
 DatabaseFaults check_database(const std::filesystem::path& file) {
-  const Connection connection = opened(file, OpenMode::read_only);
+  const Connection connection = open_database(file, OpenMode::read_only);
   std::vector<CheckedRun> runs = read_runs(connection);
   std::atomic<std::size_t> next = 0;
   // Holding every index against its table takes about as long as reading what they say, so a second
   // thread does that first.
   auto damage = std::async(std::launch::async, [&] {
-    const Connection its = opened(file, OpenMode::read_only);
+    const Connection its = open_database(file, OpenMode::read_only);
     std::vector<std::string> faults = find_damage(its);
     if (faults.empty()) look_at_results(its, runs, next);
     return faults;
@@ -505,7 +500,7 @@ std::vector<std::string> find_faults(const std::filesystem::path& file) {
 }
 
 DatabaseSummary summarize_database(const std::filesystem::path& file) {
-  const Connection connection = opened(file, OpenMode::read_only);
+  const Connection connection = open_database(file, OpenMode::read_only);
   DatabaseSummary summary = {.version = connection.integer("PRAGMA user_version"),
                              .bytes = std::filesystem::file_size(file),
                              .parts = {}};
@@ -532,7 +527,7 @@ DatabaseSummary summarize_database(const std::filesystem::path& file) {
 }
 
 void back_up_database(const std::filesystem::path& file, const std::filesystem::path& copy) {
-  const Connection source = opened(file, OpenMode::read_only);
+  const Connection source = open_database(file, OpenMode::read_only);
   const int descriptor =
       ::open(copy.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0600);
   if (descriptor < 0) {
@@ -555,7 +550,7 @@ void back_up_database(const std::filesystem::path& file, const std::filesystem::
 }
 
 Pruned would_prune(const std::filesystem::path& file, const PruneRule& rule) {
-  const Connection connection = opened(file, OpenMode::read_only);
+  const Connection connection = open_database(file, OpenMode::read_only);
   // Allows a temporary table; the file itself is open for reading only.
   connection.execute("PRAGMA query_only = OFF; BEGIN");
   collect(connection, rule);

@@ -179,7 +179,7 @@ class ManyProcesses : public TestFolder {
       ASSERT_EQ(best[0].result.measurement.median_ms, *expected);
     }
 
-    const Connection connection = open_database(file, OpenMode::read_write, 0, migrations());
+    const Connection connection = open_database(file, OpenMode::read_write, 0);
     ASSERT_EQ(connection.text("PRAGMA integrity_check"), "ok");
     ASSERT_FALSE(Statement(connection, "PRAGMA foreign_key_check").step());
   }

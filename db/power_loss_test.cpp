@@ -286,7 +286,7 @@ TEST_F(PowerLoss, TakesNothingThatWasAcknowledgedAtAnyMoment) {
         ASSERT_GE(static_cast<std::int64_t>(reader.results({}).size()), promised);
       }
       const Connection connection =
-          open_database(left / written.filename(), OpenMode::read_write, 0, migrations());
+          open_database(left / written.filename(), OpenMode::read_write, 0);
       ASSERT_EQ(connection.text("PRAGMA integrity_check"), "ok");
       ASSERT_FALSE(Statement(connection, "PRAGMA foreign_key_check").step());
       const std::int64_t found = connection.integer("SELECT count(*) FROM result");

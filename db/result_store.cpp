@@ -44,7 +44,7 @@ void read_conditions(const std::string& space_json, KernelDefaults& defaults) {
 ResultStore::ResultStore(const std::filesystem::path& file, Mode mode, int busy_timeout_ms)
     : connection_(std::make_unique<Connection>(
           open_database(file, mode == Mode::read_only ? OpenMode::read_only : OpenMode::read_write,
-                        busy_timeout_ms, migrations()))) {}
+                        busy_timeout_ms))) {}
 
 ResultStore::~ResultStore() = default;
 ResultStore::ResultStore(ResultStore&&) noexcept = default;

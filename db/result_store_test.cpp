@@ -1248,7 +1248,7 @@ TEST_F(ResultStoreOnDisk, LosesNothingAcknowledgedWhenItsProcessIsKilled) {
     }
     close(channel[0]);
 
-    const Connection connection = open_database(file(), OpenMode::read_write, 30000, migrations());
+    const Connection connection = open_database(file(), OpenMode::read_write);
     ASSERT_EQ(connection.text("PRAGMA integrity_check"), "ok");
     ASSERT_FALSE(Statement(connection, "PRAGMA foreign_key_check").step());
     // One more may have been stored than was said.
@@ -1292,7 +1292,7 @@ TEST_F(ResultStoreOnDisk, KeepsWhatItHasWhenTheDiskIsFull) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 4);
-  const Connection connection = open_database(file(), OpenMode::read_write, 0, migrations());
+  const Connection connection = open_database(file(), OpenMode::read_write, 0);
   EXPECT_EQ(connection.text("PRAGMA integrity_check"), "ok");
   EXPECT_EQ(connection.integer("SELECT count(*) FROM result"), 1);
 }
@@ -1304,7 +1304,7 @@ TEST_F(ResultStoreOnDisk, FindsABestAmong100000ResultsWithoutReadingThem) {
     log->record(kHash, timed(tile(1), 1));
     log->record("n", of_kernel("naive", timed(tile(1), 2)));
   }
-  const Connection connection = open_database(file(), OpenMode::read_write, 0, migrations());
+  const Connection connection = open_database(file(), OpenMode::read_write, 0);
   const auto steps_of_best = [&] {
     Statement best(connection, bests_sql());
     best.bind(":space", "gemm")

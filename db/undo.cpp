@@ -270,13 +270,9 @@ class Restorer {
   Restored restored_;
 };
 
-constexpr int kUndoBusyTimeout_ms = 30000;
-
 Restored restore_from(const std::filesystem::path& backup, const std::filesystem::path& file) {
-  const Connection from =
-      open_database(backup, OpenMode::read_only, kUndoBusyTimeout_ms, migrations());
-  const Connection to =
-      open_database(file, OpenMode::read_write, kUndoBusyTimeout_ms, migrations());
+  const Connection from = open_database(backup, OpenMode::read_only);
+  const Connection to = open_database(file, OpenMode::read_write);
   to.execute("PRAGMA foreign_keys = OFF");  // References are checked at the end.
   Transaction transaction(to);
   Restored restored = Restorer(from, to).restore();
