@@ -43,7 +43,7 @@ Json value_json(const std::vector<ComparedOutput>& compared) {
 Json value_json(const FinalsFacts& facts) { return finals_json(facts); }
 template <typename T>
 Json value_json(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
+  return or_null(value);
 }
 template <typename T>
 Json value_json(const T& value) {
@@ -349,11 +349,6 @@ void lay_out(const Json& json, std::size_t indent, std::string& text) {
   text += "\n" + std::string(indent, ' ') + (json.is_object() ? "}" : "]");
 }
 
-Json utc(double unix_seconds) {
-  const std::string text = utc_text(unix_seconds);
-  return text.empty() ? Json(nullptr) : Json(text);
-}
-
 }  // namespace
 
 Json slowdown_json(const std::optional<Slowdown>& slower) {
@@ -365,13 +360,10 @@ Json slowdown_json(const std::optional<Slowdown>& slower) {
 
 Json finals_json(const FinalsFacts& facts) {
   if (facts == FinalsFacts()) return nullptr;
-  Json json = {{"noise_percent", value_json(facts.noise_percent)},
+  Json json = {{"noise_percent", or_null(facts.noise_percent)},
                {"default_slower", slowdown_json(facts.default_slower)},
-               {"cpu_checks", Json::array()},
+               {"cpu_checks", list_json(facts.cpu_checks, cpu_check_json)},
                {"searched", nullptr}};
-  for (const CpuCheck& check : facts.cpu_checks) {
-    json["cpu_checks"].push_back(cpu_check_json(check));
-  }
   if (const auto& searched = facts.searched) {
     json["searched"] = {
         {"percent", searched->percent},     {"chance_of_better", searched->chance_of_better},
@@ -444,15 +436,13 @@ Json occupancy_json(const Occupancy& occupancy) {
 }
 
 Json result_json(const Result& result) {
-  Json launches = Json::array();
-  for (const LaunchResult& launch : result.launches) launches.push_back(launch_json(launch));
   Json object = {{"kernel", result.kernel},
                  {"problem", bindings_json(result.problem)},
                  {"configuration", bindings_json(result.configuration)}};
   object.update(fields_json(result));
   object["compared_with"] = to_text(result.coverage());
   object["unit"] = result.unit;
-  object["launches"] = std::move(launches);
+  object["launches"] = list_json(result.launches, launch_json);
   object["time"] = time_json(result);
   object["metrics"] = metrics_json(result);
   object["throughput"] = throughput_json(result);
@@ -463,20 +453,18 @@ Json stored_json(const StoredResult& stored) {
   Json object = {{"space", stored.space}};
   object.update(result_json(stored.result));
   object["device"] = device_json(stored.device);
-  const Json shared = stored.shared_from.empty() ? Json(nullptr) : Json(stored.shared_from);
-  object["provenance"] = {
-      {"kernel_hash", stored.kernel_hash},
-      {"stale", stored.stale},
-      {"stale_because", stored.stale_because.empty() ? Json(nullptr) : Json(stored.stale_because)},
-      {"driver", stored.device.driver_version},
-      {"runtime", stored.device.runtime_version},
-      {"compiler", stored.compiler},
-      {"tool_version", stored.tool_version},
-      {"host", stored.host},
-      {"run", stored.run_id},
-      {"imported_from", origin_json(stored.origin)},
-      {"shared_from", shared},
-      {"measured_utc", utc(stored.at_unix)}};
+  object["provenance"] = {{"kernel_hash", stored.kernel_hash},
+                          {"stale", stored.stale},
+                          {"stale_because", or_null(stored.stale_because)},
+                          {"driver", stored.device.driver_version},
+                          {"runtime", stored.device.runtime_version},
+                          {"compiler", stored.compiler},
+                          {"tool_version", stored.tool_version},
+                          {"host", stored.host},
+                          {"run", stored.run_id},
+                          {"imported_from", origin_json(stored.origin)},
+                          {"shared_from", or_null(stored.shared_from)},
+                          {"measured_utc", or_null(utc_text(stored.at_unix))}};
   if (is_of_another_tuner(stored)) {
     for (const char* untold : {"is_default", "is_reference"}) object[untold] = nullptr;
     if (!object["time"].is_null()) {

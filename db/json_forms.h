@@ -2,8 +2,9 @@
 
 #include "db/rows.h"
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,22 @@ using JsonElement = simdjson::dom::element;
 
 /// Returns the number, or null for NaN and infinity, which mean unknown and do not exist in JSON.
 Json number_json(double value);
+
+/// Returns the value, or null if there is none.
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+/// Returns the text, or null if it is empty.
+inline Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+/// Returns a list of the forms of all elements.
+template <typename Range, typename Form>
+Json list_json(const Range& elements, const Form& form) {
+  Json list = Json::array();
+  for (const auto& element : elements) list.push_back(std::invoke(form, element));
+  return list;
+}
 
 /// Returns an object with a member for each name: an integer, or a string for a word.
 Json bindings_json(const Bindings& bindings);

@@ -61,20 +61,18 @@ std::string also_fits_text(const std::vector<AlsoFits>& all) {
 }
 
 Json also_fits_json(const std::vector<AlsoFits>& all) {
-  Json json = Json::array();
-  for (const AlsoFits& fits : all) {
+  const auto winner_json = [](const WinnerFit& fit) {
+    Json winner = db::result_json(fit.there);
+    winner["fits"] = !fit.there.failed();
+    return winner;
+  };
+  return db::list_json(all, [&](const AlsoFits& fits) {
     Json entry = {{"device", db::device_json(fits.device)},
                   {"compiled_for_it", fits.not_compiled.empty()}};
     if (!fits.not_compiled.empty()) entry["not_compiled_because"] = fits.not_compiled;
-    entry["winners"] = Json::array();
-    for (const WinnerFit& fit : fits.winners) {
-      Json winner = db::result_json(fit.there);
-      winner["fits"] = !fit.there.failed();
-      entry["winners"].push_back(std::move(winner));
-    }
-    json.push_back(std::move(entry));
-  }
-  return json;
+    entry["winners"] = db::list_json(fits.winners, winner_json);
+    return entry;
+  });
 }
 
 }  // namespace smemtune

@@ -389,10 +389,6 @@ bool has_time(const Comparison::Guest& guest) {
   return guest.time.median_ms > 0 && guest.time.has_median();
 }
 
-Json share_json(const std::optional<double>& share) {
-  return share ? db::number_json(*share) : Json(nullptr);
-}
-
 Json for_all_json(const std::optional<Comparison::ForAll>& one) {
   if (!one) return nullptr;
   return {{"kernel", one->kernel},
@@ -407,27 +403,26 @@ class JsonWriter {
   explicit JsonWriter(const Comparison& comparison) : comparison_(comparison) {}
 
   std::string text() const {
-    Json devices = Json::array();
-    for (const Comparison::Column& column : comparison_.columns) {
-      devices.push_back({{"column", column.label},
-                         {"source", source_for_programs(column)},
-                         {"kind", to_text(column.device.kind)},
-                         {"model", db::device_model_key(column.device)}});
-    }
-    Json problems = Json::array();
-    for (const Comparison::Row& row : comparison_.rows) problems.push_back(problem(row));
+    const auto device = [](const Comparison::Column& column) -> Json {
+      return {{"column", column.label},
+              {"source", source_for_programs(column)},
+              {"kind", to_text(column.device.kind)},
+              {"model", db::device_model_key(column.device)}};
+    };
     return db::document_text("smemtune-comparison", 4,
                              {{"same_percent", kSameBetweenSessions_percent},
-                              {"devices", std::move(devices)},
-                              {"problems", std::move(problems)}});
+                              {"devices", db::list_json(comparison_.columns, device)},
+                              {"problems", db::list_json(comparison_.rows, [this](const auto& row) {
+                                 return problem(row);
+                               })}});
   }
 
  private:
   const std::string& label(std::size_t column) const { return comparison_.columns[column].label; }
 
   Json problem(const Comparison::Row& row) const {
-    Json bests = Json::array();
-    for (const auto& [column, stored] : row.best) {
+    const auto best = [&](const auto& its) {
+      const auto& [column, stored] = its;
       Json entry = {{"column", label(column)}};
       entry.update(db::stored_json(stored));
       if (comparison_.columns[column].is_gpu()) {
@@ -436,22 +431,19 @@ class JsonWriter {
         entry["slower"] =
             slower == row.slower_than_fastest.end() ? Json(nullptr) : slower_json(slower->second);
       }
-      bests.push_back(std::move(entry));
-    }
-    Json gpus = Json::array();
-    for (const std::size_t column : row.gpus) gpus.push_back(label(column));
-    Json guests = Json::array();
-    for (const Comparison::Guest& one : row.guests) guests.push_back(guest(one));
-    Json advice = Json::array();
-    for (const Comparison::Advice& one : row.advice) advice.push_back(matters(one, row));
+      return entry;
+    };
+    const auto name = [&](std::size_t column) { return label(column); };
+    const auto guest = [&](const Comparison::Guest& one) { return this->guest(one); };
+    const auto advice = [&](const Comparison::Advice& one) { return matters(one, row); };
     return {{"space", row.space},
             {"problem", db::bindings_json(row.problem)},
-            {"best", std::move(bests)},
-            {"gpus", std::move(gpus)},
-            {"portability", std::move(guests)},
+            {"best", db::list_json(row.best, best)},
+            {"gpus", db::list_json(row.gpus, name)},
+            {"portability", db::list_json(row.guests, guest)},
             {"least_worst", for_all_json(row.least_worst)},
             {"most_portable", for_all_json(row.most_portable)},
-            {"parameters", std::move(advice)},
+            {"parameters", db::list_json(row.advice, advice)},
             {"configurations_known", row.known},
             {"configurations_looked_at", row.looked},
             {"configurations_on_all_gpus", row.on_all}};
@@ -460,7 +452,7 @@ class JsonWriter {
   Json guest(const Comparison::Guest& one) const {
     return {{"on", label(one.on)},
             {"best_of", label(one.best_of)},
-            {"share", share_json(one.share)},
+            {"share", db::or_null(one.share)},
             {"median_ms", has_time(one) ? db::number_json(one.time.median_ms) : Json(nullptr)},
             {"samples", one.time.sample_count > 0 ? Json(one.time.sample_count) : Json(nullptr)},
             {"failure", one.failure},
@@ -468,24 +460,22 @@ class JsonWriter {
   }
 
   Json matters(const Comparison::Advice& one, const Comparison::Row& row) const {
-    Json effects = Json::array();
-    for (const MainEffect& effect : one.effects) {
-      effects.push_back({{"parameter", effect.parameter},
-                         {"explained", effect.explained},
-                         {"configurations", effect.configurations}});
-    }
-    Json repairs = Json::array();
-    for (const Comparison::Repair& repair : one.repairs) {
-      repairs.push_back({{"parameter", repair.parameter},
-                         {"value", to_text(repair.value)},
-                         {"share", db::number_json(repair.share)}});
-    }
+    const auto effect = [](const MainEffect& its) -> Json {
+      return {{"parameter", its.parameter},
+              {"explained", its.explained},
+              {"configurations", its.configurations}};
+    };
+    const auto repair = [](const Comparison::Repair& its) -> Json {
+      return {{"parameter", its.parameter},
+              {"value", to_text(its.value)},
+              {"share", db::number_json(its.share)}};
+    };
     return {
         {"on", label(one.on)},
-        {"effects", std::move(effects)},
+        {"effects", db::list_json(one.effects, effect)},
         {"chosen_by", to_text(one.chosen_by)},
         {"worst_guest", one.worst ? Json(label(row.guests[*one.worst].best_of)) : Json(nullptr)},
-        {"repairs", std::move(repairs)}};
+        {"repairs", db::list_json(one.repairs, repair)}};
   }
 
   const Comparison& comparison_;

@@ -25,9 +25,8 @@ std::string shared_out(const Labels& labels, const Comparison::Row& row, const W
   for (const std::size_t column : row.gpus) {
     on[what(row.best.at(column).result)].push_back(labels[column]);
   }
-  std::vector<std::string> parts;
-  for (const auto& [value, its] : on) parts.push_back(value + " on " + joined(its, " and "));
-  return joined(parts, "; ");
+  return joined(on, "; ",
+                [](const auto& its) { return its.first + " on " + joined(its.second, " and "); });
 }
 
 /// Returns 1 for the GPU's own best, null if the guest was never measured there, and the failure if
@@ -99,14 +98,13 @@ Json winner_json(const std::string& label, const Result& best) {
 Json for_all_json(const Comparison::Row& row) {
   Json list = Json::array();
   const auto add = [&](const char* what, const Comparison::ForAll& one) {
-    Json shares = Json::array();
-    for (const double share : one.shares) shares.push_back(rounded_json(std::min(1.0, share)));
+    const auto at_most_one = [](double share) { return rounded_json(std::min(1.0, share)); };
     list.push_back({{"what", what},
                     {"kernel", one.kernel},
                     {"values", values_json(one.configuration)},
-                    {"shares", std::move(shares)},
-                    {"worst", rounded_json(std::min(1.0, one.worst_share))},
-                    {"portability", rounded_json(std::min(1.0, one.portability))}});
+                    {"shares", db::list_json(one.shares, at_most_one)},
+                    {"worst", at_most_one(one.worst_share)},
+                    {"portability", at_most_one(one.portability)}});
   };
   if (!row.least_worst) return list;
   const bool is_same = has_one_for_all(row);
@@ -138,18 +136,16 @@ Json devices_json(const Comparison& comparison) {
   Json problems = Json::array();
   for (const Comparison::Row& row : comparison.rows) {
     if (!has_several(row)) continue;
-    Json winners = Json::array();
-    Json shares = Json::array();
-    for (const std::size_t of : row.gpus) {
-      winners.push_back(winner_json(labels[of], row.best.at(of).result));
-      Json line = Json::array();
-      for (const std::size_t on : row.gpus) line.push_back(share_json(row, of, on));
-      shares.push_back(std::move(line));
-    }
+    const auto winner = [&](std::size_t of) {
+      return winner_json(labels[of], row.best.at(of).result);
+    };
+    const auto shares = [&](std::size_t of) {
+      return db::list_json(row.gpus, [&](std::size_t on) { return share_json(row, of, on); });
+    };
     problems.push_back({{"problem", key(row.problem)},
                         {"answer", for_all_answer(labels, row)},
-                        {"winners", std::move(winners)},
-                        {"shares", std::move(shares)},
+                        {"winners", db::list_json(row.gpus, winner)},
+                        {"shares", db::list_json(row.gpus, shares)},
                         {"for_all", for_all_json(row)},
                         {"on_all", row.on_all},
                         {"effects", effects_json(labels, row)}});

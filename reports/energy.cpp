@@ -174,22 +174,18 @@ nlohmann::ordered_json energy_json(std::span<const Result* const> results,
   if (ranked.empty()) return nullptr;
   const std::vector<const Result*> front = pareto_front(ranked);
   const Objective edp("edp");
-  const auto or_null = [](std::optional<double> known) {
-    return known ? nlohmann::ordered_json(*known) : nlohmann::ordered_json();
+  const auto form = [&](const Result* result) -> db::Json {
+    return {{"kernel", result->kernel},
+            {"configuration", db::bindings_json(result->configuration)},
+            {"stage", to_text(result->stage)},
+            {"time_ms", result->measurement.median_ms},
+            {"value", *objective.value(*result)},
+            {"joules_per_launch", db::or_null(joules_of(*result))},
+            {"mean_watts", db::or_null(energy_fact(*result, "mean_watts"))},
+            {"edp_joule_seconds", db::or_null(edp.value(*result))},
+            {"on_pareto_front", contains(front, result)}};
   };
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Result* result : ranked) {
-    list.push_back({{"kernel", result->kernel},
-                    {"configuration", db::bindings_json(result->configuration)},
-                    {"stage", to_text(result->stage)},
-                    {"time_ms", result->measurement.median_ms},
-                    {"value", *objective.value(*result)},
-                    {"joules_per_launch", or_null(joules_of(*result))},
-                    {"mean_watts", or_null(energy_fact(*result, "mean_watts"))},
-                    {"edp_joule_seconds", or_null(edp.value(*result))},
-                    {"on_pareto_front", contains(front, result)}});
-  }
-  return {{"objective", objective.text()}, {"ranked", std::move(list)}};
+  return {{"objective", objective.text()}, {"ranked", db::list_json(ranked, form)}};
 }
 
 std::string energy_line(const Result& result) {
@@ -239,14 +235,14 @@ void refuse_unranked(const ReportSource& source, const Objective& objective) {
 }
 
 std::string stored_energy_document(const ReportSource& source, const Objective& objective) {
-  db::Json problems = db::Json::array();
-  for (const db::ProblemResults& section : source.sections) {
-    problems.push_back({{"problem", db::bindings_json(section.problem)},
-                        {"device", section.device.name},
-                        {"energy", energy_json(of_best_run(section), objective)}});
-  }
-  return db::document_text("smemtune-energy", 1,
-                           {{"space", source.space}, {"problems", std::move(problems)}});
+  const auto form = [&](const db::ProblemResults& section) -> db::Json {
+    return {{"problem", db::bindings_json(section.problem)},
+            {"device", section.device.name},
+            {"energy", energy_json(of_best_run(section), objective)}};
+  };
+  return db::document_text(
+      "smemtune-energy", 1,
+      {{"space", source.space}, {"problems", db::list_json(source.sections, form)}});
 }
 
 }  // namespace smemtune

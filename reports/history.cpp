@@ -188,18 +188,15 @@ std::string history_text(const std::vector<WinnerHistory>& histories, Markup mar
 }
 
 nlohmann::ordered_json winner_history_json(const WinnerHistory& history) {
-  Json points = Json::array();
-  for (const StoredResult& point : history.points) points.push_back(point_json(point));
-  Json changes = Json::array();
-  for (const ChangePoint& change : history.changes) {
+  const auto change_json = [&](const ChangePoint& change) -> Json {
     const StoredResult& first = history.points[change.first];
-    changes.push_back({{"first", change.first},
-                       {"percent", rounded_json(change.percent())},
-                       {"before_ms", rounded_json(change.before)},
-                       {"after_ms", rounded_json(change.after)},
-                       {"p", rounded_json(change.p)},
-                       {"with", what_changed(history.points[change.first - 1], first)}});
-  }
+    return {{"first", change.first},
+            {"percent", rounded_json(change.percent())},
+            {"before_ms", rounded_json(change.before)},
+            {"after_ms", rounded_json(change.after)},
+            {"p", rounded_json(change.p)},
+            {"with", what_changed(history.points[change.first - 1], first)}};
+  };
   const Result& winner = history.winner.result;
   return {{"space", history.winner.space},
           {"problem", db::bindings_json(winner.problem)},
@@ -207,14 +204,13 @@ nlohmann::ordered_json winner_history_json(const WinnerHistory& history) {
           {"kernel", winner.kernel},
           {"configuration", db::bindings_json(winner.configuration)},
           {"sentences", sentences(history)},
-          {"points", std::move(points)},
-          {"changes", std::move(changes)}};
+          {"points", db::list_json(history.points, point_json)},
+          {"changes", db::list_json(history.changes, change_json)}};
 }
 
 std::string history_json(const std::vector<WinnerHistory>& histories) {
-  Json list = Json::array();
-  for (const WinnerHistory& history : histories) list.push_back(winner_history_json(history));
-  return db::document_text("smemtune-history", 1, {{"histories", std::move(list)}});
+  return db::document_text("smemtune-history", 1,
+                           {{"histories", db::list_json(histories, winner_history_json)}});
 }
 
 std::string history_nvbench(const std::vector<WinnerHistory>& histories) {

@@ -133,38 +133,35 @@ db::DeviceRules device_rules(const db::StoredPortfolio& stored, std::size_t most
 
 nlohmann::ordered_json portfolio_json(const PortfolioReport& report) {
   const db::StoredPortfolio& stored = report.stored;
-  Json sizes = Json::array();
-  for (const db::PortfolioSize& size : report.sizes) {
+  const auto size_json = [](const db::PortfolioSize& size) -> Json {
     Json held = losses_json(size.held_back);
     if (size.held_back) held["problems"] = size.held_back->cases;
-    sizes.push_back({{"configurations", size.most == 0 ? Json(nullptr) : Json(size.most)},
-                     {"loss", losses_json(size.portfolio)},
-                     {"exact", size.portfolio ? Json(size.portfolio->is_exact) : Json(nullptr)},
-                     {"held_back", std::move(held)}});
-  }
-  Json losses = Json::array();
-  for (const db::SizeLoss& one : report.size_losses) {
-    losses.push_back(
-        {{"way", one.way},
-         {"doublings", one.doublings},
-         {"mean_percent", one.loss.mean_percent},
-         {"worst_percent", one.loss.worst_percent},
-         {"problems", one.loss.cases},
-         {"with_default", one.loss.with_default},
-         {"slower_than_default", one.loss.slower},
-         {"worst_to_default_percent",
-          one.loss.with_default > 0 ? Json(one.loss.worst_to_default_percent) : Json(nullptr)}});
-  }
+    return {{"configurations", size.most == 0 ? Json(nullptr) : Json(size.most)},
+            {"loss", losses_json(size.portfolio)},
+            {"exact", size.portfolio ? Json(size.portfolio->is_exact) : Json(nullptr)},
+            {"held_back", std::move(held)}};
+  };
+  const auto loss_json = [](const db::SizeLoss& one) -> Json {
+    return {{"way", one.way},
+            {"doublings", one.doublings},
+            {"mean_percent", one.loss.mean_percent},
+            {"worst_percent", one.loss.worst_percent},
+            {"problems", one.loss.cases},
+            {"with_default", one.loss.with_default},
+            {"slower_than_default", one.loss.slower},
+            {"worst_to_default_percent",
+             one.loss.with_default > 0 ? Json(one.loss.worst_to_default_percent) : Json(nullptr)}};
+  };
   const db::StoredResult& first = stored.bests.front();
   return {{"space", first.space},
           {"device", first.device.name},
-          {"shared_from", first.shared_from.empty() ? Json(nullptr) : Json(first.shared_from)},
+          {"shared_from", db::or_null(first.shared_from)},
           {"problems", stored.bests.size()},
           {"configurations", stored.portfolio ? stored.portfolio->variants().size() : 0},
           {"loss", losses_json(stored.portfolio)},
           {"predicted_times", stored.bests.size() - stored.chosen.size()},
-          {"sizes", std::move(sizes)},
-          {"unmeasured_sizes", std::move(losses)}};
+          {"sizes", db::list_json(report.sizes, size_json)},
+          {"unmeasured_sizes", db::list_json(report.size_losses, loss_json)}};
 }
 
 namespace {
@@ -273,19 +270,18 @@ std::string one_for_all_text(const OneForAll& one, const std::string& indent) {
 }
 
 nlohmann::ordered_json one_for_all_json(const OneForAll& one) {
-  db::Json losses = db::Json::array();
-  for (const OneForAll::Loss& loss : one.losses) {
-    losses.push_back({{"problem", db::bindings_json(loss.problem)},
-                      {"median_ms", loss.median_ms},
-                      {"best_ms", loss.best_ms},
-                      {"percent", loss.percent}});
-  }
+  const auto loss_json = [](const OneForAll::Loss& loss) -> db::Json {
+    return {{"problem", db::bindings_json(loss.problem)},
+            {"median_ms", loss.median_ms},
+            {"best_ms", loss.best_ms},
+            {"percent", loss.percent}};
+  };
   return {{"kernel", one.kernel},
           {"configuration", db::bindings_json(one.configuration)},
           {"candidates", one.candidates},
           {"mean_percent", one.mean_percent},
           {"worst_percent", one.worst_percent},
-          {"losses", std::move(losses)}};
+          {"losses", db::list_json(one.losses, loss_json)}};
 }
 
 }  // namespace smemtune

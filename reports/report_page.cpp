@@ -253,22 +253,19 @@ class ReportWriter {
   }
 
   Json json() {
-    Json sections = Json::array();
-    for (const ProblemResults& section : source_.sections)
-      sections.push_back(this->section(section));
+    Json sections = db::list_json(
+        source_.sections, [this](const ProblemResults& section) { return this->section(section); });
     Json parameters = Json::array();
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       parameters.push_back({{"name", parameters_[i]}, {"values", values_[i].words()}});
     }
-    Json run_list = Json::array();
-    for (const db::StoredRun& run : source_.runs) run_list.push_back(run_json(run));
     return {{"space", source_.space},
             {"kernels", kernels_.words()},
             {"statuses", statuses_.words()},
             {"details", details_.words()},
             {"fact_names", fact_names_.words()},
             {"parameters", std::move(parameters)},
-            {"run_list", std::move(run_list)},
+            {"run_list", db::list_json(source_.runs, run_json)},
             {"device_list", devices_},
             {"devices", source_.devices ? devices_json(*source_.devices) : Json::array()},
             {"sections", std::move(sections)}};
@@ -279,10 +276,9 @@ class ReportWriter {
     const Roofline roof = roofline(section.device);
     const Rows rows = rows_of(section);
     Json columns = this->columns(rows);
-    Json steps = Json::array();
-    for (const ProblemResults::Step& step : section.convergence) {
-      steps.push_back({step.evaluations, db::number_json(step.seconds), step.best_ms});
-    }
+    const auto step_json = [](const ProblemResults::Step& step) {
+      return Json::array({step.evaluations, db::number_json(step.seconds), step.best_ms});
+    };
     return {{"device", device_number(section.device)},
             {"device_label", device_label(section.device)},
             {"problem", key(section.problem)},
@@ -296,7 +292,7 @@ class ReportWriter {
             {"timed", section.timed},
             {"chosen_by", to_text(section.chosen_by)},
             {"failures", failures(section, rows)},
-            {"convergence", std::move(steps)},
+            {"convergence", db::list_json(section.convergence, step_json)},
             {"samples", samples(rows)},
             {"why", why_json(source_, section)},
             {"energy", energy_json(of_best_run(section), Objective())},
@@ -315,8 +311,7 @@ class ReportWriter {
   }
 
   Json best(const ProblemResults& section) const {
-    Json best = Json::array();
-    for (const StoredResult& one : section.best) {
+    return db::list_json(section.best, [&](const StoredResult& one) {
       const StoredResult* standard = default_of(source_, section, one.result.kernel);
       const std::optional<double> measured = measured_dram_bytes(one.result);
       Json json = {
@@ -331,9 +326,8 @@ class ReportWriter {
           {"rate", rates(one.result)},
           {"compared_with", to_text(one.result.coverage())}};
       json.update(time_json(one.result.measurement));
-      best.push_back(std::move(json));
-    }
-    return best;
+      return json;
+    });
   }
 
   /// Returns entries of the form [kernel, status, count, row of an example or null].
@@ -408,9 +402,8 @@ class ReportWriter {
   Json columns(const Rows& rows) {
     Json json = Json::object();
     const auto column = [&](const char* name, const auto& cell) {
-      Json cells = Json::array();
-      for (const StoredResult* stored : rows) cells.push_back(cell(stored->result));
-      json[name] = without_repetition(std::move(cells));
+      json[name] = without_repetition(
+          db::list_json(rows, [&](const StoredResult* stored) { return cell(stored->result); }));
     };
     column("kernel", [&](const Result& one) { return kernels_.number(one.kernel); });
     column("status", [&](const Result& one) {
@@ -433,14 +426,13 @@ class ReportWriter {
     }
     json["values"] = Json::array();
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      Json cells = Json::array();
-      for (const StoredResult* stored : rows) {
+      const auto cell = [&](const StoredResult* stored) {
         const auto value = stored->result.configuration.find(parameters_[i]);
-        cells.push_back(value == stored->result.configuration.end()
-                            ? Json(-1)
-                            : Json(values_[i].number(to_text(value->second))));
-      }
-      json["values"].push_back(without_repetition(std::move(cells)));
+        return value == stored->result.configuration.end()
+                   ? Json(-1)
+                   : Json(values_[i].number(to_text(value->second)));
+      };
+      json["values"].push_back(without_repetition(db::list_json(rows, cell)));
     }
     return json;
   }

@@ -29,26 +29,26 @@ Json derived_json(const DerivedTolerance& derived) {
 
 Json problem_json(const Space& space, const ProblemSummary& problem, const Device& device,
                   const Objective& objective) {
+  const auto tie_json = [](const Result& tie) -> Json {
+    return {{"kernel", tie.kernel}, {"configuration", db::bindings_json(tie.configuration)}};
+  };
   Json entry = {{"problem", db::bindings_json(problem.problem)},
                 {"cartesian", problem.cartesian},
-                {"valid", problem.valid ? Json(*problem.valid) : Json(nullptr)},
+                {"valid", db::or_null(problem.valid)},
                 {"evaluated", problem.evaluated},
                 {"known", problem.known},
                 {"best", problem.best() ? db::result_json(*problem.best()) : Json(nullptr)},
-                {"kernel_bests", Json::array()},
-                {"ties", Json::array()},
-                {"results", Json::array()}};
+                {"kernel_bests", db::list_json(problem.bests.kernels, db::result_json)},
+                {"ties", db::list_json(problem.bests.tied, tie_json)},
+                {"results", db::list_json(problem.results, db::result_json)}};
   if (problem.static_rejects) {
-    Json lost = Json::array();
-    for (const Result& result : problem.static_rejects->lost)
-      lost.push_back(db::result_json(result));
-    entry["static_rejects"] = {{"would_reject", problem.static_rejects->rejected},
-                               {"top", problem.static_rejects->top},
-                               {"lost", std::move(lost)}};
+    entry["static_rejects"] = {
+        {"would_reject", problem.static_rejects->rejected},
+        {"top", problem.static_rejects->top},
+        {"lost", db::list_json(problem.static_rejects->lost, db::result_json)}};
   }
   if (problem.unfinished) {
-    const std::optional<double>& chance = problem.unfinished->chance_of_better;
-    entry["unfinished"] = {{"chance_of_better", chance ? Json(*chance) : Json(nullptr)},
+    entry["unfinished"] = {{"chance_of_better", db::or_null(problem.unfinished->chance_of_better)},
                            {"percent", problem.unfinished->percent},
                            {"by_itself", problem.unfinished->by_itself},
                            {"evaluations", problem.unfinished->evaluations},
@@ -66,8 +66,8 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
                           {"host_memory", "pageable"}};
   }
   if (!problem.without_effect.empty()) entry["without_effect"] = problem.without_effect;
-  for (const DerivedTolerance& derived : problem.derived) {
-    entry["derived_tolerances"].push_back(derived_json(derived));
+  if (!problem.derived.empty()) {
+    entry["derived_tolerances"] = db::list_json(problem.derived, derived_json);
   }
   if (problem.best()) {
     const Json facts = db::finals_json(problem.best()->finals);
@@ -78,14 +78,6 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
   if (Json energy = energy_json(timed_results(problem), objective); !energy.is_null()) {
     entry["energy"] = std::move(energy);
   }
-  for (const Result& best : problem.bests.kernels) {
-    entry["kernel_bests"].push_back(db::result_json(best));
-  }
-  for (const Result& tie : problem.bests.tied) {
-    entry["ties"].push_back(
-        {{"kernel", tie.kernel}, {"configuration", db::bindings_json(tie.configuration)}});
-  }
-  for (const Result& result : problem.results) entry["results"].push_back(db::result_json(result));
   return entry;
 }
 
@@ -93,6 +85,9 @@ Json problem_json(const Space& space, const ProblemSummary& problem, const Devic
 
 std::string summary_json(const Space& space, const TuningSummary& summary, const Device& device,
                          const std::vector<AlsoFits>& also_fits, const Objective& objective) {
+  const auto form = [&](const ProblemSummary& problem) {
+    return problem_json(space, problem, device, objective);
+  };
   Json document = {{"space", space.name},
                    {"device", db::device_json(device)},
                    {"interrupted", summary.interrupted},
@@ -102,10 +97,7 @@ std::string summary_json(const Space& space, const TuningSummary& summary, const
                    {"evaluated", summary.evaluated},
                    {"worker_deaths", summary.worker_deaths},
                    {"evaluated_on", summary.evaluated_on},
-                   {"problems", Json::array()}};
-  for (const ProblemSummary& problem : summary.problems) {
-    document["problems"].push_back(problem_json(space, problem, device, objective));
-  }
+                   {"problems", db::list_json(summary.problems, form)}};
   if (const auto one = one_for_all(summary)) document["one_for_all"] = one_for_all_json(*one);
   if (!also_fits.empty()) document["also_fits"] = also_fits_json(also_fits);
   return db::document_text("smemtune-run", 2, document);

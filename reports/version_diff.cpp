@@ -163,24 +163,23 @@ std::string version_diff_text(const VersionDiff& diff, Markup markup) {
 }
 
 std::string version_diff_json(const VersionDiff& diff) {
-  Json pairs = Json::array();
-  for (const VersionPair& pair : diff.pairs) {
-    pairs.push_back({{"problem", db::bindings_json(pair.problem)},
-                     {"what", pair.what},
-                     {"old", side_json(pair.old_one, pair.old_result)},
-                     {"new", side_json(pair.new_one, pair.new_result)},
-                     {"outcome", outcome(pair)},
-                     {"slower", db::slowdown_json(pair.slower)},
-                     {"same_percent", pair.same_percent},
-                     {"loss", pair.is_loss(diff.tolerance_percent)}});
-  }
+  const auto form = [&](const VersionPair& pair) -> Json {
+    return {{"problem", db::bindings_json(pair.problem)},
+            {"what", pair.what},
+            {"old", side_json(pair.old_one, pair.old_result)},
+            {"new", side_json(pair.new_one, pair.new_result)},
+            {"outcome", outcome(pair)},
+            {"slower", db::slowdown_json(pair.slower)},
+            {"same_percent", pair.same_percent},
+            {"loss", pair.is_loss(diff.tolerance_percent)}};
+  };
   return db::document_text("smemtune-diff", 1,
                            {{"space", diff.space},
                             {"old", diff.old_name},
                             {"new", diff.new_name},
                             {"device", diff.device},
                             {"tolerance_percent", diff.tolerance_percent},
-                            {"pairs", std::move(pairs)},
+                            {"pairs", db::list_json(diff.pairs, form)},
                             {"notes", diff.notes}});
 }
 
@@ -196,26 +195,25 @@ VersionDiff version_diff_from(const nlohmann::ordered_json& document) {
 }
 
 nlohmann::ordered_json version_diff_view(const VersionDiff& diff) {
-  Json pairs = Json::array();
-  for (const VersionPair& pair : diff.pairs) {
+  const auto form = [&](const VersionPair& pair) -> Json {
     const auto slower = [&](double Slowdown::*member) {
       return pair.slower ? db::number_json(*pair.slower.*member) : Json(nullptr);
     };
-    pairs.push_back({{"problem", key(pair.problem)},
-                     {"what", pair.what},
-                     {"configuration", configuration_cell(pair)},
-                     {"old", side_view(pair, pair.old_result)},
-                     {"new", side_view(pair, pair.new_result)},
-                     {"percent", slower(&Slowdown::percent)},
-                     {"low_percent", slower(&Slowdown::low_percent)},
-                     {"high_percent", slower(&Slowdown::high_percent)},
-                     {"verdict", verdict_cell(pair, diff.tolerance_percent)}});
-  }
+    return {{"problem", key(pair.problem)},
+            {"what", pair.what},
+            {"configuration", configuration_cell(pair)},
+            {"old", side_view(pair, pair.old_result)},
+            {"new", side_view(pair, pair.new_result)},
+            {"percent", slower(&Slowdown::percent)},
+            {"low_percent", slower(&Slowdown::low_percent)},
+            {"high_percent", slower(&Slowdown::high_percent)},
+            {"verdict", verdict_cell(pair, diff.tolerance_percent)}};
+  };
   return {{"old", diff.old_name},
           {"new", diff.new_name},
           {"tolerance_percent", diff.tolerance_percent},
           {"findings", version_diff_findings(diff)},
-          {"pairs", std::move(pairs)}};
+          {"pairs", db::list_json(diff.pairs, form)}};
 }
 
 }  // namespace smemtune

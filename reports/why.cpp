@@ -550,26 +550,21 @@ std::string why_text(const ReportSource& source, const Objective& objective) {
 }
 
 nlohmann::ordered_json why_json(const ReportSource& source, const db::ProblemResults& section) {
-  db::Json beaten = db::Json::array();
-  for (const WhyBeats& one : why_best_beats(source, section)) {
+  const auto form = [](const WhyBeats& one) -> db::Json {
     const Result& slower = one.slower->result;
-    beaten.push_back({{"other", one.other},
-                      {"kernel", slower.kernel},
-                      {"configuration", db::bindings_json(slower.configuration)},
-                      {"factor", rounded_json(one.factor)},
-                      {"cause", one.why.cause},
-                      {"sentence", one.why.sentence},
-                      {"differences", one.why.differences}});
-  }
-  db::Json of_best = db::Json::array();
-  if (!section.best.empty()) {
-    for (const std::string& line : of_best_texts(section.best.front().result)) {
-      of_best.push_back(line);
-    }
-  }
+    return {{"other", one.other},
+            {"kernel", slower.kernel},
+            {"configuration", db::bindings_json(slower.configuration)},
+            {"factor", rounded_json(one.factor)},
+            {"cause", one.why.cause},
+            {"sentence", one.why.sentence},
+            {"differences", one.why.differences}};
+  };
+  std::vector<std::string> of_best;
+  if (!section.best.empty()) of_best = of_best_texts(section.best.front().result);
   return {{"silent_because", silence(section)},
-          {"of_best", std::move(of_best)},
-          {"beats", std::move(beaten)}};
+          {"of_best", of_best},
+          {"beats", db::list_json(why_best_beats(source, section), form)}};
 }
 
 std::string why_document(const ReportSource& source, const Objective& objective) {
@@ -581,13 +576,11 @@ std::string why_document(const ReportSource& source, const Objective& objective)
     problems.back().update(why_json(source, section));
     if (section.best.empty()) continue;
     const Result& best = section.best.front().result;
-    db::Json launches = db::Json::array();
-    for (const LaunchResult& launch : best.launches) launches.push_back(db::launch_json(launch));
     problems.back()["bound"] = bound_text(best);
     problems.back()["energy"] = energy_json(of_best_run(section), objective);
     problems.back()["best"] = {{"kernel", best.kernel},
                                {"configuration", db::bindings_json(best.configuration)},
-                               {"launches", std::move(launches)}};
+                               {"launches", db::list_json(best.launches, db::launch_json)}};
   }
   return db::document_text("smemtune-why", 1,
                            {{"space", source.space}, {"problems", std::move(problems)}});

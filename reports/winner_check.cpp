@@ -162,19 +162,16 @@ std::string winner_check_text(const WinnerCheck& check) {
 }
 
 std::string winner_checks_json(const std::vector<WinnerCheck>& checks, double tolerance_percent) {
-  Json problems = Json::array();
-  for (const WinnerCheck& check : checks) {
-    Json others = Json::array();
-    for (const Result& other : check.others) others.push_back(db::result_json(other));
-    problems.push_back({{"stored", db::stored_json(check.stored)},
-                        {"now", check.now ? db::result_json(*check.now) : Json(nullptr)},
-                        {"others", std::move(others)},
-                        {"stale", check.stale},
-                        {"lost", check.lost}});
-  }
+  const auto form = [](const WinnerCheck& check) -> Json {
+    return {{"stored", db::stored_json(check.stored)},
+            {"now", check.now ? db::result_json(*check.now) : Json(nullptr)},
+            {"others", db::list_json(check.others, db::result_json)},
+            {"stale", check.stale},
+            {"lost", check.lost}};
+  };
   return db::document_text(
       "smemtune-check", 2,
-      {{"tolerance_percent", tolerance_percent}, {"problems", std::move(problems)}});
+      {{"tolerance_percent", tolerance_percent}, {"problems", db::list_json(checks, form)}});
 }
 
 }  // namespace smemtune

@@ -96,7 +96,7 @@ int show_one(const BestOptions& options, const db::ResultReader& store) {
             "\n" + one_for_all_text(*one, "  ");
     Json entry = {{"space", first.space},
                   {"device", db::device_json(first.device)},
-                  {"shared_from", from.empty() ? Json(nullptr) : Json(from)}};
+                  {"shared_from", db::or_null(from)}};
     entry.update(one_for_all_json(*one));
     json.push_back(std::move(entry));
   }

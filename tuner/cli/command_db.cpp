@@ -72,7 +72,7 @@ int run_info(const DatabaseOptions& options) {
                      {"results", part.results},
                      {"correct", part.correct},
                      {"last_unix", part.last_unix < 0 ? Json(nullptr) : Json(part.last_unix)},
-                     {"imported_from", part.source.empty() ? Json(nullptr) : Json(part.source)}});
+                     {"imported_from", db::or_null(part.source)}});
   }
   const std::string text = printable(options.database.string()) + ": version " +
                            std::to_string(summary.version) + ", " + format_count(summary.bytes) +
@@ -139,28 +139,22 @@ std::string prune_text(const DatabaseOptions& options, const db::Pruned& pruned)
 }
 
 Json prune_json(const DatabaseOptions& options, const db::Pruned& pruned) {
-  Json parts = Json::array();
-  for (const db::Pruned::Part& part : pruned.parts) {
-    parts.push_back({{"device", part.device},
-                     {"space", part.space},
-                     {"kernel", part.kernel},
-                     {"results", part.results},
-                     {"bests", part.bests},
-                     {"imported_from", part.source.empty() ? Json(nullptr) : Json(part.source)}});
-  }
-  Json runs = Json::array();
-  for (const db::Pruned::OfRun& run : pruned.of_runs) {
-    runs.push_back({{"run", run.id},
-                    {"started_unix", run.started_unix},
-                    {"device", run.device},
-                    {"space", run.space},
-                    {"results", run.results},
-                    {"removed", run.goes}});
-  }
-  const Json backup = pruned.backup.empty() ? Json(nullptr) : Json(pruned.backup.string());
-  return {{"done", options.yes}, {"results", pruned.results}, {"bests", pruned.bests},
-          {"runs", pruned.runs}, {"parts", std::move(parts)}, {"of_runs", std::move(runs)},
-          {"backup", backup}};
+  const auto part_json = [](const db::Pruned::Part& part) -> Json {
+    return {{"device", part.device}, {"space", part.space},
+            {"kernel", part.kernel}, {"results", part.results},
+            {"bests", part.bests},   {"imported_from", db::or_null(part.source)}};
+  };
+  const auto run_json = [](const db::Pruned::OfRun& run) -> Json {
+    return {{"run", run.id},      {"started_unix", run.started_unix}, {"device", run.device},
+            {"space", run.space}, {"results", run.results},           {"removed", run.goes}};
+  };
+  return {{"done", options.yes},
+          {"results", pruned.results},
+          {"bests", pruned.bests},
+          {"runs", pruned.runs},
+          {"parts", db::list_json(pruned.parts, part_json)},
+          {"of_runs", db::list_json(pruned.of_runs, run_json)},
+          {"backup", db::or_null(pruned.backup.string())}};
 }
 
 int run_prune(const DatabaseOptions& options) {

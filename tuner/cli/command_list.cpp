@@ -111,27 +111,26 @@ int list_runs(const ListOptions& options, const db::ResultReader& store) {
                                    ? run.shared_from
                                    : std::filesystem::path(run.imported_from).filename().string();
     const bool is_ours = run.imported_from.empty();  // Other tools record no seed.
-    listing.add(
-        {run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,
-         device_name_text(run.device, run.device_kind), format_count(run.results),
-         format_count(run.correct), outcome, source, run.strategy,
-         is_ours ? std::to_string(run.seed) : "", run.compiler,
-         run.host + (run.hosts_state.empty() ? "" : " (" + run.hosts_state + ")")},
-        {{"run", run.id},
-         {"started_unix", run.started_unix < 0 ? Json(nullptr) : Json(run.started_unix)},
-         {"space", run.space},
-         {"device", run.device},
-         {"kind", to_text(run.device_kind)},
-         {"strategy", run.strategy},
-         {"seed", is_ours ? Json(run.seed) : Json(nullptr)},
-         {"results", run.results},
-         {"correct", run.correct},
-         {"outcome", outcome},
-         {"compiler", run.compiler},
-         {"host", run.host},
-         {"hosts_state", run.hosts_state},
-         {"imported_from", run.imported_from.empty() ? Json(nullptr) : Json(run.imported_from)},
-         {"shared_from", run.shared_from.empty() ? Json(nullptr) : Json(run.shared_from)}});
+    listing.add({run.id.substr(0, kShownIdCharacters), format_utc(run.started_unix), run.space,
+                 device_name_text(run.device, run.device_kind), format_count(run.results),
+                 format_count(run.correct), outcome, source, run.strategy,
+                 is_ours ? std::to_string(run.seed) : "", run.compiler,
+                 run.host + (run.hosts_state.empty() ? "" : " (" + run.hosts_state + ")")},
+                {{"run", run.id},
+                 {"started_unix", run.started_unix < 0 ? Json(nullptr) : Json(run.started_unix)},
+                 {"space", run.space},
+                 {"device", run.device},
+                 {"kind", to_text(run.device_kind)},
+                 {"strategy", run.strategy},
+                 {"seed", is_ours ? Json(run.seed) : Json(nullptr)},
+                 {"results", run.results},
+                 {"correct", run.correct},
+                 {"outcome", outcome},
+                 {"compiler", run.compiler},
+                 {"host", run.host},
+                 {"hosts_state", run.hosts_state},
+                 {"imported_from", db::or_null(run.imported_from)},
+                 {"shared_from", db::or_null(run.shared_from)}});
   }
   listing.end();
   return 0;

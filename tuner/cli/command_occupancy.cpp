@@ -180,11 +180,11 @@ std::string allowance_text(const Device& device, std::int64_t threads_per_block,
                        amount(threads_per_block, "thread") + " reach " +
                        percent_text(reached.percent) + " at most, limited by " +
                        joined(reached.limiters(), " and ") + "\n";
-    std::vector<std::string> sizes;
-    for (const std::int64_t size : blocks_reaching(device, target_percent)) {
-      sizes.push_back(std::to_string(size));
+    const std::vector<std::int64_t> sizes = blocks_reaching(device, target_percent);
+    if (!sizes.empty()) {
+      text += "  block sizes that reach it: " +
+              joined(sizes, ", ", [](std::int64_t size) { return std::to_string(size); }) + "\n";
     }
-    if (!sizes.empty()) text += "  block sizes that reach it: " + joined(sizes, ", ") + "\n";
     return text;
   }
   std::string text =
@@ -218,12 +218,11 @@ Json occupancy_json(const Device& device, const BlockNeeds& needs) {
   json["occupancy"] = db::occupancy_json(reached);
   json["max_warps_per_sm"] = max_warps(device);
   json["idle_threads_per_block"] = idle_threads(device, needs.threads);
-  json["next"] = Json::array();
-  for (const OccupancyStep& step : next_steps(device, needs)) {
+  json["next"] = db::list_json(next_steps(device, needs), [](const OccupancyStep& step) {
     Json next = needs_json(step.needs);
     next["occupancy"] = db::occupancy_json(step.reached);
-    json["next"].push_back(std::move(next));
-  }
+    return next;
+  });
   return json;
 }
 
@@ -245,8 +244,6 @@ Json allowance_json(const Device& device, std::int64_t threads_per_block, double
                                {"registers_per_thread", most->divided_registers}};
   return json;
 }
-
-using db::Json;
 
 /// Either the resources of a block, or a configuration of a space's kernel.
 struct OccupancyOptions {

@@ -156,35 +156,31 @@ std::string means_text(std::span<const ReplayedRecording> recordings) {
   return "Mean of " + std::to_string(recordings.size()) + "\n" + table.text("  ");
 }
 
-Json number_or_null(const std::optional<double>& number) {
-  return number ? Json(*number) : Json(nullptr);
-}
-
 Json strategy_json(const ReplayedRecording::Strategy& strategy) {
-  Json json = {{"strategy", strategy.name},
-               {"evaluations_per_s", strategy.evaluations_per_s},
-               {"share_of_optimum", Json::array()},
-               {"effort", Json::array()}};
-  for (const Quality& quality : strategy.statistics.qualities) {
-    json["share_of_optimum"].push_back({{"evaluations", quality.evaluations},
-                                        {"mean", quality.mean},
-                                        {"q1", quality.q1},
-                                        {"median", quality.median},
-                                        {"q3", quality.q3}});
-  }
+  const auto quality_json = [](const Quality& quality) -> Json {
+    return {{"evaluations", quality.evaluations},
+            {"mean", quality.mean},
+            {"q1", quality.q1},
+            {"median", quality.median},
+            {"q3", quality.q3}};
+  };
+  const auto effort_json = [](const Effort& effort) -> Json {
+    return {{"share", effort.share},
+            {"seeds", effort.reached},
+            {"evaluations", db::or_null(effort.evaluations)},
+            {"seconds", db::or_null(effort.seconds)}};
+  };
   const Ended& ended = strategy.statistics.ended;
-  json["ended"] = {{"seeds", ended.runs},
-                   {"evaluations", number_or_null(ended.evaluations)},
-                   {"wrong", ended.wrong},
-                   {"mean_regret", ended.mean_regret},
-                   {"worst_regret", ended.worst_regret}};
-  for (const Effort& effort : strategy.statistics.efforts) {
-    json["effort"].push_back({{"share", effort.share},
-                              {"seeds", effort.reached},
-                              {"evaluations", number_or_null(effort.evaluations)},
-                              {"seconds", number_or_null(effort.seconds)}});
-  }
-  return json;
+  return {{"strategy", strategy.name},
+          {"evaluations_per_s", strategy.evaluations_per_s},
+          {"share_of_optimum", db::list_json(strategy.statistics.qualities, quality_json)},
+          {"effort", db::list_json(strategy.statistics.efforts, effort_json)},
+          {"ended",
+           {{"seeds", ended.runs},
+            {"evaluations", db::or_null(ended.evaluations)},
+            {"wrong", ended.wrong},
+            {"mean_regret", ended.mean_regret},
+            {"worst_regret", ended.worst_regret}}}};
 }
 
 /// Returns a table for each recording, and one of the means if there are several.
@@ -206,25 +202,21 @@ std::string replay_text(std::span<const ReplayedRecording> recordings,
 
 std::string replay_json(std::span<const ReplayedRecording> recordings,
                         const ReplayCommandOptions& options) {
+  const auto form = [](const ReplayedRecording& recording) -> Json {
+    return {{"file", recording.file},
+            {"device", recording.device},
+            {"kernel", recording.kernel},
+            {"problem", recording.problem},
+            {"configurations", recording.configurations},
+            {"failed", recording.failed},
+            {"best_ms", recording.best_ms},
+            {"strategies", db::list_json(recording.strategies, strategy_json)}};
+  };
   Json json = {{"seeds", options.seeds},
                {"evaluations", options.evaluations},
                {"in_flight", options.in_flight},
                {"compilers", options.compilers},
-               {"recordings", Json::array()}};
-  for (const ReplayedRecording& recording : recordings) {
-    Json strategies = Json::array();
-    for (const ReplayedRecording::Strategy& strategy : recording.strategies) {
-      strategies.push_back(strategy_json(strategy));
-    }
-    json["recordings"].push_back({{"file", recording.file},
-                                  {"device", recording.device},
-                                  {"kernel", recording.kernel},
-                                  {"problem", recording.problem},
-                                  {"configurations", recording.configurations},
-                                  {"failed", recording.failed},
-                                  {"best_ms", recording.best_ms},
-                                  {"strategies", std::move(strategies)}});
-  }
+               {"recordings", db::list_json(recordings, form)}};
   return db::document_text("smemtune-replay", 1, json);
 }
 

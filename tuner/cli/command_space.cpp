@@ -124,29 +124,24 @@ std::string survey_text(const SpaceSurvey& survey) {
 }
 
 Json survey_json(const SpaceSurvey& survey) {
+  const auto constraint_json = [](const SpaceSurvey::Constraint& constraint) -> Json {
+    return {{"text", constraint.text}, {"removes", db::or_null(constraint.removes)}};
+  };
   Json json = {{"kernel", survey.kernel},
                {"problem", db::bindings_json(survey.problem)},
                {"device", survey.device},
                {"cartesian", survey.cartesian},
                {"valid", survey.is_listed ? Json(survey.valid) : Json(nullptr)},
-               {"constraints", Json::array()},
+               {"constraints", db::list_json(survey.constraints, constraint_json)},
                {"looked_at", survey.looked_at},
                {"fit", survey.fit},
                {"beyond_limits", Json::object()},
                {"parameters", Json::object()},
-               {"samples", Json::array()}};
-  for (const SpaceSurvey::Constraint& constraint : survey.constraints) {
-    json["constraints"].push_back(
-        {{"text", constraint.text},
-         {"removes", constraint.removes ? Json(*constraint.removes) : Json(nullptr)}});
-  }
+               {"samples", db::list_json(survey.samples, db::bindings_json)}};
   for (const auto& [limit, count] : survey.beyond_limits) json["beyond_limits"][limit] = count;
   for (const SpaceSurvey::Values& parameter : survey.parameters) {
     Json& left = json["parameters"][parameter.name] = Json::object();
     for (const auto& [value, count] : parameter.left) left[value] = count;
-  }
-  for (const Configuration& sample : survey.samples) {
-    json["samples"].push_back(db::bindings_json(sample));
   }
   return json;
 }
@@ -208,9 +203,7 @@ std::string space_text(std::span<const SpaceSurvey> surveys) {
 }
 
 std::string space_json(std::span<const SpaceSurvey> surveys) {
-  Json kernels = Json::array();
-  for (const SpaceSurvey& survey : surveys) kernels.push_back(survey_json(survey));
-  return db::document_text("smemtune-space", 1, {{"kernels", std::move(kernels)}});
+  return db::document_text("smemtune-space", 1, {{"kernels", db::list_json(surveys, survey_json)}});
 }
 
 struct SpaceOptions {
