@@ -1,7 +1,5 @@
 #include "db/columns.h"
 
-#include "db/json_forms.h"
-#include "tuner/core/error.h"
 #include "tuner/core/text.h"
 
 #include <nlohmann/json.hpp>
@@ -44,15 +42,6 @@ auto parse(const Statement& row, std::string_view column, Read read) {
     return read(parser.parse(row.text(column)).value());
   } catch (const simdjson::simdjson_error& error) {
     throw row.damaged(column, error.what());
-  } catch (const InputError& error) {
-    throw row.damaged(column, error.what());
-  }
-}
-
-template <typename Value, typename Parse>
-void read_word(const Statement& row, std::string_view column, Value& value, Parse parse) {
-  try {
-    value = parse(row.text(column));
   } catch (const InputError& error) {
     throw row.damaged(column, error.what());
   }
@@ -115,22 +104,6 @@ void read_column(const Statement& row, std::string_view column, std::string& val
 void read_column(const Statement& row, std::string_view column, Dim3& value) {
   const auto of = [&](const char* axis) { return row.integer(std::string(column) + axis); };
   value = {of("_x"), of("_y"), of("_z")};
-}
-
-void read_column(const Statement& row, std::string_view column, DeviceKind& value) {
-  read_word(row, column, value, parse_device_kind);
-}
-
-void read_column(const Statement& row, std::string_view column, Status& value) {
-  read_word(row, column, value, parse_status);
-}
-
-void read_column(const Statement& row, std::string_view column, Stage& value) {
-  read_word(row, column, value, parse_stage);
-}
-
-void read_column(const Statement& row, std::string_view column, ComparedWith& value) {
-  read_word(row, column, value, parse_compared_with);
 }
 
 void read_column(const Statement& row, std::string_view column,

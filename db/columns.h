@@ -1,6 +1,8 @@
 #pragma once
 
+#include "db/json_forms.h"
 #include "db/sqlite.h"
+#include "tuner/core/error.h"
 #include "tuner/core/result.h"
 
 #include <compare>
@@ -10,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 // Conversions between values and the database's columns. Reading throws StoreError for text that
@@ -31,7 +34,10 @@ class NewRow {
     key_ = columns_;
     return *this;
   }
-  NewRow& set(const std::string& column, DeviceKind kind) { return set(column, to_text(kind)); }
+  template <typename T>
+  NewRow& set(const std::string& column, const T& value) requires std::is_enum_v<T> {
+    return set(column, to_text(value));
+  }
   /// Sets `COLUMN_x`, `COLUMN_y` and `COLUMN_z`.
   NewRow& set(const std::string& column, const Dim3& size);
   template <typename T>
@@ -71,12 +77,17 @@ void read_column(const Statement& row, std::string_view column, std::int64_t& va
 void read_column(const Statement& row, std::string_view column, double& value);
 void read_column(const Statement& row, std::string_view column, std::string& value);
 void read_column(const Statement& row, std::string_view column, Dim3& value);
-void read_column(const Statement& row, std::string_view column, DeviceKind& value);
-void read_column(const Statement& row, std::string_view column, Status& value);
-void read_column(const Statement& row, std::string_view column, Stage& value);
-void read_column(const Statement& row, std::string_view column, ComparedWith& value);
 void read_column(const Statement& row, std::string_view column, std::vector<ComparedOutput>& value);
 void read_column(const Statement& row, std::string_view column, FinalsFacts& value);
+template <typename T>
+void read_column(const Statement& row, std::string_view column,
+                 T& value) requires std::is_enum_v<T> {
+  try {
+    value = parse_word(row.text(column), T());
+  } catch (const InputError& error) {
+    throw row.damaged(column, error.what());
+  }
+}
 
 /// Returns text like `{"M":4096,"T":"float"}`. Unlike key(), distinguishes the word `1` from the
 /// number 1.

@@ -24,10 +24,10 @@ namespace smemtune::db {
 namespace {
 
 Json value_json(double value) { return number_json(value); }
-Json value_json(DeviceKind kind) { return to_text(kind); }
-Json value_json(Status status) { return to_text(status); }
-Json value_json(Stage stage) { return to_text(stage); }
-Json value_json(ComparedWith compared_with) { return to_text(compared_with); }
+template <typename T>
+Json value_json(const T& value) requires std::is_enum_v<T> {
+  return to_text(value);
+}
 Json value_json(const std::vector<ComparedOutput>& compared) {
   Json array = Json::array();
   for (const ComparedOutput& one : compared) {
@@ -93,17 +93,6 @@ Json fields_json(const T& value) {
 Json unknown_json(Json object) {
   for (auto& member : object) member = nullptr;
   return object;
-}
-
-DeviceKind parse_word(const std::string& word, DeviceKind) { return parse_device_kind(word); }
-Status parse_word(const std::string& word, Status) {
-  return word == to_text(Status::fits) ? Status::fits : parse_status(word);
-}
-Stage parse_word(const std::string& word, Stage) { return parse_stage(word); }
-/// Parses the first part of a text like `definition (sampled)`; the other part follows from what
-/// was compared.
-ComparedWith parse_word(const std::string& word, ComparedWith) {
-  return parse_compared_with(word.substr(0, word.find(" (")));
 }
 
 Json cpu_check_json(const CpuCheck& check) {
@@ -350,6 +339,15 @@ void lay_out(const Json& json, std::size_t indent, std::string& text) {
 }
 
 }  // namespace
+
+DeviceKind parse_word(const std::string& word, DeviceKind) { return parse_device_kind(word); }
+Status parse_word(const std::string& word, Status) {
+  return word == to_text(Status::fits) ? Status::fits : parse_status(word);
+}
+Stage parse_word(const std::string& word, Stage) { return parse_stage(word); }
+ComparedWith parse_word(const std::string& word, ComparedWith) {
+  return parse_compared_with(word.substr(0, word.find(" (")));
+}
 
 Json slowdown_json(const std::optional<Slowdown>& slower) {
   if (!slower) return nullptr;

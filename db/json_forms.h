@@ -68,6 +68,14 @@ Device device_from(const Json& json);
 Result result_from(const Json& json);
 StoredResult stored_from(const Json& json);
 
+/// Parses the word of an enumeration. Throws InputError.
+DeviceKind parse_word(const std::string& word, DeviceKind);
+Status parse_word(const std::string& word, Status);
+Stage parse_word(const std::string& word, Stage);
+/// Parses the first part of a text like `definition (sampled)`; the other part follows from what
+/// was compared.
+ComparedWith parse_word(const std::string& word, ComparedWith);
+
 /// Returns the stored results that an entry of an export's lists is: itself, or each of the `results`
 /// of a group with what they have in common.
 std::vector<Json> entries_of(Json entry);
