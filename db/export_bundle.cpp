@@ -230,11 +230,45 @@ std::string numbers(const std::vector<std::int64_t>& list) {
   return "{" + joined(list, ", ", [](std::int64_t number) { return std::to_string(number); }) + "}";
 }
 
+/// Returns the end of a name like CU_TENSOR_MAP_DATA_TYPE_FLOAT16.
+const char* tensor_map_type(ScalarType type) {
+  switch (type) {
+    case ScalarType::int8:
+    case ScalarType::uint8:
+    case ScalarType::float8_e4m3:
+      return "UINT8";
+    case ScalarType::int16:
+    case ScalarType::uint16:
+      return "UINT16";
+    case ScalarType::int32:
+      return "INT32";
+    case ScalarType::uint32:
+      return "UINT32";
+    case ScalarType::int64:
+      return "INT64";
+    case ScalarType::uint64:
+      return "UINT64";
+    case ScalarType::float16:
+      return "FLOAT16";
+    case ScalarType::bfloat16:
+      return "BFLOAT16";
+    case ScalarType::float32:
+      return "FLOAT32";
+    case ScalarType::float64:
+      break;
+  }
+  return "FLOAT64";
+}
+
+std::vector<std::int64_t> innermost_first(const std::vector<std::int64_t>& numbers) {
+  return {numbers.rbegin(), numbers.rend()};
+}
+
 /// Returns true if any kernel takes a tensor map.
 bool has_tensor_maps(const std::vector<BundledKernel>& compiled) {
   return std::ranges::any_of(compiled, [](const BundledKernel& kernel) {
     return std::ranges::any_of(kernel.parameters,
-                               [](const auto& one) { return one.map.has_value(); });
+                               [](const auto& one) { return one.argument.is_tensor_map(); });
   });
 }
 
@@ -249,10 +283,10 @@ class KernelWriter {
     for (const BundledKernel::Launch& one : kernel_.launches) launches += launch(one);
     std::string arguments;
     for (const BundledKernel::Parameter& one : kernel_.parameters) {
-      arguments += "  {" + string_literal(one.name) + ", " + std::to_string(one.bytes) + ", " +
-                   value_of(one.value) + ", " +
-                   (one.symbol.empty() ? "NULL" : string_literal(one.symbol)) + ", " + map_of(one) +
-                   "},\n";
+      arguments += "  {" + string_literal(one.argument.name) + ", " +
+                   std::to_string(one.argument.bytes()) + ", " + value_of(one.value) + ", " +
+                   (one.symbol.empty() ? "NULL" : string_literal(one.symbol)) + ", " +
+                   map_of(one.argument) + "},\n";
     }
     return values_ + maps_ + taken_ + table("argument", "arguments", arguments) +
            table("launch_shape", "launches", launches);
@@ -288,26 +322,26 @@ class KernelWriter {
     return place->second;
   }
 
-  /// Returns a pointer to the tensor map of a parameter, or NULL if it has none.
-  std::string map_of(const BundledKernel::Parameter& parameter) {
-    if (!parameter.map) return "NULL";
-    const BundledKernel::TensorMap& map = *parameter.map;
+  /// Returns a pointer to the tensor map of an argument, or NULL if it has none.
+  std::string map_of(const Argument& argument) {
+    if (!argument.is_tensor_map()) return "NULL";
+    const std::vector<std::int64_t> extents = innermost_first(argument.shape);
+    std::vector<std::int64_t> element_strides = innermost_first(argument.element_strides);
+    element_strides.resize(extents.size(), 1);
     const std::string its = name("map_" + std::to_string(map_count_++));
     std::vector<std::int64_t> strides;  // In bytes, of all dimensions but the innermost.
-    std::int64_t stride = map.element_bytes;
-    for (std::size_t i = 0; i + 1 < map.extents.size(); ++i) {
-      strides.push_back(stride *= map.extents[i]);
-    }
+    auto stride = static_cast<std::int64_t>(size_of(argument.type));
+    for (std::size_t i = 0; i + 1 < extents.size(); ++i) strides.push_back(stride *= extents[i]);
     const bool is_wide = std::ranges::all_of(strides, [](auto bytes) { return bytes % 256 == 0; });
     const std::string swizzle =
-        map.swizzle_bytes == 0 ? "CU_TENSOR_MAP_SWIZZLE_NONE"
-                               : "CU_TENSOR_MAP_SWIZZLE_" + std::to_string(map.swizzle_bytes) + "B";
-    strides.resize(map.extents.size());  // C has no empty initializer.
+        argument.swizzle == 0 ? "CU_TENSOR_MAP_SWIZZLE_NONE"
+                              : "CU_TENSOR_MAP_SWIZZLE_" + std::to_string(argument.swizzle) + "B";
+    strides.resize(extents.size());  // C has no empty initializer.
     maps_ += "static const " + space_ + "_tensor_map " + its + " = {CU_TENSOR_MAP_DATA_TYPE_" +
-             map.type + ", " + swizzle + ", CU_TENSOR_MAP_L2_PROMOTION_L2_" +
-             (is_wide ? "256B" : "128B") + ",\n  " + std::to_string(map.extents.size()) + ", " +
-             numbers(map.extents) + ", " + numbers(strides) + ", " + numbers(map.box) + ", " +
-             numbers(map.element_strides) + "};\n";
+             tensor_map_type(argument.type) + ", " + swizzle + ", CU_TENSOR_MAP_L2_PROMOTION_L2_" +
+             (is_wide ? "256B" : "128B") + ",\n  " + std::to_string(extents.size()) + ", " +
+             numbers(extents) + ", " + numbers(strides) + ", " +
+             numbers(innermost_first(argument.box)) + ", " + numbers(element_strides) + "};\n";
     return "&" + its;
   }
 

@@ -23,8 +23,14 @@ StoredResult tuned(std::int64_t n, const std::string& space = "gemm") {
 }
 
 BundledKernel bundled(std::uint8_t code) {
-  return {.parameters = {{.name = "out", .bytes = 64},
-                         {.name = "n", .bytes = 4, .value = {7, 0, 0, 0}}},
+  Argument out;
+  out.name = "out";
+  out.type = ScalarType::int32;
+  out.shape = {16};
+  Argument n = out;
+  n.name = "n";
+  n.shape = {};
+  return {.parameters = {{.argument = out}, {.argument = n, .value = {7, 0, 0, 0}}},
           .launches = {{.entry = "_Z4tile",
                         .grid = {8, 4, 1},
                         .block = {32, 2, 1},
@@ -60,7 +66,7 @@ TEST(ExportBundle, StoredTextStaysText) {
   hostile.device.name = "*/ evil \"\\\n#define EVIL SPACE_x";
   hostile.result.problem["T"] = "*/\nint evil;";
   BundledKernel named = bundled(1);
-  named.parameters[0].name = "\", evil, \"";
+  named.parameters[0].argument.name = "\", evil, \"";
   const std::string text = export_bundle({hostile}, {named});
   EXPECT_THAT(text, Not(HasSubstr("\n#define EVIL")));
   EXPECT_THAT(text, Not(HasSubstr("\nint evil;")));
@@ -78,15 +84,16 @@ TEST(ExportBundle, TellsOfConstantMemoryAndTensorMaps) {
               AllOf(HasSubstr("{\"out\", 64, NULL, \"_ZN6filterE\", NULL},"),
                     Not(HasSubstr("#define gemm_HAS_TENSOR_MAPS"))));
   special = bundled(1);
-  special.parameters[0].map = {.type = "FLOAT16",
-                               .extents = {256, 10, 3},
-                               .element_bytes = 2,
-                               .box = {64, 8, 1},
-                               .element_strides = {1, 1, 2},
-                               .swizzle_bytes = 128};
+  Argument& out = special.parameters[0].argument;
+  out.type = ScalarType::float16;
+  out.shape = {3, 10, 256};
+  out.memory = MemorySpace::tensor_map;
+  out.box = {1, 8, 64};
+  out.element_strides = {2, 1, 1};
+  out.swizzle = 128;
   EXPECT_THAT(export_bundle({tuned(16)}, {special}),
               AllOf(HasSubstr("#define gemm_HAS_TENSOR_MAPS 1\n"),
-                    HasSubstr("{\"out\", 64, NULL, NULL, &gemm_map_0_0},"),
+                    HasSubstr("{\"out\", 15360, NULL, NULL, &gemm_map_0_0},"),
                     HasSubstr("gemm_map_0_0 = {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, "
                               "CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,\n"
                               "  3, {256, 10, 3}, {512, 5120, 0}, {64, 8, 1}, {1, 1, 2}};")));

@@ -2,6 +2,7 @@
 
 #include "db/rows.h"
 #include "tuner/core/device.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/result.h"
 #include "tuner/core/size_rules.h"
 #include "tuner/core/whole_file.h"
@@ -25,22 +26,11 @@ namespace smemtune::db {
 /// A result's kernel, compiled for the device that it was measured on.
 struct BundledKernel {
   using Bytes = std::vector<std::uint8_t>;
-  /// The parameters of cuTensorMapEncodeTiled; extents and boxes are innermost first.
-  struct TensorMap {
-    std::string type;  ///< `FLOAT16`, of CU_TENSOR_MAP_DATA_TYPE_FLOAT16.
-    std::vector<std::int64_t> extents;
-    std::int64_t element_bytes = 0;
-    std::vector<std::int64_t> box;
-    std::vector<std::int64_t> element_strides;
-    std::int64_t swizzle_bytes = 0;  ///< 0: none.
-  };
   /// A buffer or scalar, in the space file's order.
   struct Parameter {
-    std::string name;
-    std::int64_t bytes = 0;   ///< All elements of a buffer, or the size of a scalar.
+    Argument argument;
     Bytes value = {};         ///< A scalar's value; empty for a buffer.
     std::string symbol = {};  ///< The name in the cubin of a buffer in constant memory.
-    std::optional<TensorMap> map = {};
   };
   /// A parameter of a launch's entry.
   struct Taken {

@@ -56,51 +56,6 @@ FitQuestion question(const db::StoredResult& stored, const LoadedSpace& loaded) 
           .configuration = stored.result.configuration};
 }
 
-const char* tensor_map_type(ScalarType type) {
-  switch (type) {
-    case ScalarType::int8:
-    case ScalarType::uint8:
-    case ScalarType::float8_e4m3:
-      return "UINT8";
-    case ScalarType::int16:
-    case ScalarType::uint16:
-      return "UINT16";
-    case ScalarType::int32:
-      return "INT32";
-    case ScalarType::uint32:
-      return "UINT32";
-    case ScalarType::int64:
-      return "INT64";
-    case ScalarType::uint64:
-      return "UINT64";
-    case ScalarType::float16:
-      return "FLOAT16";
-    case ScalarType::bfloat16:
-      return "BFLOAT16";
-    case ScalarType::float32:
-      return "FLOAT32";
-    case ScalarType::float64:
-      break;
-  }
-  return "FLOAT64";
-}
-
-std::vector<std::int64_t> innermost_first(const std::vector<std::int64_t>& numbers) {
-  return {numbers.rbegin(), numbers.rend()};
-}
-
-db::BundledKernel::TensorMap tensor_map(const Argument& argument) {
-  db::BundledKernel::TensorMap map = {
-      .type = tensor_map_type(argument.type),
-      .extents = innermost_first(argument.shape),
-      .element_bytes = static_cast<std::int64_t>(size_of(argument.type)),
-      .box = innermost_first(argument.box),
-      .element_strides = innermost_first(argument.element_strides),
-      .swizzle_bytes = argument.swizzle};
-  map.element_strides.resize(map.extents.size(), 1);
-  return map;
-}
-
 /// Returns an argument as the launcher passes it.
 db::BundledKernel::Parameter parameter(const db::StoredResult& stored, const CompiledFit& fit,
                                        const Argument& argument) {
@@ -113,13 +68,12 @@ db::BundledKernel::Parameter parameter(const db::StoredResult& stored, const Com
                      " as a struct made of other arguments, which the launcher does not make "
                      "(--kernel chooses another)");
   }
-  db::BundledKernel::Parameter parameter = {.name = argument.name, .bytes = argument.bytes()};
+  db::BundledKernel::Parameter parameter = {.argument = argument};
   if (!argument.is_buffer()) parameter.value = scalar_bytes(argument);
   if (argument.in_constant_memory()) {
     const std::string& symbol = argument.symbol.empty() ? argument.name : argument.symbol;
     parameter.symbol = fit.module->symbol(symbol)->lowered_name;
   }
-  if (argument.is_tensor_map()) parameter.map = tensor_map(argument);
   return parameter;
 }
 
