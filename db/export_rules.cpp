@@ -235,10 +235,9 @@ std::string cpp_space(const std::string& space, const std::string& space_name,
     kernels.add(one->kernel);
     parameters.add(one->configuration);
   }
-  std::vector<std::string> enumerators;
-  for (const auto& [kernel, enumerator] : kernels.all()) enumerators.push_back(enumerator);
   std::string text = "namespace " + space_name + " {\n\nenum class Kernel { " +
-                     joined(enumerators, ", ") + " };\n\n" + problem.definition() +
+                     joined(kernels.all(), ", ", [](const auto& one) { return one.second; }) +
+                     " };\n\n" + problem.definition() +
                      "\n// 0, or empty, for what a kernel does not have.\n" +
                      parameters.definition() +
                      "\nstruct Configuration {\n  Kernel kernel;\n  Parameters parameters;\n};\n\n";

@@ -62,6 +62,8 @@ const char* const kJoins = R"sql(
     AND current_kernel.space_id = kernel.space_id AND current_kernel.name = kernel.name
 )sql";
 
+const std::string kStored = "SELECT " + kColumns + kOrigin + " FROM result " + kJoins;
+
 /// True if a row is from the requested source; needs a join with `device_model` and `origin`.
 const std::string kIsOfSource = R"sql(
     CASE :source WHEN 'own' THEN NOT device_model.imported WHEN 'all' THEN 1
@@ -248,9 +250,7 @@ std::string newest_sql(const Query& query) {
          ") AND " + is_asked("result");
 }
 
-std::string result_sql() {
-  return "SELECT " + kColumns + kOrigin + " FROM result " + kJoins + " WHERE result.id = :id";
-}
+std::string result_sql() { return kStored + " WHERE result.id = :id"; }
 
 // The newest results of each kernel with its default values are read, until one is of the source.
 std::string defaults_sql() {
@@ -308,20 +308,19 @@ Statement select_runs(const Connection& connection, const Query& query) {
 }
 
 std::string find_sql() {
-  return "SELECT " + kColumns + kOrigin + " FROM result " + kJoins + R"sql(
+  return kStored + R"sql(
     WHERE result.model_id = :model AND result.kernel_id = :kernel_id
       AND result.problem_id =
           (SELECT id FROM problem WHERE space_id = :space_id AND key = :problem_key)
       AND result.configuration_id =
           (SELECT id FROM configuration WHERE space_id = :space_id
              AND kernel_name = :kernel_name AND key = :configuration_key)
-      AND NOT (result.status = 'correct' AND result.stage = 'none')
-    ORDER BY result.id DESC LIMIT 2)sql";
+      AND )sql" +
+         kCounts + " ORDER BY result.id DESC LIMIT 2";
 }
 
 std::string run_results_sql() {
-  return "SELECT " + kColumns + kOrigin + " FROM result " + kJoins +
-         " WHERE result.run_id = :run ORDER BY result.number";
+  return kStored + " WHERE result.run_id = :run ORDER BY result.number";
 }
 
 std::string run_origins_sql() {

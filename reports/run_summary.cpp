@@ -419,12 +419,9 @@ std::string without_survivors_text(const Space& space, const ProblemSummary& pro
       ++outcomes[status_text(result)];
     }
     if (tried == 0) continue;
-    std::vector<std::string> parts;
-    for (const auto& [outcome, count] : outcomes) {
-      parts.push_back(std::to_string(count) + " " + outcome);
-    }
+    const auto part = [](const auto& one) { return std::to_string(one.second) + " " + one.first; };
     text += "  " + kernel.name + ": none of " + counted(tried, "configuration") + " was timed (" +
-            joined(parts, ", ") + ")\n";
+            joined(outcomes, ", ", part) + ")\n";
   }
   return text;
 }
