@@ -160,16 +160,14 @@ Bindings bindings_from_json(const Statement& row, const char* column) {
 
 std::string to_json(const std::vector<LaunchResult>& launches) {
   if (launches.empty()) return "[]";
-  Json array = Json::array();
-  for (const LaunchResult& launch : launches) {
+  return column_text(list_json(launches, [](const LaunchResult& launch) {
     Json object = launch_json(launch);
     // Unknown values are left out: earlier releases expect a number in each member that is present.
     for (auto member = object.begin(); member != object.end();) {
       member = member->is_null() ? object.erase(member) : std::next(member);
     }
-    array.push_back(std::move(object));
-  }
-  return column_text(array);
+    return object;
+  }));
 }
 
 std::vector<LaunchResult> launches_from_json(const Statement& row, const char* column) {

@@ -85,21 +85,18 @@ std::string curves_text(const std::vector<Curve>& curves) {
 }
 
 nlohmann::ordered_json curves_json(const std::vector<Curve>& curves) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const Curve& curve : curves) {
-    nlohmann::ordered_json points = nlohmann::ordered_json::array();
-    for (const ExpectedPoint& point : curve.points) {
-      nlohmann::ordered_json entry = {{"configuration", db::bindings_json(point.configuration)},
-                                      {"predicted", point.predicted}};
-      if (point.result != nullptr) entry["measured"] = point.measured;
-      entry["seen"] = point.seen;
-      points.push_back(std::move(entry));
-    }
-    json.push_back({{"kernel", curve.kernel->name},
-                    {"within_percent", curve.kernel->expect->within_percent},
-                    {"points", std::move(points)}});
-  }
-  return json;
+  const auto point_json = [](const ExpectedPoint& point) {
+    db::Json entry = {{"configuration", db::bindings_json(point.configuration)},
+                      {"predicted", point.predicted}};
+    if (point.result != nullptr) entry["measured"] = point.measured;
+    entry["seen"] = point.seen;
+    return entry;
+  };
+  return db::list_json(curves, [&](const Curve& curve) -> db::Json {
+    return {{"kernel", curve.kernel->name},
+            {"within_percent", curve.kernel->expect->within_percent},
+            {"points", db::list_json(curve.points, point_json)}};
+  });
 }
 
 }  // namespace smemtune

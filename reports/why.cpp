@@ -367,16 +367,18 @@ std::optional<double> requested_bytes(const Result& result) {
   return bytes;
 }
 
-/// "asks global memory for 0.54 GB, 1.00 times the bytes that the space declares"; empty where that
-/// is not known.
+/// "1.00x the bytes that its space declares", after a comma; empty where it declares none.
+std::string of_declared(const Result& result, double bytes) {
+  const double declared = metric(result, "bytes");
+  if (!(declared > 0)) return "";
+  return ", " + times(bytes / declared) + " the bytes that its space declares";
+}
+
 std::string bytes_text(const Result& result) {
   const std::optional<double> bytes = requested_bytes(result);
   if (!bytes || *bytes == 0) return "";
-  std::string text = "its threads ask global memory for " + format_bytes(*bytes) + " at most";
-  if (const double declared = metric(result, "bytes"); declared > 0) {
-    text += ", " + times(*bytes / declared) + " the bytes that its space declares";
-  }
-  return text;
+  return "its threads ask global memory for " + format_bytes(*bytes) + " at most" +
+         of_declared(result, *bytes);
 }
 
 /// Returns how many times as long the only launch took when it was counted as when it was timed,
@@ -430,15 +432,9 @@ std::string bound_text(const Result& result) {
          "); its warps wait mostly " + wait;
 }
 
-/// "1.1 GB pass through DRAM, 1.02x the bytes that its space declares"
 std::string dram_text(const Result& result) {
   const std::optional<double> bytes = measured_dram_bytes(result);
-  if (!bytes) return "";
-  std::string text = format_bytes(*bytes) + " pass through DRAM";
-  if (const double declared = metric(result, "bytes"); declared > 0) {
-    text += ", " + times(*bytes / declared) + " the bytes that its space declares";
-  }
-  return text;
+  return bytes ? format_bytes(*bytes) + " pass through DRAM" + of_declared(result, *bytes) : "";
 }
 
 /// Returns the sentences about the best by itself, compared with nothing.
