@@ -313,11 +313,7 @@ std::string export_defines(const StoredResult& best) {
       for_comment(best.space + " " + result.kernel + ", " + key(result.problem) + " on " +
                   best.device.name + ": " + significant(result.measurement.median_ms, 4) +
                   " ms, compared with " + to_text(result.coverage())) +
-      (best.stale ? "; stale: " +
-                        for_comment(best.stale_because.empty() ? "the kernel has been edited since"
-                                                               : best.stale_because) +
-                        "\n"
-                  : "\n");
+      (best.stale ? "; stale: " + for_comment(best.why_stale()) : "") + "\n";
   for (const auto& [name, value] : result.configuration) {
     const std::string what = "space " + best.space + ": the parameter";
     need_name(what, name);

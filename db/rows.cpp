@@ -16,6 +16,10 @@ std::string StoredResult::subject() const {
   return space + "/" + result.kernel + " " + key(result.problem) + " on " + device.name;
 }
 
+std::string StoredResult::why_stale() const {
+  return stale_because.empty() ? "the kernel has been edited since" : stale_because;
+}
+
 bool is_of_another_tuner(const StoredResult& stored) {
   return stored.origin && !stored.origin->format.starts_with("smemtune-");
 }

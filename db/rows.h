@@ -31,6 +31,8 @@ struct Origin {
 struct StoredResult {
   /// Returns what it is of, for people: `space/kernel N=4096 on NVIDIA H200`.
   std::string subject() const;
+  /// Returns why it is stale, as far as that is known.
+  std::string why_stale() const;
 
   std::string space;
   std::string kernel_hash;

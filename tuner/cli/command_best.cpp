@@ -33,7 +33,7 @@ struct BestOptions : StoredChoice {
 
 /// Returns caveats about a result's time.
 std::string remarks(const db::StoredResult& stored) {
-  if (stored.stale) return stale_text(stored);
+  if (stored.stale) return "stale: " + stored.why_stale();
   return !stored.origin && stored.result.stage == Stage::screen ? "screened only" : "";
 }
 

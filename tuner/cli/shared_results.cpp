@@ -355,10 +355,4 @@ void explain_stale(std::vector<db::StoredResult>& results, const db::Query& quer
   }
 }
 
-std::string stale_text(const db::StoredResult& stored) {
-  if (!stored.stale) return "";
-  return "stale: " +
-         (stored.stale_because.empty() ? "the kernel has been edited since" : stored.stale_because);
-}
-
 }  // namespace smemtune::cli

@@ -67,7 +67,4 @@ void ask_for_space(db::Query& query, const std::string& given);
 void explain_stale(std::vector<db::StoredResult>& results, const db::Query& query,
                    const db::ResultReader& store);
 
-/// Returns text like `stale: its tolerance has changed since`; empty if the result is not stale.
-std::string stale_text(const db::StoredResult& stored);
-
 }  // namespace smemtune::cli
