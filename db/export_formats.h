@@ -47,7 +47,7 @@ struct BundledKernel {
     std::vector<Taken> taken = {};
   };
   std::vector<Parameter> parameters;
-  std::vector<Launch> launches;  ///< In the order in which they are made.
+  std::vector<Launch> launches;  ///< Listed in the order in which they are made.
   Bytes cubin;
 };
 

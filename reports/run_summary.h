@@ -59,7 +59,7 @@ struct WinnerFit {
   Result there;
 };
 
-/// Which of a run's winners would fit another device.
+/// The winners of a run on another device: those that would fit it, and those that would not.
 struct AlsoFits {
   Device device;
   /// Why nothing could be compiled for the device, so that the winners are judged by the resources
