@@ -1990,6 +1990,39 @@ std::string proposed(const std::string& source) {
   return verify["definition"];
 }
 
+TEST(DefinitionDraft, IsReadWhereAThreadStoresSeveralElements) {
+  const auto row = [](const std::string& before, const std::string& turn) {
+    return proposed(
+        "__global__ void k(float* c, const float* a, int h, int w) {\n"
+        "  int y = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+        before + "  if (y < h) for (int x = 0; x < w; x++) {" + turn + "}\n}\n");
+  };
+  EXPECT_EQ(row("", "c[y * w + x] = 2 * a[y * w + x];"), "c[i] = 2 * a[(i / W) * W + (i % W)]");
+  EXPECT_EQ(row("", "int at = y * w + x; float s = 0; s += a[at]; c[at] = s;"),
+            "c[i] = a[((i / W) * W + (i % W))]");
+  EXPECT_EQ(row("float s = 0;", "s += a[y * w + x]; c[y * w + x] = s;"), "") << "of all turns";
+  EXPECT_EQ(row("", "c[y * w + x] = c[y * w + x - 1] + a[x];"), "") << "of the turn before";
+  EXPECT_EQ(row("", "c[(int)a[x]] = 1;"), "") << "anywhere";
+  EXPECT_EQ(row("", "if (x > 0) c[y * w + x] = 1;"),
+            "c[i] = (floor(i / W) < H) && ((i % W) < W) && ((i % W) > 0) ? 1 : c[i]");
+}
+
+TEST(DefinitionDraft, IsReadInLoopsWhoseStepIsTheGrid) {
+  const auto strided = [](const std::string& loop) {
+    return proposed(
+        "__global__ void k(float* c, const float* a, int n) {\n"
+        "  int i = threadIdx.x + blockIdx.x * blockDim.x; float s = 0;\n"
+        "  const int all = gridDim.x * blockDim.x;\n" +
+        loop + "\n}\n");
+  };
+  const std::string twice = "c[i] = 2 * a[i]";
+  EXPECT_EQ(strided("while (i < n) { c[i] = 2 * a[i]; i += all; }"), twice);
+  EXPECT_EQ(strided("for (; i < n; i = i + all) c[i] = 2 * a[i];"), twice);
+  EXPECT_EQ(strided("for (int k = i; k < n; k += blockDim.x * gridDim.x) c[k] = 2 * a[k];"), twice);
+  EXPECT_EQ(strided("while (i < n) { i += all; c[i] = 2 * a[i]; }"), "");
+  EXPECT_EQ(strided("while (i < n) { s += a[i]; c[i] = s; i += all; }"), "") << "of all turns";
+}
+
 TEST(DefinitionDraft, IsReadInSimpleKernels) {
   EXPECT_EQ(proposed("__global__ void k(float* y, const float* x, float a, int n) {\n"
                      "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"

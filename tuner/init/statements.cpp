@@ -146,13 +146,21 @@ class Statements {
                       (step.is(Kind::assignment, "+=") && step.parts[1].text == "1")};
   }
 
-  /// Reads a loop that adds up, or one whose step is the whole grid.
+  /// Reads a loop that adds up, one whose step is the whole grid, or one through elements that a
+  /// thread stores.
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
   void loop(const Syntax& syntax) {
-    const Range range = range_of(syntax);
-    if (range.first.find("axis_") != std::string::npos && !range.by_one) {
-      return grid_loop(range.counter, range.first, syntax);
+    if (const auto grid = depth_ == 0 ? grid_loop_in(syntax) : std::nullopt) {
+      return grid_loop(*grid, syntax);
     }
-    add_up(range, syntax.parts[Syntax::kBody]);
+    if (depth_ == 0 && pointers_ && chooses(syntax)) {
+      expect_one_element(syntax);
+      forget(assigned_in(syntax.parts[Syntax::kBody]));
+      through(syntax);
+      is_done_ = true;
+      return;
+    }
+    add_up(range_of(syntax), syntax.parts[Syntax::kBody]);
   }
 
   void add_up(const Range& range, const Syntax& body) {
@@ -181,18 +189,105 @@ class Statements {
     }
   }
 
-  void grid_loop(const std::string& counter, const std::string& start, const Syntax& syntax) {
-    const Syntax& step = syntax.parts[Syntax::kStep];
-    const bool by_grid =
-        step.kind == Kind::assignment &&
-        substituted(joined(tokens_, step.parts[1].range), terms()).find("gridDim") !=
-            std::string::npos;
-    if (depth_ > 0 || !by_grid || !step.parts[0].is_name(counter)) throw NotSimple();
-    values_[counter] = start;
+  /// A loop of a kernel that goes from the thread's number on by the number of all threads.
+  struct GridLoop {
+    std::string counter;
+    std::string start = {};
+    bool steps_in_body = false;  ///< True if the step is the last statement of the body.
+  };
+
+  /// Reads `for (i = thread; i < n; i += threads)` or `while (i < n) { ...; i += threads; }`.
+  std::optional<GridLoop> grid_loop_in(const Syntax& syntax) {
+    const Syntax& condition = syntax.parts[Syntax::kCondition];
+    const Syntax& body = syntax.parts[Syntax::kBody];
+    const bool compares = condition.kind == Kind::binary && condition.parts[0].kind == Kind::name;
+    if (!compares || syntax.text == "do") return std::nullopt;
+    GridLoop loop = {.counter = condition.parts[0].text, .steps_in_body = syntax.text == "while"};
+    const bool has_step = !loop.steps_in_body || (body.kind == Kind::block && !body.parts.empty());
+    if (!has_step) return std::nullopt;
+    const Syntax& step = loop.steps_in_body ? body.parts.back() : syntax.parts[Syntax::kStep];
+    const bool adds =
+        step.kind == Kind::assignment && step.parts[0].is_name(loop.counter) &&
+        (step.text == "+=" || (step.text == "=" && step.parts[1].is(Kind::binary, "+") &&
+                               step.parts[1].parts[0].is_name(loop.counter)));
+    if (!adds || resolved(step.parts[1].range).find("gridDim") == std::string::npos) {
+      return std::nullopt;
+    }
+    const auto [counter, first] = counted_from(syntax);
+    loop.start = first != nullptr && counter == loop.counter ? resolved(first->range)
+                                                             : value_of(loop.counter);
+    return loop.start.find("axis_") == std::string::npos ? std::nullopt : std::optional(loop);
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  void grid_loop(const GridLoop& loop, const Syntax& syntax) {
+    const Syntax& body = syntax.parts[Syntax::kBody];
+    forget(assigned_in(body));
+    unknown_.erase(loop.counter);
+    values_[loop.counter] = loop.start;
     store_.conditions.push_back(resolved(syntax.parts[Syntax::kCondition].range));
-    statement(syntax.parts[Syntax::kBody]);
+    if (loop.steps_in_body) {
+      expect_no_gaps(body);
+      for (std::size_t i = 0; i + 1 < body.parts.size(); ++i) statement(body.parts[i]);
+    } else {
+      statement(body);
+    }
     is_done_ = true;
   }
+
+  /// Calls `use` for each element that a statement stores to.
+  virtual void for_each_store(const Syntax& syntax,
+                              const std::function<void(const Syntax&)>& use) const {
+    for_each(syntax, [&](const Syntax& part) {
+      if (part.kind != Kind::assignment || part.parts[0].kind != Kind::element) return;
+      if (pointers_ && pointers_->contains(part.parts[0].parts[0].text)) use(part.parts[0]);
+    });
+  }
+
+  /// Returns true if the counter of a loop decides which elements it stores to.
+  bool chooses(const Syntax& loop) const {
+    std::map<std::string, std::string> made_of;
+    for_each(loop, [&](const Syntax& part) {
+      if (part.kind == Kind::variable && part.parts.size() == 1) {
+        made_of[part.text] = joined(tokens_, part.parts[0].whole);
+      }
+    });
+    bool chooses = false;
+    for_each_store(loop, [&](const Syntax& element) {
+      const auto value = [&](const std::string& name) { return value_among(made_of, name); };
+      const std::string index = joined(tokens_, element.parts.back().whole);
+      chooses = chooses || names_behind({index}, value).contains(counted_from(loop).first);
+    });
+    return chooses;
+  }
+
+  /// Throws if a loop has other elements of the array that it stores to: those of other turns.
+  void expect_one_element(const Syntax& loop) const {
+    std::set<std::string> arrays;
+    for_each_store(loop, [&](const Syntax& element) { arrays.insert(element.parts[0].text); });
+    std::set<std::string> elements;
+    for_each(loop, [&](const Syntax& part) {
+      const bool is_its = part.kind == Kind::element && arrays.contains(part.parts[0].text);
+      if (is_its) elements.insert(joined(tokens_, part.range));
+    });
+    if (elements.size() != 1) throw NotSimple();
+  }
+
+  /// Reads a loop over an index of the array that is stored to.
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  void through(const Syntax& loop) {
+    const Range range = range_of(loop);
+    if (!range.by_one || axes_ == kMostLoops) throw NotSimple();
+    const std::string axis = std::string("axis_") + static_cast<char>('a' + axes_++);
+    if (range.first != "0") store_.conditions.push_back(axis + " >= " + range.first);
+    store_.conditions.push_back(axis + " < " + range.end);
+    unknown_.erase(range.counter);
+    values_[range.counter] = axis;
+    walk(loop.parts[Syntax::kBody]);
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  virtual void walk(const Syntax& syntax) { statement(syntax); }
 
   void declare(const Syntax& syntax) {
     const CXType type = clang().getCanonicalType(clang().getCursorType(syntax.cursor));
@@ -331,6 +426,7 @@ class Statements {
   std::string stored_;                        ///< `out[index]`; empty before the store.
   std::size_t counters_ = 0;                  ///< Loops that have been read.
   int depth_ = 0;                             ///< Depth of loops.
+  std::size_t axes_ = 0;                      ///< Loops over the stored array's indices.
   bool is_done_ = false;                      ///< True once the code behind a condition has stored.
   SingleStore store_;
 };
@@ -354,7 +450,7 @@ class CheckStatements : public Statements {
 
  private:
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
-  void walk(const Syntax& syntax) {
+  void walk(const Syntax& syntax) override {
     const auto comparison = comparisons_.find(syntax.whole.first);
     const bool compares =
         comparison != comparisons_.end() && comparison->second->statement.end == syntax.whole.end;
@@ -374,7 +470,8 @@ class CheckStatements : public Statements {
   }
 
   /// Calls `use` for each element of the array that a statement stores to or compares.
-  void for_each_store(const Syntax& syntax, const std::function<void(const Syntax&)>& use) const {
+  void for_each_store(const Syntax& syntax,
+                      const std::function<void(const Syntax&)>& use) const override {
     auto one = comparisons_.lower_bound(syntax.whole.first);
     for (; one != comparisons_.end() && one->first < syntax.whole.end; ++one) {
       use(*one->second->element);
@@ -389,23 +486,6 @@ class CheckStatements : public Statements {
     bool may = false;
     for_each_store(syntax, [&](const Syntax&) { may = true; });
     return may;
-  }
-
-  /// Returns true if the counter of a loop decides which elements it stores to.
-  bool chooses(const Syntax& loop) const {
-    std::map<std::string, std::string> made_of;
-    for_each(loop, [&](const Syntax& part) {
-      if (part.kind == Kind::variable && part.parts.size() == 1) {
-        made_of[part.text] = joined(tokens_, part.parts[0].whole);
-      }
-    });
-    bool chooses = false;
-    for_each_store(loop, [&](const Syntax& element) {
-      const auto value = [&](const std::string& name) { return value_among(made_of, name); };
-      const std::string index = joined(tokens_, element.parts.back().whole);
-      chooses = chooses || names_behind({index}, value).contains(counted_from(loop).first);
-    });
-    return chooses;
   }
 
   void compare(const Comparison& comparison) {
@@ -433,19 +513,6 @@ class CheckStatements : public Statements {
     } catch (const NotSimple&) {
       forget(names);
     }
-  }
-
-  /// Reads a loop over an index of the array.
-  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
-  void through(const Syntax& loop) {
-    const Range range = range_of(loop);
-    if (!range.by_one || axes_ == kMostLoops) throw NotSimple();
-    const std::string axis = std::string("axis_") + static_cast<char>('a' + axes_++);
-    if (range.first != "0") store_.conditions.push_back(axis + " >= " + range.first);
-    store_.conditions.push_back(axis + " < " + range.end);
-    unknown_.erase(range.counter);
-    values_[range.counter] = axis;
-    walk(loop.parts[Syntax::kBody]);
   }
 
   /// Reads a loop that adds up, or repeats all.
@@ -476,7 +543,6 @@ class CheckStatements : public Statements {
 
   std::string array_;
   std::map<std::size_t, const Comparison*> comparisons_;  ///< Keyed by their first tokens.
-  std::size_t axes_ = 0;                                  ///< Loops over the array's indices.
 };
 
 /// Elements of an array of the host from the first on.
