@@ -1990,6 +1990,13 @@ std::string proposed(const std::string& source) {
   return verify["definition"];
 }
 
+TEST(DefinitionDraft, IsReadWhereATypeOfATemplateIsCalled) {
+  EXPECT_EQ(proposed("template <typename T> __global__ void k(T* y, const T* x, int n) {\n"
+                     "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                     "  if (t < n) y[t] = T(0.5) * x[t] + T(n);\n}\n"),
+            "y[i] = 0.5 * x[i] + N");
+}
+
 TEST(DefinitionDraft, IsReadWhereAThreadStoresSeveralElements) {
   const auto row = [](const std::string& before, const std::string& turn) {
     return proposed(

@@ -34,6 +34,9 @@ class Statements {
       if (parameter.pointers == 1) pointers_->insert(parameter.name);
       if (parameter.pointers > 1 || parameter.is_texture()) throw NotSimple();
     }
+    for (const TemplateParameter& parameter : kernel.template_parameters) {
+      if (parameter.is_type()) types_.push_back(parameter.name);
+    }
   }
 
   SingleStore read(const Syntax& body) {
@@ -397,6 +400,7 @@ class Statements {
     for (const auto& [name, value] : values_) {
       terms.emplace_back(name, in_parentheses(value));
     }
+    for (const std::string& type : types_) terms.emplace_back(type + "(", "(");
     return terms;
   }
 
@@ -418,6 +422,7 @@ class Statements {
 
   const CppTokens& tokens_;
   std::optional<std::set<std::string>> pointers_;  ///< Names that may be stored to; null for all.
+  std::vector<std::string> types_;                 ///< Template parameters that are types.
   std::set<std::string, std::less<>> unknown_;     ///< Names of values that are not understood.
   /// Values of local names, and of the stored element.
   std::map<std::string, std::string> values_;
