@@ -4,6 +4,7 @@
 #include "tuner/init/host_terms.h"
 #include "tuner/init/names.h"
 
+#include <cstdlib>
 #include <initializer_list>
 #include <map>
 #include <set>
@@ -115,6 +116,15 @@ class ComparisonReader {
   std::vector<Comparison> found_;
 };
 
+/// Returns true for what a difference may be: a small number, or a variable that is named for it.
+bool is_tolerance(const Syntax& syntax) {
+  constexpr double kLargest = 0.1;
+  if (syntax.kind == Kind::name) return holds_any(syntax.text, {"eps", "tol", "thresh"});
+  if (syntax.kind != Kind::literal) return false;
+  const double value = std::strtod(syntax.text.c_str(), nullptr);
+  return value > 0 && value < kLargest;
+}
+
 }  // namespace
 
 std::vector<ComparedPair> compared_by(const Syntax& syntax) {
@@ -129,6 +139,8 @@ std::vector<ComparedPair> compared_by(const Syntax& syntax) {
   if (syntax.is(Kind::binary, "==") || syntax.is(Kind::binary, "!=")) {
     return {{&parts[0], &parts[1]}};
   }
+  const bool exceeds = syntax.is(Kind::binary, ">") || syntax.is(Kind::binary, ">=");
+  if (exceeds && is_tolerance(parts[1])) return difference(parts[0]);
   if (syntax.kind == Kind::variable && parts.size() == 1 && holds_any(syntax.text, kDifferences)) {
     return difference(parts[0]);
   }

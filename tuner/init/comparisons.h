@@ -24,7 +24,8 @@ struct Comparison {
 /// Returns the comparisons in the body of a function. They refer to the body.
 std::vector<Comparison> comparisons_in(const ParsedSource& source, const Syntax& body);
 
-/// Returns what a part of an expression compares: `a != b`, `abs(a - b)`, `diff = a - b`.
+/// Returns what a part of an expression compares: `a != b`, `abs(a - b)`, `a - b > 1e-5`,
+/// `diff = a - b`.
 std::vector<std::pair<const Syntax*, const Syntax*>> compared_by(const Syntax& syntax);
 
 /// Returns true for a number, which may have a sign.

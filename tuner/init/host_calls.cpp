@@ -163,7 +163,8 @@ std::string FunctionCall::in_caller(const std::string& text) const {
 Terms terms_of_call(const std::map<std::string, std::string>& passed) {
   Terms terms = {{"sum(", "sum("}};  // A parameter `sum` is no function.
   for (const auto& [name, text] : passed) {
-    const std::string value = text.ends_with(".data()") ? pointer_in(text) : text;
+    const bool is_pointer = text.ends_with(".data()") || text.ends_with(".get()");
+    const std::string value = is_pointer ? pointer_in(text) : text;
     terms.emplace_back("sizeof(" + name + ")", "sizeof(" + value + ")");
     terms.emplace_back(name, in_parentheses(value));
   }

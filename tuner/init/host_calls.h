@@ -81,7 +81,7 @@ struct FunctionCall {
   std::string in_caller(const std::string& text) const;
 };
 
-/// Returns the parameters of a function as its caller has them, `a` for `a.data()`.
+/// Returns the parameters of a function as its caller has them, `a` for `a.data()` and `a.get()`.
 Terms terms_of_call(const std::map<std::string, std::string>& passed);
 
 /// The first call of each function. The callee of a call is the first function of its name.

@@ -501,7 +501,7 @@ std::string pointer_in(const std::string& text) {
   CppTokens words = cpp_tokens(text);
   while (!words.empty() && (words.back().is(")") || words.back().is("("))) {
     words.pop_back();  // The parentheses belong to a cast or a call.
-    if (words.size() > 2 && words.back().is("data")) words.resize(words.size() - 2);
+    if (words.size() > 2 && words.back().is("data", "get")) words.resize(words.size() - 2);
   }
   if (!words.empty() && words.back().is("]")) {
     const std::size_t open = opening(words, words.size() - 1);

@@ -141,7 +141,8 @@ bool has_name(const std::string& text, std::string_view name);
 /// Returns a text without parentheses around all of it.
 std::string without_parentheses(const std::string& text);
 
-/// Returns the variable in `&a`, `(void**)&a`, `&a[0]`, `a.data()`; empty if there is none.
+/// Returns the variable in `&a`, `(void**)&a`, `&a[0]`, `a.data()`, `a.get()`; empty if there is
+/// none.
 std::string pointer_in(const std::string& text);
 
 /// Returns the value of a text that is a whole number and nothing else.

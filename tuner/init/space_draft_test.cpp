@@ -2420,6 +2420,52 @@ void host() {
   EXPECT_EQ(json["arguments"][0]["init"], "uniform(0, 1)");
 }
 
+/// Returns the definition for a kernel that doubles in four steps, which `check` holds against the
+/// input by `h_in` and `h_out`.
+Json held_against(const std::string& functions, const std::string& host, const std::string& check) {
+  return Drafted("#include <memory>\n" + functions + R"cu(
+__global__ void twice(const float* in, float* out, int n) {
+  for (int k = 0; k < 4; ++k) {
+    int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4 + k;
+    if (i < n) { float x = in[i]; __syncwarp(); out[i] = x + x; }
+  }
+}
+void host(int n) {
+  float *d_in, *d_out;
+)cu" + host + R"cu(
+  cudaMalloc(&d_in, n * sizeof(float));
+  cudaMalloc(&d_out, n * sizeof(float));
+  cudaMemcpy(d_in, &h_in[0], n * sizeof(float), cudaMemcpyHostToDevice);
+  twice<<<n / 1024, 256>>>(d_in, d_out, n);
+  cudaMemcpy(&h_out[0], d_out, n * sizeof(float), cudaMemcpyDeviceToHost);
+)cu" + check + "\n}\n")
+      .json()["verify"]["definition"];
+}
+
+TEST(DefinitionDraft, IsADifferenceThatTheHostHoldsAgainstATolerance) {
+  const auto definition = [](const std::string& condition) {
+    return held_against("", "float *h_in, *h_out; const float eps = 0.001;",
+                        "for (int i = 0; i < n; i++) if (" + condition + ") printf(\"wrong\");");
+  };
+  EXPECT_EQ(definition("h_in[i] + h_in[i] - h_out[i] > 1e-5"), "out[i] = in[i] + in[i]");
+  EXPECT_EQ(definition("h_out[i] - 2 * h_in[i] >= eps"), "out[i] = 2 * in[i]");
+  EXPECT_EQ(definition("h_out[i] - 2 * h_in[i] > 0"), Json()) << "any difference of one sign";
+  EXPECT_EQ(definition("h_out[i] - 2 * h_in[i] > 1"), Json());
+  EXPECT_EQ(definition("h_out[i] - 2 * h_in[i] < 1e-5"), Json());
+}
+
+TEST(DefinitionDraft, FollowsArraysOfUniquePointers) {
+  EXPECT_EQ(held_against("bool same(float* a, float* b, int n) {\n"
+                         "  for (int i = 0; i < n; i++) if (a[i] != b[i]) return false;\n"
+                         "  return true;\n}\n",
+                         "auto h_in = std::make_unique<float[]>(n);\n"
+                         "auto h_out = std::make_unique<float[]>(n);\n"
+                         "auto right = std::make_unique<float[]>(n);\n"
+                         "for (int i = 0; i < n; i++) right[i] = 2 * h_in[i];",
+                         "if (!same(h_out.get(), right.get(), n)) printf(\"wrong\");"),
+            "out[i] = 2 * in[i]");
+}
+
 /// Returns the draft of a kernel that adds up by blocks, for a host that fills `in` and launches
 /// between these texts.
 Json sums_by_blocks(const std::string& functions, const std::string& before,
