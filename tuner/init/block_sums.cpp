@@ -119,7 +119,7 @@ class BlockSums {
       return parts.size() < 3 || only_adds(parts[2]);
     }
     if (const Syntax* own = value.kind == Kind::call ? body_of_(value.text) : nullptr) {
-      return only_adds_in(*own);
+      return adds_by(*own);
     }
     return !has_any(value, [&](const Syntax& part) { return is_changed(part); });
   }
@@ -161,7 +161,7 @@ class BlockSums {
       });
       if (!is_passed || call.text == "atomicAdd") return false;
       const Syntax* const own = body_of_(call.text);
-      return own == nullptr || !only_adds_in(*own);
+      return own == nullptr || !adds_by(*own);
     });
   }
 
@@ -171,16 +171,10 @@ class BlockSums {
     return values != gives_.end() && values->second.size() > 1 && !counters_.contains(syntax.text);
   }
 
-  /// Returns true if a device function returns its argument with others added.
-  bool only_adds_in(const Syntax& function) {
-    const bool adds = has_any(function, [](const Syntax& part) {
-      return part.is(Kind::assignment, "+=") || part.is(Kind::binary, "+");
-    });
+  bool adds_by(const Syntax& function) {
+    const bool adds = smemtune::only_adds(function);
     adds_ = adds_ || adds;
-    return adds && !has_any(function, [](const Syntax& part) {
-             return picks(part) || part.is(Kind::assignment, "*=") ||
-                    part.is(Kind::assignment, "-=");
-           });
+    return adds;
   }
 
   const Syntax& body_;
@@ -195,6 +189,15 @@ class BlockSums {
 };
 
 }  // namespace
+
+bool only_adds(const Syntax& function) {
+  const bool adds = has_any(function, [](const Syntax& part) {
+    return part.is(Kind::assignment, "+=") || part.is(Kind::binary, "+");
+  });
+  return adds && !has_any(function, [](const Syntax& part) {
+           return picks(part) || part.is(Kind::assignment, "*=") || part.is(Kind::assignment, "-=");
+         });
+}
 
 bool is_block_sum(const Syntax& body, const std::string& pointer, const BodyOf& body_of) {
   return BlockSums(body, body_of).are_stored_in(pointer);

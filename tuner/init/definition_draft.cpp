@@ -254,9 +254,30 @@ class DefinitionDrafter {
         continue;
       }
       if (token.is("bound_of")) continue;
-      if (token.is("/") && !in_index && !is_real_quotient(tokens, i)) return false;
+      if (token.is("/") && !in_index && !is_real_quotient(tokens, i)) {
+        const TokenRange right = operands(tokens, i).second;
+        if (!is_whole_quotient(tokens, i) || !floor_quotient(tokens, i, result)) return false;
+        i = right.end - 1;
+        continue;
+      }
       result += word(token, in_index);
     }
+    return true;
+  }
+
+  /// Makes what `result` ends with, the operand before a slash, `floor(operand / other)`. Returns
+  /// false if it cannot.
+  bool floor_quotient(const CppTokens& tokens, std::size_t slash, std::string& result) const {
+    const auto [left, right] = operands(tokens, slash);
+    std::string above;
+    std::string below;
+    if (!translate(tokens, left, false, above) || !translate(tokens, right, false, below)) {
+      return false;
+    }
+    while (result.ends_with(' ')) result.pop_back();
+    if (!result.ends_with(above)) return false;
+    result.erase(result.size() - above.size());
+    result += "floor(" + above + " / " + below + ")";
     return true;
   }
 
@@ -268,25 +289,14 @@ class DefinitionDrafter {
     return token.kind == CppToken::Kind::number ? without_suffixes(text) : text;
   }
 
-  /// Returns true if an operand beside the slash may have a fraction: an element, a number, a
-  /// scalar.
-  bool is_real_quotient(const CppTokens& tokens, std::size_t slash) const {
-    const auto is_real = [&](std::size_t first, std::size_t end) {
-      for (std::size_t i = first; i < end; ++i) {
-        const Json* const known =
-            tokens[i].is_word() ? argument(std::string(tokens[i].text)) : nullptr;
-        if (known != nullptr && is_real_type((*known)["type"])) return true;
-        if (tokens[i].kind == CppToken::Kind::number && is_fraction(tokens[i].text)) return true;
-        if (tokens[i].is("exp", "sqrt", "log")) return true;
-      }
-      return false;
-    };
+  /// Returns the operands beside a slash.
+  static std::pair<TokenRange, TokenRange> operands(const CppTokens& tokens, std::size_t slash) {
     std::size_t first = slash;
     while (first > 0) {
       const CppToken& before = tokens[first - 1];
       if (before.is(")", "]")) {
         const std::size_t open = opening(tokens, first - 1);
-        if (open == kNoToken) return false;
+        if (open == kNoToken) return {};
         first = open;
         continue;
       }
@@ -299,7 +309,42 @@ class DefinitionDrafter {
       const bool opens = tokens[end].is("(", "[");
       end = (opens ? closing(tokens, end) : end) + 1;
     }
-    return is_real(first, slash) || is_real(slash + 1, std::min(end, tokens.size()));
+    return {{first, slash}, {slash + 1, std::min(end, tokens.size())}};
+  }
+
+  /// Returns true if an operand beside the slash may have a fraction: an element, a number, a
+  /// scalar.
+  bool is_real_quotient(const CppTokens& tokens, std::size_t slash) const {
+    const auto is_real = [&](TokenRange range) {
+      for (std::size_t i = range.first; i < range.end; ++i) {
+        const Json* const known =
+            tokens[i].is_word() ? argument(std::string(tokens[i].text)) : nullptr;
+        if (known != nullptr && is_real_type((*known)["type"])) return true;
+        if (tokens[i].kind == CppToken::Kind::number && is_fraction(tokens[i].text)) return true;
+        if (tokens[i].is("exp", "sqrt", "log")) return true;
+      }
+      return false;
+    };
+    const auto [left, right] = operands(tokens, slash);
+    return is_real(left) || is_real(right);
+  }
+
+  /// Returns true if both operands are whole numbers of the problem.
+  bool is_whole_quotient(const CppTokens& tokens, std::size_t slash) const {
+    const auto is_whole = [&](const CppToken& token) {
+      if (token.kind == CppToken::Kind::number) return !is_fraction(token.text);
+      const Json& problem = names_.problem();
+      const std::string name(token.text);
+      return token.is_word() ? problem.contains(name) && problem[name].is_number_integer()
+                             : is_one_of(name, {"(", ")", "+", "-", "*", "/"});
+    };
+    const auto [left, right] = operands(tokens, slash);
+    const auto all_whole = [&](TokenRange range) {
+      return range.first < range.end &&
+             std::all_of(tokens.begin() + static_cast<std::ptrdiff_t>(range.first),
+                         tokens.begin() + static_cast<std::ptrdiff_t>(range.end), is_whole);
+    };
+    return all_whole(left) && all_whole(right);
   }
 
   bool is_real_type(const Json& type) const {
@@ -654,6 +699,10 @@ std::optional<std::string> definition_of(const KernelFunction& kernel, const Spa
   for (const KernelParameter& parameter : kernel.parameters) {
     const std::string name = SpaceNames::argument_name(parameter.name);
     if (name != parameter.name) ours.emplace_back(parameter.name, name);
+  }
+  if (kernel.store->is_of_threads) {
+    if (names.launch().empty()) return std::nullopt;
+    ours.insert(ours.end(), names.launch().begin(), names.launch().end());
   }
   return DefinitionDrafter(names, arguments, *kernel.store, std::move(ours)).draft();
 }

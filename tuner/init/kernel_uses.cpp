@@ -2,6 +2,7 @@
 
 #include "tuner/config/space_words.h"
 #include "tuner/init/block_sums.h"
+#include "tuner/init/names.h"
 #include "tuner/init/counting_loop.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/macro_expansion.h"
@@ -775,6 +776,7 @@ void add_kernel_uses(KernelFile& file) {
   std::ranges::copy_if(source.missing(), std::back_inserter(file.missing),
                        [&](const MissingName& one) { return !file.declared.contains(one.name); });
   Functions functions(source);
+  const BodyOf body_of = [&](const std::string& name) { return functions.body_of(name); };
   for (KernelFunction& kernel : file.kernels) {
     const DeviceFunction* const function = functions.find(kernel);
     if (function == nullptr) continue;
@@ -790,10 +792,8 @@ void add_kernel_uses(KernelFile& file) {
       parameter.index_of = flow.index_of(parameter.name);
       parameter.bounds_of = flow.bounds_of(parameter.name);
       parameter.counts = flow.counts().contains(parameter.name);
-      parameter.is_block_sum =
-          parameter.access == Access::written &&
-          is_block_sum(function->body, parameter.name,
-                       [&](const std::string& name) { return functions.body_of(name); });
+      parameter.is_block_sum = parameter.access == Access::written &&
+                               is_block_sum(function->body, parameter.name, body_of);
     }
     kernel.asserts = asserts_in(source, function->body);
     kernel.divisions = divisions_in(source, function->body);
@@ -801,6 +801,11 @@ void add_kernel_uses(KernelFile& file) {
     kernel.thread_extents = extents.names();
     kernel.tiles = extents.tiles();
     kernel.store = single_store(source, function->body, kernel);
+    for (const KernelParameter& parameter : kernel.parameters) {
+      const bool may_be_sum = parameter.is_block_sum || parameter.access == Access::added;
+      if (kernel.store || !may_be_sum || holds_any(parameter.type, {"half", "bfloat"})) continue;
+      kernel.store = sum_of_threads(source, function->body, kernel, parameter.name, body_of);
+    }
   }
 }
 

@@ -505,6 +505,25 @@ void SpaceNames::add_template_numbers() {
   }
 }
 
+void SpaceNames::set_launch(const Json& kernel) {
+  if (!kernel.contains("block") || !kernel.contains("grid")) return;
+  Json values = kernel.value("default", Json::object());
+  values.update(most_blocks_);
+  Terms launch = terms_of_values(values);
+  for (const TemplateParameter& parameter : first_.template_parameters) {
+    const std::string formula = template_formula(first_, parameter.name, parameters_);
+    const std::string own = substituted(formula, terms_of_values(values));
+    if (!formula.empty()) launch.emplace_back(parameter.name, in_parentheses(own));
+  }
+  for (const auto& [key, name] :
+       {std::pair("block", "blockDim.x"), std::pair("grid", "gridDim.x")}) {
+    const std::string extent = plain_text(kernel[key][0]);
+    if (is_todo(extent)) return;
+    launch.emplace_back(name, in_parentheses(substituted(extent, terms_of_values(values))));
+  }
+  launch_ = std::move(launch);
+}
+
 std::string SpaceNames::template_formula(const KernelFunction& kernel, const std::string& parameter,
                                          const Json& parameters) const {
   const auto found = template_formulas_.find(parameter);

@@ -89,6 +89,11 @@ class SpaceNames {
   const Json& most_blocks() const { return most_blocks_; }
   void set_most_blocks(const Json& values) { most_blocks_ = values; }
 
+  /// `blockDim.x` and `gridDim.x` of the first kernel, and its parameters, where as many blocks are
+  /// launched, else with its default; known once the arguments are drafted.
+  const Terms& launch() const { return launch_; }
+  void set_launch(const Json& kernel);
+
   /// The counters of the host's loops, as the space has them.
   const std::vector<std::string>& counters() const { return counters_; }
   /// Returns true if a text uses one of these.
@@ -179,6 +184,7 @@ class SpaceNames {
   std::map<std::string, std::string> template_formulas_;  ///< Keyed by the parameter's name.
   std::vector<std::string> counters_;
   Json most_blocks_ = Json::object();
+  Terms launch_;
   Json parameters_ = Json::object();
   std::set<std::string> guessed_;  ///< Names of the problem.
   Json problem_ = Json::object();

@@ -95,7 +95,7 @@ class Statements {
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
   void condition(const Syntax& syntax) {
     if (syntax.parts.size() != 2) throw NotSimple();
-    if (depth_ > 0) return add_on_condition(syntax);
+    if (depth_ > 0) return add_on_condition(syntax.parts[0].range, syntax.parts[1]);
     if (!stored_.empty()) throw NotSimple();
     const std::string text = resolved(syntax.parts[0].range);
     const Syntax& then = syntax.parts[1];
@@ -112,11 +112,11 @@ class Statements {
 
   /// Reads `if (a) sum += b;` in a loop.
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
-  void add_on_condition(const Syntax& syntax) {
-    const std::string text = resolved(syntax.parts[0].range);
+  void add_on_condition(TokenRange condition, const Syntax& body) {
+    const std::string text = resolved(condition);
     std::map<std::string, std::string> before = std::exchange(added_, {});
     const std::map<std::string, std::string> outside = values_;
-    statement(syntax.parts[1]);
+    statement(body);
     values_ = outside;
     const std::map<std::string, std::string> inner = std::exchange(added_, std::move(before));
     for (const auto& [target, value] : inner) {
@@ -131,6 +131,9 @@ class Statements {
     std::string end;
     bool by_one = false;     ///< True if each turn adds 1.
     std::string array = {};  ///< If given, `counter` is the name of its elements, one by one.
+    /// If given, `counter` goes on from `first` by it, as long as `condition` holds.
+    std::string step = {};
+    TokenRange condition = {};
   };
 
   Range range_of(const Syntax& loop) {
@@ -154,7 +157,7 @@ class Statements {
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
   void loop(const Syntax& syntax) {
     if (const auto grid = depth_ == 0 ? grid_loop_in(syntax) : std::nullopt) {
-      return grid_loop(*grid, syntax);
+      return grid_loop(*grid, syntax.parts[Syntax::kCondition]);
     }
     if (depth_ == 0 && pointers_ && chooses(syntax)) {
       expect_one_element(syntax);
@@ -168,18 +171,20 @@ class Statements {
 
   void add_up(const Range& range, const Syntax& body) {
     if (!range.by_one || counters_ == kMostLoops) throw NotSimple();
-    const bool is_from_zero = range.first == "0";
+    const bool is_from_zero = range.first == "0" || !range.step.empty();
     const std::string bound = range.end + (is_from_zero ? "" : " - (" + range.first + ")");
     const std::string counted = range.counter + "_" + std::to_string(counters_++);
     const std::map<std::string, std::string> outside = values_;
     values_[range.counter] = !range.array.empty() ? range.array + "[" + counted + "]"
-                             : is_from_zero       ? counted
-                                                  : "(" + counted + " + " + range.first + ")";
+                             : !range.step.empty()
+                                 ? "(" + range.first + " + " + counted + " * " + range.step + ")"
+                             : is_from_zero ? counted
+                                            : "(" + counted + " + " + range.first + ")";
     unknown_.erase(range.counter);
     std::map<std::string, std::string> sums = std::exchange(added_, {});
     std::set<std::string> read = std::exchange(read_, {});
     ++depth_;
-    statement(body);
+    range.step.empty() ? statement(body) : add_on_condition(range.condition, body);
     --depth_;
     const std::set<std::string> read_here = std::exchange(read_, std::move(read));
     read_.insert(read_here.begin(), read_here.end());
@@ -196,7 +201,8 @@ class Statements {
   struct GridLoop {
     std::string counter;
     std::string start = {};
-    bool steps_in_body = false;  ///< True if the step is the last statement of the body.
+    std::string step = {};
+    Syntax body = {};  ///< Without the step.
   };
 
   /// Reads `for (i = thread; i < n; i += threads)` or `while (i < n) { ...; i += threads; }`.
@@ -205,36 +211,39 @@ class Statements {
     const Syntax& body = syntax.parts[Syntax::kBody];
     const bool compares = condition.kind == Kind::binary && condition.parts[0].kind == Kind::name;
     if (!compares || syntax.text == "do") return std::nullopt;
-    GridLoop loop = {.counter = condition.parts[0].text, .steps_in_body = syntax.text == "while"};
-    const bool has_step = !loop.steps_in_body || (body.kind == Kind::block && !body.parts.empty());
-    if (!has_step) return std::nullopt;
-    const Syntax& step = loop.steps_in_body ? body.parts.back() : syntax.parts[Syntax::kStep];
-    const bool adds =
-        step.kind == Kind::assignment && step.parts[0].is_name(loop.counter) &&
-        (step.text == "+=" || (step.text == "=" && step.parts[1].is(Kind::binary, "+") &&
-                               step.parts[1].parts[0].is_name(loop.counter)));
-    if (!adds || resolved(step.parts[1].range).find("gridDim") == std::string::npos) {
-      return std::nullopt;
-    }
+    const bool is_while = syntax.text == "while";
+    if (is_while && (body.kind != Kind::block || body.parts.empty())) return std::nullopt;
+    const Syntax& step = is_while ? body.parts.back() : syntax.parts[Syntax::kStep];
+    if (step.kind != Kind::assignment) return std::nullopt;
+    GridLoop loop = {.counter = condition.parts[0].text, .body = body};
+    const Syntax& value = step.parts[1];
+    const bool is_whole =
+        step.text == "=" && value.is(Kind::binary, "+") && value.parts[0].is_name(loop.counter);
+    const bool adds = step.parts[0].is_name(loop.counter) && (step.text == "+=" || is_whole);
+    if (!adds) return std::nullopt;
+    loop.step = in_parentheses(resolved((is_whole ? value.parts[1] : value).range));
     const auto [counter, first] = counted_from(syntax);
     loop.start = first != nullptr && counter == loop.counter ? resolved(first->range)
                                                              : value_of(loop.counter);
-    return loop.start.find("axis_") == std::string::npos ? std::nullopt : std::optional(loop);
+    if (is_while) {
+      loop.body.range.end = step.whole.first;
+      loop.body.parts.pop_back();
+    }
+    return is_by_all_threads(loop) ? std::optional(loop) : std::nullopt;
+  }
+
+  virtual bool is_by_all_threads(const GridLoop& loop) const {
+    return loop.step.find("gridDim") != std::string::npos &&
+           loop.start.find("axis_") != std::string::npos;
   }
 
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
-  void grid_loop(const GridLoop& loop, const Syntax& syntax) {
-    const Syntax& body = syntax.parts[Syntax::kBody];
-    forget(assigned_in(body));
+  virtual void grid_loop(const GridLoop& loop, const Syntax& condition) {
+    forget(assigned_in(loop.body));
     unknown_.erase(loop.counter);
     values_[loop.counter] = loop.start;
-    store_.conditions.push_back(resolved(syntax.parts[Syntax::kCondition].range));
-    if (loop.steps_in_body) {
-      expect_no_gaps(body);
-      for (std::size_t i = 0; i + 1 < body.parts.size(); ++i) statement(body.parts[i]);
-    } else {
-      statement(body);
-    }
+    store_.conditions.push_back(resolved(condition.range));
+    statement(loop.body);
     is_done_ = true;
   }
 
@@ -301,9 +310,9 @@ class Statements {
     unknown_.erase(syntax.text);
   }
 
-  /// Returns the axis for `blockIdx.x * blockDim.x + threadIdx.x`, in any order; another text
-  /// unchanged.
-  static std::string thread_or(const std::string& text) {
+  /// Returns the axis for `blockIdx.x * blockDim.x + threadIdx.x`, in any order, also where a
+  /// constant stands for the block's size unless that `may_differ_`; another text unchanged.
+  std::string thread_or(const std::string& text) const {
     const CppTokens tokens = cpp_tokens(text);
     std::string axis;
     std::size_t threads = 0;
@@ -324,7 +333,8 @@ class Statements {
     const bool has_other = std::ranges::any_of(tokens, [](const CppToken& token) {
       return is_one_of(token.text, {"-", "/", "%", "[", "<", "?", "&"});
     });
-    const bool is_all = threads == 1 && blocks == 1 && sums == 1 && products == 1 && !has_other;
+    const bool is_all = threads == 1 && blocks == 1 && sums == 1 && products == 1 && !has_other &&
+                        (!may_differ_ || text.find("blockDim") != std::string::npos);
     return is_all ? "axis_" + axis : text;
   }
 
@@ -332,15 +342,7 @@ class Statements {
   void assign(const Syntax& syntax) {
     const Syntax& left = syntax.parts[0];
     const Syntax& right = syntax.parts[1];
-    std::string target = left.text;
-    if (left.kind == Kind::element && left.parts[0].kind == Kind::name) {
-      target = left.parts[0].text;
-      if (pointers_ && !pointers_->contains(target)) throw NotSimple();
-      target += "[" + resolved(left.parts[1].range) + "]";
-      begin_store(target);
-    } else if (left.kind != Kind::name || !values_.contains(target)) {
-      throw NotSimple();
-    }
+    const std::string target = target_of(left);
     const std::size_t first = right.range.first;
     const bool adds = syntax.text == "=" && left.kind == Kind::name && right.kind == Kind::binary &&
                       tokens_[first].is(target) && tokens_[first + 1].is("+");
@@ -357,6 +359,17 @@ class Statements {
     } else {
       throw NotSimple();
     }
+  }
+
+  /// Returns the variable or the element that an assignment gives a value.
+  virtual std::string target_of(const Syntax& left) {
+    if (left.kind == Kind::name && values_.contains(left.text)) return left.text;
+    if (left.kind != Kind::element || left.parts[0].kind != Kind::name) throw NotSimple();
+    std::string target = left.parts[0].text;
+    if (pointers_ && !pointers_->contains(target)) throw NotSimple();
+    target += "[" + resolved(left.parts[1].range) + "]";
+    begin_store(target);
+    return target;
   }
 
   void begin_store(const std::string& target) {
@@ -432,7 +445,8 @@ class Statements {
   std::size_t counters_ = 0;                  ///< Loops that have been read.
   int depth_ = 0;                             ///< Depth of loops.
   std::size_t axes_ = 0;                      ///< Loops over the stored array's indices.
-  bool is_done_ = false;                      ///< True once the code behind a condition has stored.
+  bool may_differ_ = false;  ///< True if constants are not taken for the block's size.
+  bool is_done_ = false;     ///< True once the code behind a condition has stored.
   SingleStore store_;
 };
 
@@ -548,6 +562,282 @@ class CheckStatements : public Statements {
 
   std::string array_;
   std::map<std::size_t, const Comparison*> comparisons_;  ///< Keyed by their first tokens.
+};
+
+/// Reads a kernel whose threads first work out a term each, and then add these up.
+class ThreadSums : public Statements {
+ public:
+  ThreadSums(const ParsedSource& source, const KernelFunction& kernel, std::string pointer,
+             const BodyOf& body_of)
+      : Statements(source, kernel), pointer_(std::move(pointer)), body_of_(body_of) {
+    for (const SharedArray& array : kernel.shared) shared_.insert(array.name);
+    may_differ_ = true;
+  }
+
+  SingleStore read(const Syntax& body) {
+    expect_no_gaps(body);
+    std::size_t first = 0;
+    while (first < body.parts.size() && !begins_to_add_up(body.parts[first])) {
+      statement(body.parts[first++]);
+    }
+    sums_ = shared_;
+    for (std::size_t i = first; i < body.parts.size(); ++i) choose_term(body.parts[i]);
+    for (std::size_t i = first; i < body.parts.size(); ++i) add_up_threads(body.parts[i]);
+    if (term_.empty() || !store_.is_of_threads) throw NotSimple();
+    return of_threads();
+  }
+
+ private:
+  /// Returns true for the first statement that uses what other threads have worked out, or the
+  /// result.
+  bool begins_to_add_up(const Syntax& syntax) {
+    return has_any(syntax, [&](const Syntax& part) {
+      if (part.kind == Kind::call) {
+        return part.text.starts_with("__sync") || part.text.starts_with("__shfl") ||
+               part.text.starts_with("atomic") || body_of_(part.text) != nullptr;
+      }
+      if (part.kind == Kind::assignment && mentions(part.parts[1], shared_)) return true;
+      const bool is_shared = part.kind == Kind::element && shared_.contains(part.parts[0].text);
+      return part.is_name(pointer_) || (is_shared && !is_of(part.parts[1], "threadIdx.x"));
+    });
+  }
+
+  bool is_of(const Syntax& index, std::string_view number) {
+    return without_parentheses(resolved(index.range)) == number;
+  }
+
+  static bool mentions(const Syntax& syntax, const std::set<std::string>& names) {
+    return has_any(syntax, [&](const Syntax& part) {
+      return part.kind == Kind::name && names.contains(part.text);
+    });
+  }
+
+  // The terms.
+
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  void statement(const Syntax& syntax) override {
+    if (syntax.kind == Kind::variable) return variable(syntax);
+    if (syntax.kind == Kind::branch && depth_ == 0) return branch(syntax);
+    Statements::statement(syntax);
+  }
+
+  void variable(const Syntax& syntax) {
+    if (shared_.contains(syntax.text)) return;
+    try {
+      if (syntax.parts.empty()) values_[syntax.text] = "0";
+      if (!syntax.parts.empty()) declare(syntax);
+    } catch (const NotSimple&) {
+      forget({syntax.text});
+    }
+  }
+
+  /// Reads `if (i < n) sum += in[i];`, `if (i < n) kept[t] = in[i]; else kept[t] = 0;`.
+  // NOLINTNEXTLINE(misc-no-recursion): likewise.
+  void branch(const Syntax& syntax) {
+    const std::string text = resolved(syntax.parts[0].range);
+    const std::map<std::string, std::string> before = values_;
+    statement(syntax.parts[1]);
+    const std::map<std::string, std::string> then = std::exchange(values_, before);
+    if (syntax.parts.size() > 2) statement(syntax.parts[2]);
+    for (auto& [name, value] : values_) {
+      const auto other = then.find(name);
+      if (other == then.end() || other->second == value) continue;
+      value = "((" + text + ") ? (" + other->second + ") : (" + value + "))";
+    }
+  }
+
+  bool is_by_all_threads(const GridLoop& loop) const override {
+    return loop.step != "1" && loop.start.find('-') == std::string::npos;
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): likewise.
+  void grid_loop(const GridLoop& loop, const Syntax& condition) override {
+    if (condition.text != "<") throw NotSimple();
+    const std::string end = resolved(condition.parts[1].range);
+    add_up({.counter = loop.counter,
+            .first = loop.start,
+            .end = "ceil_div(" + end + ", " + loop.step + ")",
+            .by_one = true,
+            .step = loop.step,
+            .condition = condition.range},
+           loop.body);
+    forget({loop.counter});
+  }
+
+  std::string target_of(const Syntax& left) override {
+    if (left.kind == Kind::name && values_.contains(left.text)) return left.text;
+    const bool is_shared = left.kind == Kind::element && shared_.contains(left.parts[0].text);
+    if (!is_shared || !is_of(left.parts[1], "threadIdx.x")) throw NotSimple();
+    values_.try_emplace(left.parts[0].text, "0");
+    return left.parts[0].text;
+  }
+
+  // The sum.
+
+  /// Takes the only variable that has been made of elements and is used from here on for the term.
+  void choose_term(const Syntax& syntax) {
+    for_each(syntax, [&](const Syntax& part) {
+      const auto known = part.kind == Kind::name ? values_.find(part.text) : values_.end();
+      const bool is_term = known != values_.end() && known->second.find('[') != std::string::npos;
+      if (!is_term) return;
+      if (!term_.empty() && term_ != known->first) throw NotSimple();
+      term_ = known->first;
+      sums_.insert(term_);
+    });
+  }
+
+  void add_up_threads(const Syntax& syntax) {
+    for_each(syntax, [&](const Syntax& part) {
+      const bool is_foreign =
+          part.kind == Kind::name && part.text != pointer_ && pointers_->contains(part.text);
+      const bool chooses = part.kind == Kind::branch || part.kind == Kind::conditional;
+      if (is_foreign || (chooses && mentions(part.parts[0], sums_)) || may_change(part)) {
+        throw NotSimple();
+      }
+      are_exchanged_ = are_exchanged_ || exchanges(part);
+      if (part.kind == Kind::variable && part.parts.size() == 1) give(part.text, part.parts[0]);
+      if (part.kind == Kind::assignment) assign_sum(part);
+      const bool is_atomic = part.kind == Kind::call && part.text.starts_with("atomic");
+      if (is_atomic) add_to_first(part, &part == &syntax);
+    });
+  }
+
+  /// Returns true for a call that may do something else with sums than to add or exchange them.
+  bool may_change(const Syntax& part) const {
+    if (part.kind != Kind::call || !mentions(part, sums_)) return false;
+    return !part.text.starts_with("__") && !part.text.starts_with("atomic") && !only_adds_by(part);
+  }
+
+  /// Returns true for what gives a thread the terms of others.
+  bool exchanges(const Syntax& part) const {
+    if (part.kind == Kind::element) return shared_.contains(part.parts[0].text);
+    return part.kind == Kind::call &&
+           (part.text.starts_with("__shfl") || body_of_(part.text) != nullptr);
+  }
+
+  /// Notes that a variable or array gets a value: that of a sum, or one that is made of none.
+  void give(const std::string& name, const Syntax& value) {
+    const bool is_zero = is_zero_literal(value);
+    if (is_sum(value)) {
+      if (!is_zero) sums_.insert(name);
+    } else if (sums_.contains(name) || mentions(value, sums_)) {
+      throw NotSimple();
+    }
+  }
+
+  static bool is_zero_literal(const Syntax& value) {
+    return value.kind == Kind::literal &&
+           value.text.find_first_not_of("0.fFlLuU") == std::string::npos;
+  }
+
+  /// Returns true if a value is made of sums by additions, exchanges and choices between these.
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  bool is_sum(const Syntax& value) const {
+    const std::vector<Syntax>& parts = value.parts;
+    switch (value.kind) {
+      case Kind::name:
+        return sums_.contains(value.text);
+      case Kind::element:
+        return is_sum(parts[0]);
+      case Kind::conditional:
+        return is_sum(parts[1]) && is_sum(parts[2]);
+      case Kind::assignment:
+        return is_sum(parts[1]);
+      case Kind::binary:
+        return value.text == "+" && is_sum(parts[0]) && is_sum(parts[1]);
+      case Kind::call:
+        if (value.text.starts_with("__shfl")) return parts.size() > 2 && is_sum(parts[2]);
+        return only_adds_by(value);
+      default:
+        return is_zero_literal(value);
+    }
+  }
+
+  /// Returns true for a call of a function of the device that gets sums, and only adds these.
+  // NOLINTNEXTLINE(misc-no-recursion): likewise.
+  bool only_adds_by(const Syntax& call) const {
+    const Syntax* const own = body_of_(call.text);
+    if (own == nullptr || !only_adds(*own) || has_any(*own, scales)) return false;
+    return std::ranges::all_of(call.parts, [&](const Syntax& argument) {
+      const Syntax& value = argument.is(Kind::unary, "&") ? argument.parts[0] : argument;
+      return !mentions(value, sums_) || is_sum(value);
+    });
+  }
+
+  /// Returns true for `return 2 * a;` and `a = a / 2;`.
+  static bool scales(const Syntax& syntax) {
+    const bool gives = syntax.kind == Kind::leave || syntax.is(Kind::assignment, "=");
+    if (!gives || syntax.parts.empty()) return false;
+    const Syntax& value = syntax.parts.back();
+    if (value.kind != Kind::binary || value.text == "+") return false;
+    const bool is_leave = syntax.kind == Kind::leave;
+    return is_leave ||
+           (syntax.parts[0].kind == Kind::name && mentions(value, {syntax.parts[0].text}));
+  }
+
+  void assign_sum(const Syntax& assignment) {
+    const Syntax& left = assignment.parts[0];
+    const Syntax& base = left.kind == Kind::element ? left.parts[0] : left;
+    const bool adds = assignment.text == "=" || assignment.text == "+=";
+    if (base.is_name(pointer_)) {
+      const bool is_of_block = left.kind == Kind::element && is_of(left.parts[1], "blockIdx.x");
+      const bool is_sum_of_block = is_of_block && are_exchanged_ && is_sum(assignment.parts[1]);
+      if (assignment.text != "=" || !is_sum_of_block) throw NotSimple();
+      begin_sum("axis_x");
+    } else if (adds) {
+      give(base.text, assignment.parts[1]);
+    } else if (sums_.contains(base.text)) {
+      throw NotSimple();
+    }
+  }
+
+  /// Reads `atomicAdd(out, sum)`, `atomicAdd(&out[0], sum)`, and those that add in shared memory.
+  void add_to_first(const Syntax& call, bool is_by_all) {
+    if (call.text != "atomicAdd" || call.parts.size() != 3) throw NotSimple();
+    const std::string target = joined(tokens_, call.parts[1].whole);
+    const std::string name = pointer_in(target);
+    if (name != pointer_) {
+      if (!shared_.contains(name)) throw NotSimple();
+      return give(name, call.parts[2]);
+    }
+    const bool is_first = target.find('[') == std::string::npos || target.ends_with("[0]");
+    if (!is_first || !(is_by_all || are_exchanged_) || target.find('+') != std::string::npos ||
+        !is_sum(call.parts[2])) {
+      throw NotSimple();
+    }
+    begin_sum("0");
+  }
+
+  void begin_sum(const std::string& index) {
+    if (store_.is_of_threads) throw NotSimple();
+    store_.is_of_threads = true;
+    store_.index = index;
+  }
+
+  SingleStore of_threads() const {
+    SingleStore store = store_;
+    const std::string number = std::to_string(counters_);
+    const std::string term = substituted(
+        substituted(values_.at(term_), {{"axis_x", "(blockIdx.x * blockDim.x + threadIdx.x)"}}),
+        {{"threadIdx.x", "thread_" + number}});
+    const std::string sum = "sum(thread_" + number + " < bound_of[blockDim.x], " + term + ")";
+    const bool is_total = store.index == "0";
+    const std::string block = is_total ? "block_" + number : store.index;
+    store.array = pointer_;
+    store.value = substituted(sum, {{"blockIdx.x", block}});
+    if (is_total) {
+      store.value =
+          pointer_ + "[0] + sum(" + block + " < bound_of[gridDim.x], " + store.value + ")";
+    }
+    return store;
+  }
+
+  std::string pointer_;
+  const BodyOf& body_of_;
+  std::set<std::string> shared_;
+  std::set<std::string> sums_;  ///< Variables and arrays that hold terms or sums of these.
+  std::string term_;
+  bool are_exchanged_ = false;  ///< True once threads have got terms of others.
 };
 
 /// Elements of an array of the host from the first on.
@@ -672,6 +962,16 @@ std::optional<SingleStore> single_store(const ParsedSource& source, const Syntax
                                         const KernelFunction& kernel) {
   try {
     return Statements(source, kernel).read(body);
+  } catch (const NotSimple&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<SingleStore> sum_of_threads(const ParsedSource& source, const Syntax& body,
+                                          const KernelFunction& kernel, const std::string& pointer,
+                                          const BodyOf& body_of) {
+  try {
+    return ThreadSums(source, kernel, pointer, body_of).read(body);
   } catch (const NotSimple&) {
     return std::nullopt;
   }

@@ -73,6 +73,8 @@ struct SingleStore {
   std::string index = {};
   std::string value = {};
   std::vector<std::string> conditions = {};  ///< All must hold for the element to be written.
+  /// True if it is a sum over threads, of a block for each element or of the grid for the only one.
+  bool is_of_threads = false;
 };
 
 /// A __global__ function that has a body.
