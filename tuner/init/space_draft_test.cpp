@@ -2762,6 +2762,68 @@ TEST(DefinitionDraft, IsTheProductThatTheHostHasCublasCompute) {
       << "compared otherwise";
 }
 
+/// Returns the definition of a kernel whose results the host compares with those of cuSPARSE.
+std::string sparse_product(const std::string& call) {
+  return Drafted(R"cu(
+__global__ void product(const int* offsets, const int* columns, const float* values,
+                        const float* x, float* y, int m, int n) {
+  for (int i = threadIdx.x; i < m * n; i += 256) {
+    float s = 0;
+    for (int k = offsets[i / n]; k < offsets[i / n + 1]; ++k) s += values[k] * x[columns[k] * n + i % n];
+    y[i] = s;
+  }
+}
+int main() {
+  int m = 512, n = 8, k = 128, all = 4096;
+  int *d_offsets, *d_columns;
+  float *d_values, *d_x, *d_y, *d_right;
+  float* y = (float*)malloc(m * n * sizeof(float));
+  float* right = (float*)malloc(m * n * sizeof(float));
+  cudaMalloc(&d_offsets, (m + 1) * sizeof(int));
+  cudaMalloc(&d_columns, all * sizeof(int));
+  cudaMalloc(&d_values, all * sizeof(float));
+  cudaMalloc(&d_x, k * n * sizeof(float));
+  cudaMalloc(&d_y, m * n * sizeof(float));
+  cudaMalloc(&d_right, m * n * sizeof(float));
+  product<<<1, 256>>>(d_offsets, d_columns, d_values, d_x, d_y, m, n);
+  cudaMemcpy(y, d_y, m * n * sizeof(float), cudaMemcpyDeviceToHost);
+  float alpha = 2.0f, beta = 0.0f;
+  int distance = n;
+  CHECK(cusparseCreateCsr(&a, m, k, all, d_offsets, d_columns, d_values, CUSPARSE_INDEX_32I,
+                          CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F));
+  CHECK(cusparseCreateDnVec(&from, k * n, d_x, CUDA_R_32F));
+  CHECK(cusparseCreateDnVec(&to, m * n, d_right, CUDA_R_32F));
+  CHECK(cusparseCreateDnMat(&from_rows, k, n, n, d_x, CUDA_R_32F, CUSPARSE_ORDER_ROW));
+  CHECK(cusparseCreateDnMat(&to_rows, m, n, distance, d_right, CUDA_R_32F, CUSPARSE_ORDER_ROW));
+  CHECK(cusparseCreateDnMat(&to_columns, m, n, n, d_right, CUDA_R_32F, CUSPARSE_ORDER_COL));
+)cu" + call + R"cu(
+  cudaMemcpy(right, d_right, m * n * sizeof(float), cudaMemcpyDeviceToHost);
+  for (int i = 0; i < m * n; ++i) if (fabs(y[i] - right[i]) > 1e-3) return 1;
+}
+)cu")
+      .json()["verify"]
+      .value("definition", "");
+}
+
+TEST(DefinitionDraft, IsTheProductThatTheHostHasCusparseCompute) {
+  EXPECT_EQ(
+      sparse_product("cusparseSpMV(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &alpha, a, from, "
+                     "&beta, to, CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, buffer);"),
+      "y[i] = 2.0 * sum(k_0 < (offsets[i + 1] - offsets[i]), values[offsets[i] + k_0] * "
+      "x[columns[offsets[i] + k_0]])");
+  const auto by_matrix = [](const std::string& operation, const std::string& to) {
+    return sparse_product("CHECK(cusparseSpMM(handle, " + operation +
+                          ", CUSPARSE_OPERATION_NON_TRANSPOSE, &alpha, a, from_rows, &beta, " + to +
+                          ", CUDA_R_32F, CUSPARSE_SPMM_ALG_DEFAULT, buffer));");
+  };
+  const std::string plain = "CUSPARSE_OPERATION_NON_TRANSPOSE";
+  EXPECT_EQ(by_matrix(plain, "to_rows"),
+            "y[i] = 2.0 * sum(k_0 < (offsets[(i / N) + 1] - offsets[(i / N)]), values[offsets[(i / "
+            "N)] + k_0] * x[columns[offsets[(i / N)] + k_0] * N + (i % N)])");
+  EXPECT_EQ(by_matrix("CUSPARSE_OPERATION_TRANSPOSE", "to_rows"), "");
+  EXPECT_EQ(by_matrix(plain, "to_columns"), "") << "with gaps between the columns";
+}
+
 TEST(DraftSpace, SaysInWhichLoopTheHostCalculatesAValue) {
   const Json json = Drafted(R"cu(
 __global__ void k(float* out, const float* in, float scale, unsigned n) {
