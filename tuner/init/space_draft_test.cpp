@@ -2573,10 +2573,12 @@ TEST(DefinitionDraft, IsNoTotalThatTheHostComparesWithSomethingElse) {
 
 /// Returns the definition that is proposed for a kernel of blocks of THREADS, 64 to 1024, of which
 /// each block or each thread has a sum.
-std::string proposed_sum(const std::string& body, const std::string& functions = "") {
+std::string proposed_sum(const std::string& body, const std::string& functions = "",
+                         const std::string& kept = "float") {
   return proposed("#define THREADS 256\n" + functions + R"cu(
 __global__ void k(const float* in, float* out, int n) {
-  __shared__ float kept[THREADS];
+  __shared__ )cu" +
+                  kept + R"cu( kept[THREADS];
   int t = threadIdx.x, i = blockIdx.x * blockDim.x + threadIdx.x;
 )cu" + body + R"cu(
 }
@@ -2624,6 +2626,7 @@ TEST(DefinitionDraft, OfASumOfEachBlockIsWhatItsThreadsAddUp) {
             "out[i] = sum(thread_0 < 64, in[i * 512 + thread_0])");
   EXPECT_EQ(proposed_sum("kept[t] = in[blockIdx.x * THREADS + t];" + tree),
             "out[i] = sum(thread_0 < 64, in[i * 64 + thread_0])");
+  EXPECT_EQ(proposed_sum("kept[t] = in[i];" + tree, "", "int"), "") << "rounded";
   EXPECT_EQ(proposed_sum("kept[t] = in[i]; kept[0] += in[0];" + tree), "") << "of another thread";
   EXPECT_EQ(proposed_sum("kept[t] = in[i]; __syncthreads(); kept[t] += in[t];" + tree), "");
   EXPECT_EQ(proposed_sum("kept[t] = in[i]; __syncthreads(); kept[t] += 1;" + tree), "");

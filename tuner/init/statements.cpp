@@ -2,6 +2,7 @@
 
 #include "tuner/init/counting_loop.h"
 #include "tuner/init/host_terms.h"
+#include "tuner/init/names.h"
 
 #include <algorithm>
 #include <functional>
@@ -570,7 +571,14 @@ class ThreadSums : public Statements {
   ThreadSums(const ParsedSource& source, const KernelFunction& kernel, std::string pointer,
              const BodyOf& body_of)
       : Statements(source, kernel), pointer_(std::move(pointer)), body_of_(body_of) {
-    for (const SharedArray& array : kernel.shared) shared_.insert(array.name);
+    for (const SharedArray& array : kernel.shared) {
+      shared_.insert(array.name);
+      if (is_whole(array.type)) whole_.insert(array.name);
+    }
+    for (const KernelParameter& parameter : kernel.parameters) {
+      has_whole_results_ =
+          has_whole_results_ || (parameter.name == pointer_ && is_whole(parameter.type));
+    }
     may_differ_ = true;
   }
 
@@ -583,7 +591,8 @@ class ThreadSums : public Statements {
     sums_ = shared_;
     for (std::size_t i = first; i < body.parts.size(); ++i) choose_term(body.parts[i]);
     for (std::size_t i = first; i < body.parts.size(); ++i) add_up_threads(body.parts[i]);
-    if (term_.empty() || !store_.is_of_threads) throw NotSimple();
+    const bool rounds = !has_whole_results_ && mentions_any(sums_, whole_);
+    if (term_.empty() || !store_.is_of_threads || rounds) throw NotSimple();
     return of_threads();
   }
 
@@ -621,8 +630,17 @@ class ThreadSums : public Statements {
     Statements::statement(syntax);
   }
 
+  static bool is_whole(const std::string& type) {
+    return holds_any(type, {"int", "long", "short", "char", "size_t"});
+  }
+
+  static bool mentions_any(const std::set<std::string>& names, const std::set<std::string>& of) {
+    return std::ranges::any_of(names, [&](const std::string& name) { return of.contains(name); });
+  }
+
   void variable(const Syntax& syntax) {
     if (shared_.contains(syntax.text)) return;
+    if (is_whole(ParsedSource::type(syntax.cursor))) whole_.insert(syntax.text);
     try {
       if (syntax.parts.empty()) values_[syntax.text] = "0";
       if (!syntax.parts.empty()) declare(syntax);
@@ -837,7 +855,9 @@ class ThreadSums : public Statements {
   std::set<std::string> shared_;
   std::set<std::string> sums_;  ///< Variables and arrays that hold terms or sums of these.
   std::string term_;
-  bool are_exchanged_ = false;  ///< True once threads have got terms of others.
+  std::set<std::string> whole_;     ///< Variables and arrays of integers.
+  bool has_whole_results_ = false;  ///< True if what the pointer leads to are integers.
+  bool are_exchanged_ = false;      ///< True once threads have got terms of others.
 };
 
 /// Elements of an array of the host from the first on.
