@@ -2,13 +2,14 @@
 
 #include "tuner/config/space_words.h"
 #include "tuner/init/block_sums.h"
-#include "tuner/init/names.h"
 #include "tuner/init/counting_loop.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/macro_expansion.h"
+#include "tuner/init/names.h"
 #include "tuner/init/space_names.h"
 #include "tuner/init/statements.h"
 #include "tuner/init/syntax.h"
+#include "tuner/init/thread_sums.h"
 #include "tuner/source/directive.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tuner/init/block_sums.h"
 #include "tuner/init/comparisons.h"
 #include "tuner/init/syntax.h"
 #include "tuner/source/kernel_file.h"
@@ -15,14 +14,6 @@ namespace smemtune {
 /// else, loops that add up, and one element that is stored; nullopt for any other kernel.
 std::optional<SingleStore> single_store(const ParsedSource& source, const Syntax& body,
                                         const KernelFunction& kernel);
-
-/// Returns what all threads of a kernel add up and store through a pointer, one sum for each block,
-/// or add to its first element (SingleStore::is_of_threads), as far as each thread works its term
-/// out before they add these up; nullopt for any other kernel. The texts have `blockDim.x`,
-/// `gridDim.x` and names of the kernel.
-std::optional<SingleStore> sum_of_threads(const ParsedSource& source, const Syntax& body,
-                                          const KernelFunction& kernel, const std::string& pointer,
-                                          const BodyOf& body_of);
 
 /// Returns what loops in a part of a function store to an array's elements, or compare them with,
 /// as far as it is as simple as above, with `axis_a`, `axis_b`, ... for the counters of these loops;
