@@ -253,6 +253,15 @@ class DefinitionDrafter {
         i = close;
         continue;
       }
+      if (token.is("ceil_div") && !in_index) {
+        const std::vector<std::string> parts = parts_in(tokens, i + 1);
+        const auto above = parts.size() == 2 ? translated(parts[0]) : std::nullopt;
+        const auto below = parts.size() == 2 ? translated(parts[1]) : std::nullopt;
+        if (!above || !below) return false;
+        result += "-floor(-(" + *above + ") / (" + *below + "))";
+        i = closing(tokens, i + 1);
+        continue;
+      }
       if (token.is("bound_of")) continue;
       if (token.is("/") && !in_index && !is_real_quotient(tokens, i)) {
         const TokenRange right = operands(tokens, i).second;
@@ -300,7 +309,8 @@ class DefinitionDrafter {
         first = open;
         continue;
       }
-      if (!before.is_word() && before.kind != CppToken::Kind::number && !before.is("*")) break;
+      const bool is_sign = is_one_of(before.text, {"*", "/", "%"});
+      if (!before.is_word() && before.kind != CppToken::Kind::number && !is_sign) break;
       --first;
     }
     std::size_t end = slash + 1;

@@ -2000,6 +2000,9 @@ TEST(DefinitionDraft, RoundsQuotientsOfSizesDown) {
   };
   EXPECT_EQ(halves("x[t] * (n / 2)"), "y[i] = x[i] * (floor(N / 2))");
   EXPECT_EQ(halves("(n + m - 1) / m + x[t]"), "y[i] = floor((N + M - 1) / M) + x[i]");
+  EXPECT_EQ(halves("x[t] + n / m / 2"), "y[i] = x[i] + floor(floor(N / M) / 2)");
+  EXPECT_EQ(halves("x[t] + n % m / 2"), "");
+  EXPECT_EQ(halves("x[t] / n / 2"), "y[i] = x[i] / N / 2");
   EXPECT_EQ(halves("x[t] / 2"), "y[i] = x[i] / 2");
   EXPECT_EQ(halves("x[t] + z[t] / 2"), "") << "C++ does not round negative numbers down";
 }
@@ -2574,7 +2577,7 @@ TEST(DefinitionDraft, IsNoTotalThatTheHostComparesWithSomethingElse) {
 /// Returns the definition that is proposed for a kernel of blocks of THREADS, 64 to 1024, of which
 /// each block or each thread has a sum.
 std::string proposed_sum(const std::string& body, const std::string& functions = "",
-                         const std::string& kept = "float") {
+                         const std::string& kept = "float", const std::string& results = "blocks") {
   return proposed("#define THREADS 256\n" + functions + R"cu(
 __global__ void k(const float* in, float* out, int n) {
   __shared__ )cu" +
@@ -2587,7 +2590,8 @@ int main() {
   const int blocks = n / THREADS;
   float *in, *out;
   cudaMalloc(&in, n * sizeof(float));
-  cudaMalloc(&out, blocks * sizeof(float));
+  cudaMalloc(&out, )cu" +
+                  results + R"cu( * sizeof(float));
   k<<<blocks, THREADS>>>(in, out, n);
 }
 )cu");
@@ -2611,6 +2615,10 @@ TEST(DefinitionDraft, OfASumOfEachBlockIsWhatItsThreadsAddUp) {
             "out[i] = sum(thread_1 < 64, (sum(i_0 < ceil_div(N, ((N / 64) * 64)), (((((i * 64 + "
             "thread_1) + i_0 * ((floor(N / 64)) * 64))) < N) ? (in[(((i * 64 + thread_1) + i_0 * "
             "((N / 64) * 64)))]) : 0))))");
+  EXPECT_EQ(
+      proposed_sum("kept[t] = in[i];" + tree, "", "float", "n"),
+      "out[i] = (i < (floor(N / 256))) ? sum(thread_0 < 256, in[(i * 256 + thread_0)]) : out[i]")
+      << "more elements than blocks";
   const std::string warp =
       "__device__ float all(float v) {\n"
       "  for (int k = 16; k > 0; k /= 2) v += __shfl_down_sync(~0u, v, k); return v; }\n"

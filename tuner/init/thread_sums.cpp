@@ -291,6 +291,7 @@ class ThreadSums : public Statements {
     const std::string block = is_total ? "block_" + number : store.index;
     store.array = pointer_;
     store.value = substituted(sum, {{"blockIdx.x", block}});
+    if (!is_total) store.conditions.push_back(store.index + " < gridDim.x");
     if (is_total) {
       store.value =
           pointer_ + "[0] + sum(" + block + " < bound_of[gridDim.x], " + store.value + ")";
