@@ -10,7 +10,8 @@ namespace smemtune {
 /// Returns the body of a device function of the source; nullptr if it has none of that name.
 using BodyOf = std::function<const Syntax*(const std::string& function)>;
 
-/// Returns true if a device function adds what it is passed, and does nothing else with it.
+/// Returns true if a device function adds, and neither chooses between values that it compares nor
+/// multiplies or subtracts by an assignment.
 bool only_adds(const Syntax& function);
 
 /// Returns true if each block of a kernel stores one element through a pointer, the sum of what its

@@ -2577,7 +2577,8 @@ TEST(DefinitionDraft, IsNoTotalThatTheHostComparesWithSomethingElse) {
 /// Returns the definition that is proposed for a kernel of blocks of THREADS, 64 to 1024, of which
 /// each block or each thread has a sum.
 std::string proposed_sum(const std::string& body, const std::string& functions = "",
-                         const std::string& kept = "float", const std::string& results = "blocks") {
+                         const std::string& kept = "float", const std::string& results = "blocks",
+                         const std::string& blocks = "n / THREADS") {
   return proposed("#define THREADS 256\n" + functions + R"cu(
 __global__ void k(const float* in, float* out, int n) {
   __shared__ )cu" +
@@ -2587,7 +2588,8 @@ __global__ void k(const float* in, float* out, int n) {
 }
 int main() {
   const int n = 1 << 20;
-  const int blocks = n / THREADS;
+  const int blocks = )cu" +
+                  blocks + R"cu(;
   float *in, *out;
   cudaMalloc(&in, n * sizeof(float));
   cudaMalloc(&out, )cu" +
@@ -2619,6 +2621,10 @@ TEST(DefinitionDraft, OfASumOfEachBlockIsWhatItsThreadsAddUp) {
       proposed_sum("kept[t] = in[i];" + tree, "", "float", "n"),
       "out[i] = (i < (floor(N / 256))) ? sum(thread_0 < 256, in[(i * 256 + thread_0)]) : out[i]")
       << "more elements than blocks";
+  EXPECT_EQ(proposed_sum("kept[t] = i < n ? in[i] : 0;" + tree, "", "float", "n",
+                         "(int)ceil((float)n / THREADS)"),
+            "out[i] = (i < (-floor(-N / 256))) ? sum(thread_0 < 256, (i * 256 + thread_0) < N ? "
+            "in[(i * 256 + thread_0)] : 0) : out[i]");
   const std::string warp =
       "__device__ float all(float v) {\n"
       "  for (int k = 16; k > 0; k /= 2) v += __shfl_down_sync(~0u, v, k); return v; }\n"
