@@ -134,13 +134,36 @@ class Search {
   }
 
   void ask() {
-    const std::optional<Candidate> candidate = strategy_->ask();
+    const std::optional<Candidate> candidate = next();
     if (!candidate) {
       no_more_ = true;
       return;
     }
     InFlight pending = prepared(*candidate);
     if (!add_if_known(pending)) begin(std::move(pending));
+  }
+
+  /// Returns what to evaluate next; nullopt when nothing is left.
+  std::optional<Candidate> next() {
+    if (const std::optional<Candidate> beside = next_beside_fastest()) {
+      asked_beside_.insert(*beside);
+      return beside;
+    }
+    std::optional<Candidate> candidate = strategy_->ask();
+    while (candidate && asked_beside_.contains(*candidate)) candidate = strategy_->ask();
+    return candidate;
+  }
+
+  /// Returns one of those that go_on_beside_fastest() would evaluate, once the search is about to end:
+  /// then they would be all that is in flight, and compilers would wait.
+  std::optional<Candidate> next_beside_fastest() const {
+    constexpr double kNearlySure = 1.6 * kSureChance;
+    if (!(until_percent_ > 0) || chance_.now().value_or(1) > kNearlySure || before_.confirmed()) {
+      return std::nullopt;
+    }
+    std::set<Candidate> beside = beside_fastest(state_);
+    for (const InFlight& pending : in_flight_) beside.erase(pending.candidate);
+    return beside.empty() ? std::nullopt : std::optional(*beside.begin());
   }
 
   InFlight prepared(const Candidate& candidate) const {
@@ -619,6 +642,7 @@ class Search {
   double until_percent_;
   SearchedBefore before_;
   ChanceFollower chance_;
+  std::set<Candidate> asked_beside_;  ///< Asked for by next_beside_fastest(), not by the strategy.
   ProgressMeter meter_;
   std::uint64_t last_place_ = 0;
   std::size_t undone_ = 0;  ///< In flight and without a result.

@@ -32,6 +32,7 @@ constexpr double kUntriedPowerBehind = 0.83;
 constexpr double kEvaluationsPowerBehind = 1.4;
 constexpr double kBehindPower = 2.5;
 constexpr double kHidden = 0.03;
+constexpr double kHiddenWithCosts = 0.01;
 
 }  // namespace
 
@@ -62,7 +63,7 @@ double chance_of_kernel_behind(const KernelBehind& kernel) {
       std::exp(kLogOddsBehind - (kernel.has_costs ? kLogOddsCostsBehind : 0) +
                kUntriedPowerBehind * std::log(untried) - kEvaluationsPowerBehind * std::log(told) -
                kBehindPower * std::log(kernel.times)) +
-      kHidden * untried / (untried + told) / told;
+      (kernel.has_costs ? kHiddenWithCosts : kHidden) * untried / (untried + told) / told;
   return odds / (1 + odds);
 }
 

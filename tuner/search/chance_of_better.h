@@ -56,10 +56,10 @@ struct KernelBehind {
 };
 
 /// Estimates the probability that such a kernel beats that time: its odds are
-/// exp(-1.54 - 2 c) * u^0.83 / t^1.4 / times^2.5 + 0.03 u / (u + t) / t with u untried after t, where
-/// c is 1 if costs are known. The numbers are those of a logistic regression on searches of parts of
-/// measured spaces, with two exceptions: the regression says 3.25 c, and the second term allows for a
-/// best that nothing known leads to. REQUIRES: times >= kLeastBehind.
+/// exp(-1.54 - 2 c) * u^0.83 / t^1.4 / times^2.5 + h u / (u + t) / t with u untried after t, where c is
+/// 1 if costs are known. The numbers are those of a logistic regression on searches of parts of
+/// measured spaces, with two exceptions: the regression says 3.25 c, and h, which is 0.01 if costs
+/// are known and else 0.03, allows for a best that nothing known leads to. REQUIRES: times >= kLeastBehind.
 double chance_of_kernel_behind(const KernelBehind& kernel);
 
 /// Returns the number of evaluations after which a chance will have fallen to `least` if nothing

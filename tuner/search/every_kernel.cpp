@@ -11,7 +11,8 @@ namespace smemtune {
 
 namespace {
 
-/// Configurations of a kernel, its default included, before it has to compete for more.
+/// Configurations of a kernel, its default included, before it has to compete for more; fewer of one
+/// that is left alone.
 constexpr std::uint64_t kMinimumPerKernel = 8;
 
 /// The share of the draws of all kernels together that are far behind or failed so far: one of them
@@ -86,12 +87,12 @@ std::optional<std::size_t> EveryKernel::choose() {
   // A short budget shows first what the kernels near the best are worth, and of these first those
   // of which something is known elsewhere.
   const auto turn = [this](const Kernel& kernel) {
-    return std::tuple(kernel.exhausted, kernel.asked() >= kMinimumPerKernel, is_far_behind(kernel),
-                      kernel.asked(), kernel.searched.rankings.empty());
+    return std::tuple(kernel.exhausted, has_minimum(kernel), is_far_behind(kernel), kernel.asked(),
+                      kernel.searched.rankings.empty());
   };
   const auto next = std::ranges::min_element(kernels_, {}, turn);
   if (next == kernels_.end() || next->exhausted) return std::nullopt;
-  if (next->asked() >= kMinimumPerKernel) {
+  if (has_minimum(*next)) {
     if (const auto one = drawn()) return one;
   }
   return next - kernels_.begin();
@@ -129,11 +130,18 @@ bool EveryKernel::is_far_behind(const Kernel& kernel) const {
          (its.times >= kLeastBehind && chance_of_kernel_behind(its) < kLittleChance);
 }
 
+bool EveryKernel::is_left_alone(const Kernel& kernel) const {
+  return kernel.best_ms && is_far_behind(kernel) &&
+         chance_of_kernel_behind(behind(kernel, *best_ms_)) < kNoChance;
+}
+
+bool EveryKernel::has_minimum(const Kernel& kernel) const {
+  return kernel.asked() >= kMinimumPerKernel || is_left_alone(kernel);
+}
+
 double EveryKernel::weight(const Kernel& kernel) const {
-  if (kernel.exhausted) return 0;
+  if (kernel.exhausted || is_left_alone(kernel)) return 0;
   if (!kernel.best_ms) return 1;  // Nothing was told yet, or only failures.
-  if (is_far_behind(kernel) && chance_of_kernel_behind(behind(kernel, *best_ms_)) < kNoChance)
-    return 0;
   const double share = *best_ms_ / *kernel.best_ms;
   return share * share * share;
 }

@@ -48,6 +48,8 @@ class EveryKernel final : public Strategy {
   std::optional<std::size_t> drawn();
   KernelBehind behind(const Kernel& kernel, double level_ms) const;
   bool is_far_behind(const Kernel& kernel) const;
+  bool is_left_alone(const Kernel& kernel) const;
+  bool has_minimum(const Kernel& kernel) const;
   double weight(const Kernel& kernel) const;
 
   std::vector<Kernel> kernels_;

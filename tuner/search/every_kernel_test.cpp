@@ -173,9 +173,27 @@ TEST_F(EveryKernelTest, LeavesAKernelThatCannotWinWhileAnotherHasSomethingUntrie
     }
   }
   EXPECT_GT(counts[0], 950u);
-  EXPECT_GE(counts[1], 8u);
+  EXPECT_GE(counts[1], 6u);
   const auto rest = search(strategy, 5'000, [](const Candidate&) { return timed(1e6); });
   EXPECT_EQ(rest.size(), 2'000u) << "it is evaluated when nothing else is left";
+}
+
+TEST_F(EveryKernelTest, AsksLittleOfAKernelWithLittleToHideThatIsFarBehind) {
+  const SearchSpace small = space_of_size(12);
+  const LaunchCost cost = [](ConfigurationIndex, int) { return 1.0; };
+  const auto asked_of_small = [&](double times, bool has_costs) {
+    EveryKernel strategy(
+        {{.space = &space_, .default_configuration = 7},
+         {.space = &small, .default_configuration = 0, .cost = has_costs ? cost : LaunchCost()}},
+        1, make_random);
+    const auto asked = search(strategy, 100, [&](const Candidate& candidate) {
+      return timed(candidate.kernel == 0 ? 1 : times);
+    });
+    return count_by_kernel(asked)[1];
+  };
+  EXPECT_LE(asked_of_small(7, true), 4u);
+  EXPECT_LT(asked_of_small(7, true), asked_of_small(7, false)) << "less is known without costs";
+  EXPECT_GE(asked_of_small(1.1, true), 8u);
 }
 
 TEST_F(EveryKernelTest, EstimatesKernelsThatAreNearTogether) {
