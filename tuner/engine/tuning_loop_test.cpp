@@ -120,6 +120,11 @@ TEST(TuningLoop, LeavesNothingBesideTheFastestWhereItIsSure) {
     const ProblemSummary problem = run.run().problems.front();
     ASSERT_TRUE(problem.best() && problem.unfinished) << seed;
     ASSERT_TRUE(problem.unfinished->by_itself) << seed;
+    std::set<std::string> evaluated;
+    for (const Result& result : problem.results) {
+      const std::string text = result.kernel + " " + key(result.configuration);
+      EXPECT_TRUE(evaluated.insert(text).second) << seed << ": twice " << text;
+    }
     const std::int64_t items = std::get<std::int64_t>(problem.best()->configuration.at("ITEMS"));
     const std::int64_t tile = std::get<std::int64_t>(problem.best()->configuration.at("TILE"));
     for (const auto& [its_items, its_tile] :
