@@ -1,3 +1,4 @@
+#include "db/json_forms.h"
 #include "reports/comparison.h"
 #include "reports/result_texts.h"
 #include "tuner/core/text.h"
