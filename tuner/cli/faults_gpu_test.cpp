@@ -234,8 +234,8 @@ TEST_F(GpuFaults, OfKernelsThatNoticeBeingTimedAreRecordedAndAnHonestOneWins) {
   EXPECT_EQ(words.at("honest"), "correct/");
   for (const smemtune::Cheat& cheat : smemtune::kCheats) {
     const bool failed = words.at(cheat.name).starts_with("correctness/");
-    // It saves no work, and may have been given up before a batch's last launch was compared, where
-    // alone it is wrong; the finals compare that of every second batch.
+    // It saves no work, and may lose in the search before a batch's last launch is compared, which
+    // alone is wrong; the finals compare that of at least every second batch.
     const bool may_lose_unfound = std::string(cheat.name) == "leaves_work" && !failed;
     if (!may_lose_unfound) {
       EXPECT_EQ(failed, cheat.is_wrong) << cheat.name << " " << words.at(cheat.name);

@@ -6,7 +6,7 @@
 #include <set>
 #include <span>
 
-// What is left to evaluate when a search has ended, by its entries.
+// The candidates that are left to evaluate when a search has ended, chosen by its entries.
 
 namespace smemtune {
 

@@ -36,12 +36,12 @@ struct SearchedSoFar {
 /// expects to be better, where more than ten count as ten and less than a tenth as that because
 /// models are that far off, and with the number u of those untried; they fall with the number t of
 /// evaluations and the number n of those since the last gain:
-/// exp(4.86 - 0.3 k - 0.6 c) * m^0.5 * S^0.515 * u^0.273 / t^0.761 / (n + 64)^0.918, where m kernels
-/// may hold it, k says how far the untried ones are known elsewhere, and c is 1 if costs are known.
-/// The latest evaluations, as many as are in flight, do not count in t and n: no question has been
-/// answered that could follow from them. The numbers are logistic regressions on replays of measured
-/// spaces and of parts of them, those for m and k more cautious than the fit; bench/RESULTS.md says of which, and how the estimate holds on
-/// others.
+/// exp(4.86 - 0.3 k - 0.6 c) * m^0.5 * S^0.515 * u^0.273 / t^0.761 / (n + 64)^0.918, where m
+/// kernels may hold it, k says how far the untried ones are known elsewhere, and c is 1 if costs
+/// are known. The latest evaluations, as many as are in flight, do not count in t and n: no
+/// question has been answered that could follow from them. The numbers are logistic regressions on
+/// replays of measured spaces and of parts of them, those for m and k more cautious than the fit;
+/// bench/RESULTS.md says of which, and how the estimate holds on others.
 double chance_of_better(const SearchedSoFar& searched);
 
 /// A kernel is behind when its best takes this many times as long as the time to be beaten.
@@ -56,10 +56,11 @@ struct KernelBehind {
 };
 
 /// Estimates the probability that such a kernel beats that time: its odds are
-/// exp(-1.54 - 2 c) * u^0.83 / t^1.4 / times^2.5 + h u / (u + t) / t with u untried after t, where c is
-/// 1 if costs are known. The numbers are those of a logistic regression on searches of parts of
-/// measured spaces, with two exceptions: the regression says 3.25 c, and h, which is 0.01 if costs
-/// are known and else 0.03, allows for a best that nothing known leads to. REQUIRES: times >= kLeastBehind.
+/// exp(-1.54 - 2 c) * u^0.83 / t^1.4 / times^2.5 + h u / (u + t) / t with u untried after t, where
+/// c is 1 if costs are known. The numbers are those of a logistic regression on searches of parts
+/// of measured spaces, with two exceptions: the regression says 3.25 c, and h, which is 0.01 if
+/// costs are known and else 0.03, allows for a best that nothing known leads to.
+/// REQUIRES: times >= kLeastBehind.
 double chance_of_kernel_behind(const KernelBehind& kernel);
 
 /// Returns the number of evaluations after which a chance will have fallen to `least` if nothing

@@ -11,8 +11,8 @@ namespace smemtune {
 
 namespace {
 
-/// Configurations of a kernel, its default included, before it has to compete for more; fewer of one
-/// that is left alone.
+/// Configurations of a kernel, its default included, before it has to compete for more. One that is
+/// left alone gets fewer.
 constexpr std::uint64_t kMinimumPerKernel = 8;
 
 /// The share of the draws of all kernels together that are far behind or failed so far: one of them
@@ -25,7 +25,7 @@ constexpr double kFarBehind = 2;
 /// or when it is behind, and the chance that it has something better is less than this.
 constexpr double kLittleChance = 0.02;
 
-/// A kernel that is far behind with less than this chance of something better is left alone.
+/// A kernel that is behind with less than this chance of something better is left alone.
 constexpr double kNoChance = 0.005;
 
 /// Number of better configurations that is assumed of a kernel while there is no model of it.
@@ -131,8 +131,9 @@ bool EveryKernel::is_far_behind(const Kernel& kernel) const {
 }
 
 bool EveryKernel::is_left_alone(const Kernel& kernel) const {
-  return kernel.best_ms && is_far_behind(kernel) &&
-         chance_of_kernel_behind(behind(kernel, *best_ms_)) < kNoChance;
+  if (!kernel.best_ms) return false;
+  const KernelBehind its = behind(kernel, *best_ms_);
+  return its.times >= kLeastBehind && chance_of_kernel_behind(its) < kNoChance;
 }
 
 bool EveryKernel::has_minimum(const Kernel& kernel) const {
