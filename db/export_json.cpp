@@ -94,7 +94,9 @@ void export_json(const std::vector<StoredResult>& best, const std::vector<Kernel
                 {"configuration", bindings_json(one.configuration)},
                 {"parameters", bindings_json(one.configuration)},
                 {"constraints", one.constraints},
-                {"promising", one.promising}};
+                {"promising", one.promising},
+                {"blocks", one.launches.blocks},
+                {"metrics", one.launches.metrics}};
   });
   const auto others = in_export_order(candidates, Failures::included);
   if (!others.empty()) {

@@ -154,15 +154,21 @@ class ExportReader {
                               .result = std::move(stored.result)});
   }
 
-  /// `defaults`: the member of that name, from which the conditions of kernels are kept.
+  /// `defaults`: the member of that name, from which what space files say of kernels is kept.
   void hand_over(const Json& defaults, const std::function<void(RunRecord&&)>& take) {
     std::map<std::string, Json> spaces;
     for (const Json& one : defaults) {
       if (!one.is_object() || !one.contains("constraints")) continue;
-      spaces[one.value("space", "")]["kernels"].push_back(
-          {{"name", one.value("kernel", "")},
-           {"constraints", one["constraints"]},
-           {"promising", one.value("promising", Json::array())}});
+      Json& space = spaces[one.value("space", "")];
+      Json launches = Json::array();
+      for (const Json& blocks : one.value("blocks", Json::array())) {
+        launches.push_back({{"grid", Json::array({blocks})}});
+      }
+      space["metrics"] = one.value("metrics", Json::object());
+      space["kernels"].push_back({{"name", one.value("kernel", "")},
+                                  {"constraints", one["constraints"]},
+                                  {"promising", one.value("promising", Json::array())},
+                                  {"launches", std::move(launches)}});
     }
     std::vector<RunRecord*> order;
     for (auto& [key, record] : records_) {
@@ -226,6 +232,7 @@ ImportedFile read_export(const std::filesystem::path& file, FileText&& read, Ori
     }
     const bool is_of_bests = list == "best" || list == "candidates";
     const bool known = (imported.origin.format == "smemtune-best" && is_of_bests) ||
+                       (imported.origin.format == "smemtune-times" && list == "candidates") ||
                        (imported.origin.format == "smemtune-results" && list == "results");
     if (!known) {
       throw InputError("a document of the format " + quote(imported.origin.format) +

@@ -270,6 +270,31 @@ TEST_F(ImportTest, HasDefaultsOfTheFileThatIsAskedFor) {
   EXPECT_THAT(store_.defaults({}), IsEmpty());
 }
 
+TEST_F(ImportTest, OfAnExportKeepsWhatItsSpaceSaysOfLaunches) {
+  ResultStore theirs(folder() / "theirs.sqlite");
+  smemtune::Run run;
+  run.id = "run-2";
+  run.space = "scale";
+  run.device = h200_limits();
+  run.device.uuid = "GPU-1";
+  run.space_json = R"json({"metrics": {"flops": "2 * N"}, "kernels": [{"name": "scale", "launches":
+    [{"grid": ["ceil_div(N, BLOCK)", 2, "N"]}, {"grid": [1]}]}]})json";
+  Result result;
+  result.kernel = "scale";
+  result.problem = {{"N", std::int64_t{64}}};
+  result.configuration = {{"BLOCK", std::int64_t{32}}};
+  result.is_default = true;
+  result.stage = Stage::screen;
+  result.measurement = summarize(std::vector<double>{1.0});
+  theirs.begin_run(run)->record("hash", result);
+  const std::vector<KernelDefaults> defaults = theirs.defaults({});
+  ASSERT_THAT(defaults, SizeIs(1));
+  EXPECT_THAT(defaults[0].launches.blocks, ElementsAre("((ceil_div(N, BLOCK)) * (2)) * (N)", "1"));
+  EXPECT_THAT(defaults[0].launches.metrics, ElementsAre(Pair("flops", "2 * N")));
+  import(write("best.json", export_json(theirs.best({}, true), defaults)));
+  EXPECT_EQ(defaults, store_.defaults({.source = "imported"}));
+}
+
 TEST_F(ImportTest, StaysOneInAnExportThatIsMerged) {
   import(write("cache.json", cache_file("GPU A", kFast)));
   const auto imported = store_.best({.source = "imported"}, true);
@@ -373,6 +398,28 @@ TEST_F(ImportTest, OfAnExportHasWhatItSays) {
   EXPECT_THAT(error(write("runs.json", R"({"format": "smemtune-runs", "version": 1,
                                           "results": [{}]})")),
               HasSubstr("smemtune-best and smemtune-results are read"));
+}
+
+TEST_F(ImportTest, OfATableOfTimesHasAResultForEach) {
+  const std::string times = R"([[0.5, null], [0.25, 2]])";
+  const auto file = [&](const std::string& rows) {
+    return write("times.json", R"({"format": "smemtune-times", "version": 1, "candidates": [
+      {"space": "scale", "kernel": "scale", "unit": "GPU-1", "provenance": {"run": "7", "kernel_hash": "hash"},
+       "device": {"kind": "gpu", "name": "GPU A", "architecture": "sm_90"},
+       "compared_with": "definition", "measured_utc": "2026-11-30T20:00:00Z",
+       "problems": [{"N": 64}, {"N": 128}], "configurations": [{"BLOCK": 32}, {"BLOCK": 64}],
+       "mean_ms": )" + rows + "}]}");
+  };
+  EXPECT_EQ(3u, import(file(times)).added);
+  const std::vector<StoredResult> best = store_.best({.source = "imported"}, true);
+  ASSERT_THAT(best, SizeIs(2));
+  EXPECT_EQ("BLOCK=64", key(best[0].result.configuration));
+  EXPECT_EQ("N=128", key(best[0].result.problem));
+  EXPECT_EQ(2, best[0].result.measurement.median_ms);
+  EXPECT_EQ(ComparedWith::definition, best[0].result.compared_with);
+  EXPECT_EQ("hash", best[0].kernel_hash);
+  EXPECT_EQ(0.25, best[1].result.measurement.median_ms);
+  EXPECT_THAT(error(file("[[0.5]]")), HasSubstr("entry 1 of \"candidates\""));
 }
 
 /// A word that reads like a number must not replace the value of a parameter of ours.

@@ -549,8 +549,42 @@ StoredResult stored_from(const Json& json) {
   return stored;
 }
 
+namespace {
+
+/// Returns the results of a group that has a table of their times.
+Json results_of_table(const Json& group) {
+  Json results = Json::array();
+  const Json& configurations = group.at("configurations");
+  const Json& problems = group.at("problems");
+  const Json& times = group.at("mean_ms");
+  for (std::size_t i = 0; i < configurations.size(); ++i) {
+    for (std::size_t j = 0; j < problems.size(); ++j) {
+      const Json& mean_ms = times.at(i).at(j);
+      if (mean_ms.is_null()) continue;
+      results.push_back({{"configuration", configurations[i]},
+                         {"problem", problems[j]},
+                         {"status", "correct"},
+                         {"stage", "race"},
+                         {"compared_with", group.at("compared_with")},
+                         {"time", {{"median_ms", nullptr}, {"mean_ms", mean_ms}}},
+                         {"metrics", Json::object()},
+                         {"measured_utc", group.at("measured_utc")}});
+    }
+  }
+  return results;
+}
+
+}  // namespace
+
 std::vector<Json> entries_of(Json entry) {
   std::vector<Json> entries;
+  if (entry.is_object() && entry.contains("mean_ms")) {
+    entry["results"] = results_of_table(entry);
+    for (const char* its :
+         {"configurations", "problems", "mean_ms", "compared_with", "measured_utc"}) {
+      entry.erase(its);
+    }
+  }
   if (!entry.is_object() || !entry.contains("results")) {
     entries.push_back(std::move(entry));
     return entries;

@@ -22,20 +22,45 @@ namespace smemtune::db {
 
 namespace {
 
-/// Reads the conditions of a kernel in a run's space file; none if the text is no space file.
-void read_conditions(const std::string& space_json, KernelDefaults& defaults) {
+/// Returns the texts of a list of expressions; of a number its digits.
+std::vector<std::string> expressions_of(const Json& object, const char* name) {
+  std::vector<std::string> texts;
+  if (!object.is_object() || !object.contains(name) || !object[name].is_array()) return texts;
+  for (const Json& one : object[name]) {
+    if (one.is_string()) texts.push_back(one.get<std::string>());
+    if (one.is_number_integer()) texts.push_back(one.dump());
+  }
+  return texts;
+}
+
+/// Returns the number of blocks of each launch of a kernel in a space file.
+std::vector<std::string> blocks_of(const Json& kernel) {
+  std::vector<std::string> blocks;
+  const Json launches = kernel.value("launches", Json::array({kernel}));
+  for (const Json& launch : launches) {
+    const std::vector<std::string> grid = expressions_of(launch, "grid");
+    if (grid.empty()) continue;
+    std::string text = grid.front();
+    for (std::size_t i = 1; i < grid.size(); ++i) text = "(" + text + ") * (" + grid[i] + ")";
+    blocks.push_back(std::move(text));
+  }
+  return blocks;
+}
+
+/// Reads what a run's space file says of a kernel; nothing if the text is no space file.
+void read_kernel(const std::string& space_json, KernelDefaults& defaults) {
   const Json space = Json::parse(space_json, nullptr, /*allow_exceptions=*/false);
   const auto kernels = space.is_object() ? space.find("kernels") : space.end();
   if (kernels == space.end() || !kernels->is_array()) return;
   for (const Json& one : *kernels) {
     if (!one.is_object() || one.value("name", Json()) != defaults.kernel) continue;
-    for (const auto& [name, texts] : {std::pair("constraints", &defaults.constraints),
-                                      std::pair("promising", &defaults.promising)}) {
-      if (!one.contains(name)) continue;
-      for (const Json& text : one[name]) {
-        if (text.is_string()) texts->push_back(text.get<std::string>());
-      }
-    }
+    defaults.constraints = expressions_of(one, "constraints");
+    defaults.promising = expressions_of(one, "promising");
+    defaults.launches.blocks = blocks_of(one);
+  }
+  const Json metrics = space.value("metrics", Json::object());
+  for (const auto& [name, text] : metrics.items()) {
+    if (text.is_string()) defaults.launches.metrics[name] = text.get<std::string>();
   }
 }
 
@@ -110,7 +135,7 @@ std::vector<KernelDefaults> ResultStore::defaults(const Query& asked) const {
         KernelDefaults{.space = statement.text("space_name"),
                        .kernel = statement.text("kernel_name"),
                        .configuration = bindings_from_json(statement, "configuration_json")});
-    read_conditions(statement.text("space_json"), one);
+    read_kernel(statement.text("space_json"), one);
   }
   return defaults;
 }

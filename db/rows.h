@@ -3,6 +3,7 @@
 #include "tuner/core/device.h"
 #include "tuner/core/result.h"
 #include "tuner/core/result_log.h"
+#include "tuner/core/size_model.h"
 
 #include <chrono>
 #include <cstdint>
@@ -103,9 +104,11 @@ struct KernelDefaults {
   std::string space;
   std::string kernel;
   Configuration configuration;
-  /// The kernel's conditions of these names, as the space file had them; empty where nothing says so.
+  /// The kernel's conditions of these names and its launches, as the space file had them; empty
+  /// where nothing says so.
   std::vector<std::string> constraints = {};
   std::vector<std::string> promising = {};
+  LaunchTexts launches = {};
 
   bool operator==(const KernelDefaults&) const = default;
 };

@@ -109,7 +109,7 @@ std::vector<PortfolioSize> portfolio_sizes(const StoredPortfolio& stored) {
 std::vector<SizeLoss> size_losses(const StoredPortfolio& stored) {
   const SizedTimes& times = stored.times;
   const std::pair<const char*, ChooseForCase> ways[] = {
-      {"select()", selection_of(times, 0)},
+      {"a header's select()", selection_of(times, 0)},
       {"--rules", rules_of(times)},
       {"the best of the nearest size", nearest_best(times)},
       {"the default values", default_values(times)}};

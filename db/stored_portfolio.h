@@ -41,7 +41,7 @@ std::vector<PortfolioSize> portfolio_sizes(const StoredPortfolio& stored);
 
 /// The losses of a way to choose at sizes that it knows nothing of.
 struct SizeLoss {
-  /// `select()`, `--rules`, `the best of the nearest size` or `the default values`.
+  /// `a header's select()`, `--rules`, `the best of the nearest size` or `the default values`.
   std::string way;
   double doublings = 0;  ///< Sizes that are nearer than so many doublings are held back as well.
   HeldBack loss;

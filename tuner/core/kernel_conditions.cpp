@@ -47,8 +47,8 @@ KernelConditions::KernelConditions(const std::vector<std::string>& texts,
   for (const std::string& text : texts) expressions_.push_back(compile_condition(text, scope));
 }
 
-bool KernelConditions::hold(const Configuration& configuration, const Problem& problem,
-                            const Bindings& device) const {
+std::vector<std::optional<std::int64_t>> KernelConditions::values(
+    const Configuration& configuration, const Problem& problem, const Bindings& device) const {
   std::vector<std::int64_t> slots(slots_.size());
   for (const Bindings* bindings : {&device, &problem, &configuration}) {
     for (const auto& [name, value] : *bindings) {
@@ -56,13 +56,23 @@ bool KernelConditions::hold(const Configuration& configuration, const Problem& p
       if (slot != slots_.end()) slots[slot->second] = to_slot(value);
     }
   }
-  return std::ranges::all_of(expressions_, [&slots](const std::optional<Expression>& one) {
+  std::vector<std::optional<std::int64_t>> values;
+  for (const std::optional<Expression>& one : expressions_) {
     try {
-      return one && one->evaluate(slots) != 0;
+      values.push_back(one ? std::optional(one->evaluate(slots)) : std::nullopt);
     } catch (const ExpressionError&) {
-      return false;
+      values.push_back(std::nullopt);
     }
-  });
+  }
+  return values;
+}
+
+bool KernelConditions::hold(const Configuration& configuration, const Problem& problem,
+                            const Bindings& device) const {
+  const auto holds = [](const std::optional<std::int64_t>& value) {
+    return value.value_or(0) != 0;
+  };
+  return std::ranges::all_of(values(configuration, problem, device), holds);
 }
 
 }  // namespace smemtune

@@ -178,12 +178,22 @@ constexpr Choice<Entry> select_exact(const Entry* entries, std::size_t count, co
   return choice;
 }
 
+/// Takes what Prediction says of a configuration.
+struct AsPredicted {
+  template <typename Entry>
+  constexpr double operator()(const Entry& /*nearest*/, double to_best) const {
+    return to_best;
+  }
+};
+
 /// Returns the entry of the right configuration with the least predicted time, of its entries that of
 /// the nearest size; empty if none is right. `counts(entry)` says which entries count.
-template <typename Entry, typename RatioOf, typename ToBestOf, typename FitnessOf, typename Counts>
+template <typename Entry, typename RatioOf, typename ToBestOf, typename FitnessOf,
+          typename Predicted, typename Counts>
 constexpr Choice<Entry> select_predicted(const Entry* entries, std::size_t count, Match match,
                                          const RatioOf& ratio_of, const ToBestOf& to_best_of,
-                                         const FitnessOf& fitness_of, const Counts& counts) {
+                                         const FitnessOf& fitness_of, const Predicted& predicted,
+                                         const Counts& counts) {
   double of_all = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const bool is_fastest = !(to_best_of(entries[i]) > 1) && counts(entries[i]);
@@ -207,7 +217,8 @@ constexpr Choice<Entry> select_predicted(const Entry* entries, std::size_t count
     if (!nearest) continue;
     const Fitness fitness = fitness_of(*nearest);
     if (fitness == Fitness::wrong) continue;
-    const double its = prediction.to_best() * (fitness == Fitness::promising ? 1 : kNotPromising);
+    const double its = predicted(*nearest, prediction.to_best()) *
+                       (fitness == Fitness::promising ? 1 : kNotPromising);
     const bool is_as_good = choice && !(its < least) && !(least < its);
     if (!choice || its < least || (is_as_good && nearest.size_ratio < choice.size_ratio)) {
       choice = nearest;
@@ -225,24 +236,28 @@ constexpr Choice<Entry> select_predicted(const Entry* entries, std::size_t count
 /// `ratio_of(entry)` returns the entry's size ratio, or 0 for an entry that is not comparable, such as
 /// another kernel's. `to_best_of(entry)` returns its time by that of the fastest
 /// entry for the same problem on the same device, which is 1; infinity where it does not run.
-/// `fitness_of(entry)` returns the Fitness of its configuration for the problem. An entry has a device, a compute_capability (0: its times say nothing about other devices), a
-/// time_ms (0 where it does not run), a configuration (a number, the same for equal values of the
-/// same kernel, whose entries must lie side by side) and is_best (it is its kernel's best for its
-/// problem).
-template <typename Entry, typename RatioOf, typename ToBestOf, typename FitnessOf>
+/// `fitness_of(entry)` returns the Fitness of its configuration for the problem.
+/// `predicted(entry, to_best)` may replace the time by that of the best that Prediction has for the
+/// entry's configuration. An entry has a device, a compute_capability (0: its times say nothing about
+/// other devices), a time_ms (0 where it does not run), a configuration (a number, the same for equal
+/// values of the same kernel, whose entries must lie side by side) and is_best (it is its kernel's
+/// best for its problem).
+template <typename Entry, typename RatioOf, typename ToBestOf, typename FitnessOf,
+          typename Predicted = AsPredicted>
 constexpr Choice<Entry> select_measured(const Entry* entries, std::size_t count,
                                         const Target& target, const RatioOf& ratio_of,
-                                        const ToBestOf& to_best_of, const FitnessOf& fitness_of) {
+                                        const ToBestOf& to_best_of, const FitnessOf& fitness_of,
+                                        const Predicted& predicted = {}) {
   const Choice<Entry> exact = select_exact(entries, count, target, ratio_of);
   if (exact) return exact;
   const auto is_same_device = [&target](const Entry& entry) {
     return std::string_view(entry.device) == target.device;
   };
   const Choice<Entry> here = select_predicted(entries, count, Match::nearest_problem, ratio_of,
-                                              to_best_of, fitness_of, is_same_device);
+                                              to_best_of, fitness_of, predicted, is_same_device);
   if (here) return here;
   return select_predicted(entries, count, Match::same_architecture, ratio_of, to_best_of,
-                          fitness_of, [&target, &is_same_device](const Entry& entry) {
+                          fitness_of, predicted, [&target, &is_same_device](const Entry& entry) {
                             return entry.compute_capability != 0 && !is_same_device(entry) &&
                                    entry.compute_capability == target.compute_capability;
                           });

@@ -8,11 +8,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <variant>
 
 namespace smemtune {
 namespace {
@@ -159,6 +164,71 @@ TEST_F(Library, LooksIntoSharedFilesForWhatItsOwnDoNotKnow) {
   EXPECT_EQ(results.select(kH200, "gemm", size(4096)).shared_from, "");
   EXPECT_EQ(own.select(kH200, "scale", size(4096)).shared_from, "") << "as close, and one's own";
   EXPECT_EQ(Results(folder_ / "team").select(kH200, "scale", size(4096)).match, Match::exact);
+}
+
+/// Times of 64, 128 and 1,024 threads that depend on whether the waves of blocks are full, at many
+/// sizes, as a file of times; `rows`: instead of theirs.
+std::string times_of_waves(const std::string& rows = "") {
+  std::string problems;
+  std::array<std::string, 3> times;
+  const std::array<int, 3> counts = {64, 128, 1024};
+  for (int n = 20'000; n < 400'000; n += 1'871) {
+    if (!problems.empty()) problems += ",";
+    problems += R"({"T":"float","N":)" + std::to_string(n) + "}";
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const int waves = (n + counts[i] * 100 - 1) / (counts[i] * 100);
+      times[i] += (times[i].empty() ? "" : ",") + std::to_string(waves * counts[i]);
+    }
+  }
+  return R"json({"format": "smemtune-times", "version": 1, "defaults": [{"space": "scale",
+    "kernel": "scale", "configuration": {"ITEMS": 2, "THREADS": 256},
+    "blocks": ["ceil_div(N, THREADS)"], "metrics": {"bytes": "8 * N"}}],
+    "candidates": [{"space": "scale", "kernel": "scale", "unit": "GPU-1",
+    "device": {"kind": "gpu", "name": "NVIDIA H200", "architecture": "sm_90",
+               "compute_capability": "9.0", "sm_count": 100},
+    "provenance": {"run": "7", "kernel_hash": "hash"}, "compared_with": "definition",
+    "measured_utc": "2026-11-30T20:00:00Z", "configurations": [{"ITEMS": 2, "THREADS": 64},
+    {"ITEMS": 2, "THREADS": 128}, {"ITEMS": 2, "THREADS": 1024}], "problems": [)json" +
+         problems + R"json(], "mean_ms": [)json" +
+         (rows.empty() ? "[" + times[0] + "],[" + times[1] + "],[" + times[2] + "]" : rows) +
+         "]}]}";
+}
+
+TEST_F(Library, PredictsBySizesWaveForWave) {
+  const Results results(write(times_of_waves()));
+  int right = 0;
+  int count = 0;
+  for (int n = 21'000; n < 390'000; n += 9'973, ++count) {
+    const auto ms = [n](int threads) {
+      return (n + threads * 100 - 1) / (threads * 100) * threads;
+    };
+    const Selection selection = results.select(kH200, "scale", size(n));
+    EXPECT_EQ(selection.match, Match::nearest_problem);
+    EXPECT_EQ(selection.compared_with, "definition");
+    const auto chosen =
+        static_cast<int>(std::get<std::int64_t>(selection.parameters.at("THREADS")));
+    right += ms(chosen) <= 1.05 * std::min({ms(64), ms(128), ms(1024)}) ? 1 : 0;
+  }
+  EXPECT_GT(right, count * 9 / 10);
+}
+
+TEST_F(Library, AddsTimesToWhatAFolderKnows) {
+  fs::create_directories(folder_ / "all" / "times");
+  fs::copy(folder_ / "best.json", folder_ / "all");
+  fs::copy(write(times_of_waves()), folder_ / "all" / "times");
+  const Results results(folder_ / "all");
+  EXPECT_EQ(results.select(kH200, "scale", size(65536)).parameters, threads(512))
+      << "the best there";
+  EXPECT_EQ(results.select(kH200, "scale", size(21'000)).measured_problem, size(20'000));
+}
+
+TEST_F(Library, RefusesTablesOfTimesThatAreNotWhole) {
+  for (const auto& [rows, place] : {std::pair("[1],[2],[3]", "/mean_ms/0 has not a time"),
+                                    {"[1]", "/mean_ms/0 has not a time"}}) {
+    const Results results(write(times_of_waves(rows)));
+    EXPECT_THAT([&] { results.select(kH200, "scale", size(1)); },
+                testing::ThrowsMessage<std::runtime_error>(HasSubstr(place)));
+  }
 }
 
 TEST_F(Library, ReadsWhatTheFirstVersionExported) {

@@ -10,14 +10,17 @@
 #include "tuner/core/kernel_conditions.h"
 #include "tuner/core/outcome.h"
 #include "tuner/core/selection_table.h"
+#include "tuner/core/size_model.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -46,6 +49,7 @@ struct Record {
   /// Conditions of the kernel, with its default values only.
   std::vector<std::string> constraints;
   std::vector<std::string> promising;
+  LaunchTexts launches;  ///< The kernel's, with its default values only.
 };
 
 /// Reads members of the documented format and reports those that deviate from it.
@@ -82,9 +86,26 @@ class Reader {
     return texts;
   }
 
+  /// Returns the work of a kernel's launches; nothing for files of earlier versions, which lack it.
+  LaunchTexts launches(const Json& object, const std::string& at) const {
+    LaunchTexts launches = {.blocks = texts(object, at, "blocks"), .metrics = {}};
+    if (!object.contains("metrics")) return launches;
+    for (const auto& [name, text] : object.at("metrics").items()) {
+      if (!text.is_string()) fail(at + "/metrics/" + name, "is not a string");
+      launches.metrics[name] = text.get<std::string>();
+    }
+    return launches;
+  }
+
   double number(const Json& object, const std::string& at, const char* name) const {
     const Json& value = member(object, at, name);
     if (!value.is_number()) fail(at + "/" + name, "is not a number");
+    return value.get<double>();
+  }
+
+  double number(const Json& array, const std::string& at, std::size_t index) const {
+    const Json& value = array.at(index);
+    if (!value.is_number()) fail(at + "/" + std::to_string(index), "is not a number");
     return value.get<double>();
   }
 
@@ -95,8 +116,11 @@ class Reader {
   }
 
   Bindings bindings(const Json& object, const std::string& at, const char* name) const {
-    const Json& values = member(object, at, name);
-    if (!values.is_object()) fail(at + "/" + name, "is not an object");
+    return bindings(member(object, at, name), at + "/" + name);
+  }
+
+  Bindings bindings(const Json& values, const std::string& at) const {
+    if (!values.is_object()) fail(at, "is not an object");
     Bindings bindings;
     for (const auto& [key, value] : values.items()) {
       if (value.is_string()) {
@@ -105,7 +129,7 @@ class Reader {
                  !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)) {
         bindings[key] = value.get<std::int64_t>();
       } else {
-        fail(at + "/" + name + "/" + key, "is neither an integer nor a word");
+        fail(at + "/" + key, "is neither an integer nor a word");
       }
     }
     return bindings;
@@ -161,6 +185,7 @@ struct Table {
   std::vector<Record> defaults;  ///< The kernel that is the best most often comes first.
   /// Conditions of the kernels whose default values are known.
   std::map<std::string, Conditions> conditions;
+  std::map<std::string, LaunchFeatures> launches;  ///< The same kernels'.
 };
 
 /// Returns the same text for records of the same device and problem.
@@ -215,6 +240,8 @@ Record read_record(const Reader& reader, const Json& entry, const std::string& a
 struct File {
   std::filesystem::path path;
   std::string shared_from;
+  /// It adds times to what the files before it have for a device and problem.
+  bool is_of_times = false;
   db::ExportText text;           ///< Results of an export.
   std::vector<Record> measured;  ///< Results of a database.
   std::vector<Record> defaults;
@@ -224,11 +251,13 @@ void read_json(File& file) {
   const Reader reader(file.path.string());
   file.text = db::read_export_text(file.path);
   const Json& head = file.text.head;
-  if (reader.text(head, "", "format") != "smemtune-best") {
+  const std::string format = reader.text(head, "", "format");
+  file.is_of_times = format == "smemtune-times";
+  if (!file.is_of_times && format != "smemtune-best") {
     reader.fail("/format", "is not smemtune-best: this is not a file of `smemtune export`");
   }
   if (reader.number(head, "", "version") != 1) reader.fail("/version", "is not 1");
-  reader.array(head, "", "best");
+  if (!file.is_of_times) reader.array(head, "", "best");
   if (head.contains("candidates")) reader.array(head, "", "candidates");
   if (file.text.cut_off) reader.fail("/", "is not complete");
   if (!file.text.fault.empty()) throw InputError(file.path.string() + ": " + file.text.fault);
@@ -242,7 +271,35 @@ void read_json(File& file) {
     record.parameters = reader.configuration(entry, at);
     record.constraints = reader.texts(entry, at, "constraints");
     record.promising = reader.texts(entry, at, "promising");
+    record.launches = reader.launches(entry, at);
     file.defaults.push_back(std::move(record));
+  }
+}
+
+/// Adds the results of a group that has a table of their times: for each configuration those for each
+/// problem, null where there is none.
+void read_table(const Reader& reader, const Json& group, const std::string& at, Record common,
+                std::vector<Record>& measured) {
+  common.compared_with = reader.text(group, at, "compared_with");
+  std::vector<Problem> problems;
+  for (const Json& one : reader.array(group, at, "problems")) {
+    problems.push_back(reader.bindings(one, at + "/problems"));
+  }
+  const Json& times = reader.array(group, at, "mean_ms");
+  std::size_t row = 0;
+  for (const Json& one : reader.array(group, at, "configurations")) {
+    common.parameters = reader.bindings(one, at + "/configurations");
+    const std::string where = at + "/mean_ms/" + std::to_string(row);
+    if (row >= times.size() || times[row].size() != problems.size()) {
+      reader.fail(where, "has not a time or null for each problem");
+    }
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      if (times[row][i].is_null()) continue;
+      Record& record = measured.emplace_back(common);
+      record.problem = problems[i];
+      record.time_ms = reader.number(times[row], where, i);
+    }
+    ++row;
   }
 }
 
@@ -252,6 +309,7 @@ void read_entry(const File& file, const db::ExportText::Entry& entry,
   const Reader reader(file.path.string());
   const Json group = parse_json(entry.text, file.path.string() + ": " + entry.at);
   const Record common = read_common(reader, group, entry.at, entry.is_best);
+  if (group.contains("mean_ms")) return read_table(reader, group, entry.at, common, measured);
   if (!group.contains("results")) {
     measured.push_back(read_record(reader, group, entry.at, common));
     return;
@@ -293,15 +351,19 @@ void read_database(File& file) {
     record.parameters = one.configuration;
     record.constraints = one.constraints;
     record.promising = one.promising;
+    record.launches = one.launches;
     file.defaults.push_back(std::move(record));
   }
 }
 
-/// Returns the files that `file` means: itself, or those in the folder that it is.
+/// Returns the files that `file` means: itself, or those in the folder that it is and in its folder
+/// `times`.
 std::vector<db::SharedFile> files_of(const std::filesystem::path& file, const std::string& name) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(file, ignored)) return {{.file = file, .name = name}};
   std::vector<db::SharedFile> files = db::files_in(file, file.string());
+  const std::filesystem::path times = file / "times";
+  std::ranges::move(db::files_in(times, times.string()), std::back_inserter(files));
   if (name.empty()) {
     for (db::SharedFile& one : files) one.name.clear();
   }
@@ -328,7 +390,7 @@ void compare(Table& table) {
   table.measured = std::move(sorted);
 }
 
-void compile_conditions(Table& table) {
+void compile_expressions(Table& table) {
   if (table.measured.empty()) return;
   const Problem& problem = table.measured.front().problem;
   for (const Record& one : table.defaults) {
@@ -337,6 +399,7 @@ void compile_conditions(Table& table) {
     };
     table.conditions.try_emplace(one.kernel,
                                  Conditions{compiled(one.constraints), compiled(one.promising)});
+    table.launches.try_emplace(one.kernel, one.launches, one.parameters, problem);
   }
 }
 
@@ -357,6 +420,7 @@ void add_unknown(std::vector<Record>& to, std::vector<Record>&& from, std::set<s
 Table table_of(const std::vector<File>& files, const std::string& space) {
   const auto is_of_space = [&space](const Record& record) { return record.space == space; };
   Table table;
+  std::vector<Record> times;
   std::set<std::string> measured_before;
   std::set<std::string> defaults_before;
   for (const File& file : files) {
@@ -369,14 +433,49 @@ Table table_of(const std::vector<File>& files, const std::string& space) {
     }
     for (Record& record : its.measured) record.shared_from = file.shared_from;
     for (Record& record : its.defaults) record.shared_from = file.shared_from;
-    add_unknown(table.measured, std::move(its.measured), measured_before, measured_text);
+    if (file.is_of_times) {
+      std::ranges::move(its.measured, std::back_inserter(times));
+    } else {
+      add_unknown(table.measured, std::move(its.measured), measured_before, measured_text);
+    }
     add_unknown(table.defaults, std::move(its.defaults), defaults_before,
                 [](const Record& record) { return record.kernel; });
   }
+  const auto configuration_text = [](const Record& record) {
+    return measured_text(record) + "\n" + record.kernel + "\n" + key(record.parameters);
+  };
+  std::set<std::string> known;
+  std::ranges::transform(table.measured, std::inserter(known, known.end()), configuration_text);
+  add_unknown(table.measured, std::move(times), known, configuration_text);
   order_by_wins(table.defaults, table.measured);
   compare(table);
-  compile_conditions(table);
+  compile_expressions(table);
   return table;
+}
+
+bool has_same_names(const Problem& one, const Problem& other) {
+  return std::ranges::equal(one, other, {}, &Problem::value_type::first,
+                            &Problem::value_type::first);
+}
+
+/// Returns a model of what was measured on the target's device, or if nothing was there on others of
+/// its compute capability, of problems with the names of this one; nullopt if nothing was.
+std::optional<SizeModel> model_of(const Table& table, const Target& target,
+                                  const Problem& problem) {
+  const bool is_known =
+      std::ranges::find(table.measured, target.device, &Record::device) != table.measured.end();
+  std::vector<SizeModel::Measured> measured;
+  const Bindings* limits = nullptr;
+  for (const Record& one : table.measured) {
+    const bool counts = is_known ? one.device == target.device
+                                 : one.compute_capability == target.compute_capability &&
+                                       one.compute_capability != 0;
+    if (!counts || !has_same_names(one.problem, problem)) continue;
+    measured.push_back({{one.kernel, one.parameters, one.problem}, one.to_best});
+    limits = &one.limits;
+  }
+  if (measured.empty()) return std::nullopt;
+  return std::optional<SizeModel>(std::in_place, measured, table.launches, *limits);
 }
 
 }  // namespace
@@ -401,10 +500,26 @@ class Results::Contents {
                                   : tables_.emplace(space, table_of(files_, space)).first->second;
   }
 
+  /// Returns the model of what is known of a space (model_of()), which is made when it is asked for
+  /// first; null if nothing is known. Threads may share this.
+  const SizeModel* model(const std::string& space, const Table& table, const Target& target,
+                         const Problem& problem) const {
+    std::string about = space + "\n" + std::string(target.device) + "\n" +
+                        std::to_string(target.compute_capability);
+    for (const auto& [name, value] : problem) about += "\n" + name;
+    const std::lock_guard lock(mutex_);
+    auto known = models_.find(about);
+    if (known == models_.end()) {
+      known = models_.emplace(std::move(about), model_of(table, target, problem)).first;
+    }
+    return known->second ? &*known->second : nullptr;
+  }
+
  private:
   std::vector<File> files_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, Table> tables_;
+  mutable std::map<std::string, std::optional<SizeModel>> models_;
 };
 
 Results::Results(const std::filesystem::path& file) {
@@ -449,9 +564,18 @@ Selection Results::select(const Target& target, const std::string& space, const 
     return wanted(record) && (on_target == table.measured.end() ||
                               fitness_on(record, on_target->limits) != Fitness::wrong);
   };
+  const auto predicted = [&](const Record& record, double by_nearness) {
+    // Where few problems were measured, trees know less than how near they are.
+    constexpr double kFewProblems = 10;
+    const SizeModel* const model = contents_->model(space, table, target, problem);
+    if (model == nullptr) return by_nearness;
+    const double share = kFewProblems / (kFewProblems + static_cast<double>(model->problems()));
+    const double by_trees = model->log_to_best({record.kernel, record.parameters, problem});
+    return std::exp(share * std::log(by_nearness) + (1 - share) * by_trees);
+  };
   const Choice<Record> choice =
       or_defaults(select_measured(table.measured.data(), table.measured.size(), target, ratio_of,
-                                  to_best_of, fitness_of),
+                                  to_best_of, fitness_of, predicted),
                   table.defaults.data(), table.defaults.size(), is_right_default);
   Selection selection;
   selection.match = choice.match;

@@ -1,0 +1,85 @@
+#pragma once
+
+#include "tuner/core/boosted_trees.h"
+#include "tuner/core/kernel_conditions.h"
+#include "tuner/core/value.h"
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace smemtune {
+
+/// What a space file says of the work of a kernel's launches, as expressions.
+struct LaunchTexts {
+  std::vector<std::string> blocks;             ///< The number of blocks of each launch.
+  std::map<std::string, std::string> metrics;  ///< The space's `metrics`, such as `flops`.
+
+  bool operator==(const LaunchTexts&) const = default;
+};
+
+/// Computes what a configuration's launches are like for a problem: the blocks that there are to
+/// compute, how evenly the multiprocessors share them, and the metrics for each block.
+class LaunchFeatures {
+ public:
+  /// See KernelConditions().
+  LaunchFeatures(const LaunchTexts& texts, const Configuration& configuration,
+                 const Problem& problem);
+
+  /// Returns the number of features.
+  std::size_t count() const { return 2 + metrics_.count(); }
+
+  /// Appends the features to `row`; -1 for what has no value.
+  void append_to(std::vector<float>& row, const Configuration& configuration,
+                 const Problem& problem, const Bindings& device) const;
+
+ private:
+  double blocks(const Configuration& configuration, const Problem& problem,
+                const Bindings& device) const;
+
+  KernelConditions blocks_;
+  KernelConditions metrics_;
+};
+
+/// Predicts the times of configurations for sizes that were not measured from all that was measured
+/// on one device, by boosted trees over values, sizes, what divides them, and launches.
+class SizeModel {
+ public:
+  /// A configuration of a kernel for a problem.
+  struct Sized {
+    std::string kernel;
+    Configuration configuration;
+    Problem problem;
+  };
+  struct Measured {
+    Sized of;
+    double to_best = 1;  ///< Its time by that of the best for the problem; infinity: does not run.
+  };
+
+  /// `kernels`: the launches of kernels, as far as they are known. `device`: see device_names().
+  /// REQUIRES: something is measured, and all problems have the same names.
+  SizeModel(const std::vector<Measured>& measured, std::map<std::string, LaunchFeatures> kernels,
+            Bindings device);
+
+  /// Returns what is predicted for the logarithm of a configuration's time by that of the best.
+  double log_to_best(const Sized& sized) const { return trees_(row(sized)); }
+
+  /// Returns the number of problems that were measured.
+  std::size_t problems() const { return problems_; }
+
+ private:
+  std::vector<float> row(const Sized& sized) const;
+  BoostedTrees fitted_to(const std::vector<Measured>& measured) const;
+
+  std::map<std::string, LaunchFeatures> kernels_;
+  std::size_t launch_features_ = 0;
+  Bindings device_;
+  std::set<std::string> words_;       ///< All that were measured, names of kernels included.
+  std::set<std::string> parameters_;  ///< All that were measured.
+  std::size_t problems_ = 0;
+  BoostedTrees trees_;
+};
+
+}  // namespace smemtune
