@@ -101,8 +101,9 @@ class BoostedTrees::Growth {
     for (const std::uint32_t sample : samples) all.of += rests_[sample];
     const BinSplit split = depth > 0 ? best_split(samples, all) : BinSplit();
     if (split.feature == nullptr) return become_leaf(node, samples, kRate * all.mean());
-    const auto right = std::ranges::partition(
-        samples, [&split](std::uint32_t sample) { return split.feature->bins[sample] <= split.bin; });
+    const auto right = std::ranges::partition(samples, [&split](std::uint32_t sample) {
+      return split.feature->bins[sample] <= split.bin;
+    });
     const auto left = static_cast<std::uint32_t>(trees_.nodes_.size());
     trees_.nodes_.resize(left + 2);
     trees_.nodes_[node] = {.cut = split.feature->cuts[split.bin],
