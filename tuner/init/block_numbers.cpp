@@ -1,0 +1,217 @@
+#include "tuner/init/block_numbers.h"
+
+#include "tuner/init/host_terms.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smemtune {
+namespace {
+
+using Kind = Syntax::Kind;
+using Names = std::set<std::string>;
+
+constexpr std::string_view kDimensions = "xyz";
+constexpr std::int64_t kSmallest = 8;  ///< Smaller numbers mostly mean something else.
+
+/// The values of a function's variables, and which of them are made of the built-in ones.
+class Values {
+ public:
+  explicit Values(const Syntax& body) {
+    for_each(body, [&](const Syntax& part) {
+      if (part.kind == Kind::variable && !part.parts.empty()) add(part.text, part.parts[0]);
+      if (part.kind == Kind::assignment) add(part.parts[0].text, part.parts[1]);
+      const bool is_bounded = part.kind == Kind::loop && part.parts.size() > Syntax::kBody;
+      const Syntax* const condition = is_bounded ? &part.parts[Syntax::kCondition] : nullptr;
+      if (condition == nullptr || condition->kind != Kind::binary) return;
+      bounds_[condition->parts[0].text].push_back(&condition->parts[1]);
+    });
+  }
+
+  /// Returns true if a value is made of `builtin`.x (0), .y or .z. An element is made of nothing.
+  bool is_made_of(const Syntax& value, std::string_view builtin, std::size_t axis) const {
+    return holds(value, [&](const Syntax& part) {
+      return part.kind == Kind::member && part.text == kDimensions.substr(axis, 1) &&
+             !part.parts.empty() && part.parts[0].is_name(builtin);
+    });
+  }
+
+  bool is_made_of(const Syntax& value, std::string_view builtin) const {
+    return is_made_of(value, builtin, 0) || is_made_of(value, builtin, 1) ||
+           is_made_of(value, builtin, 2);
+  }
+
+  /// Returns true if a value, or the end of a loop that counts to it, is made of blockDim.
+  bool follows_block(const Syntax& value) const {
+    if (is_made_of(value, "blockDim")) return true;
+    const auto bounds = bounds_.find(value.text);
+    return value.kind == Kind::name && bounds != bounds_.end() &&
+           std::ranges::any_of(bounds->second,
+                               [&](const Syntax* bound) { return is_made_of(*bound, "blockDim"); });
+  }
+
+  /// Returns the numbers that a value is made of.
+  std::set<std::int64_t> numbers(const Syntax& value) const {
+    std::set<std::int64_t> found;
+    holds(value, [&](const Syntax& part) {
+      const auto number = part.kind == Kind::literal ? number_of(part.text) : std::nullopt;
+      if (number && *number >= kSmallest) found.insert(*number);
+      return false;
+    });
+    return found;
+  }
+
+ private:
+  void add(const std::string& name, const Syntax& value) { gives_[name].push_back(&value); }
+
+  bool holds(const Syntax& value, const std::function<bool(const Syntax&)>& is_it) const {
+    Names seen;
+    return holds(value, is_it, seen);
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax, and once for each variable.
+  bool holds(const Syntax& value, const std::function<bool(const Syntax&)>& is_it,
+             Names& seen) const {
+    if (is_it(value)) return true;
+    if (value.kind == Kind::element) return false;
+    const auto inner = [&](const Syntax& part) { return holds(part, is_it, seen); };
+    const auto given = value.kind == Kind::name ? gives_.find(value.text) : gives_.end();
+    if (given == gives_.end()) return std::ranges::any_of(value.parts, inner);
+    return seen.insert(value.text).second &&
+           std::ranges::any_of(given->second, [&](const Syntax* part) { return inner(*part); });
+  }
+
+  std::map<std::string, std::vector<const Syntax*>> gives_;
+  std::map<std::string, std::vector<const Syntax*>> bounds_;  ///< Ends of loops, by their counters.
+};
+
+class BlockNumberReader {
+ public:
+  BlockNumberReader(const ParsedSource& source, const Syntax& body, KernelFunction& kernel)
+      : source_(source), values_(body), kernel_(kernel) {}
+
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  void read(const Syntax& syntax) {
+    if (syntax.kind == Kind::binary) read_numbers(syntax);
+    if (syntax.is(Kind::binary, "*")) read_tile(syntax);
+    if (syntax.kind == Kind::element) read_shared(syntax);
+    if (syntax.kind == Kind::assignment) read_result(syntax);
+    for (const Syntax& part : syntax.parts) read(part);
+  }
+
+ private:
+  void add(BlockNumber::Kind kind, std::size_t axis, const std::string& text, const Syntax& place) {
+    kernel_.block_numbers.push_back({kind, axis, text, source_.line(place.cursor)});
+  }
+
+  /// Reads numbers that a thread's number is compared with, added to, ...
+  void read_numbers(const Syntax& binary) {
+    for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+      if (!values_.is_made_of(binary, "threadIdx", axis)) continue;
+      for (const std::int64_t number : values_.numbers(binary)) {
+        add(BlockNumber::Kind::thread, axis, std::to_string(number), binary);
+      }
+    }
+  }
+
+  /// Reads `blockIdx.x * 256`.
+  void read_tile(const Syntax& product) {
+    for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+      for (const std::size_t side : {0U, 1U}) {
+        const std::set<std::int64_t> numbers = values_.numbers(product.parts[1 - side]);
+        const bool is_tile = values_.is_made_of(product.parts[side], "blockIdx", axis) &&
+                             !values_.is_made_of(product, "blockDim");
+        if (!is_tile || numbers.empty()) continue;
+        add(BlockNumber::Kind::tile, axis, std::to_string(*numbers.begin()), product);
+      }
+    }
+  }
+
+  /// Reads an index of an array in shared memory whose extents are written.
+  void read_shared(const Syntax& element) {
+    std::size_t dimension = 0;
+    const Syntax* base = &element.parts[0];
+    for (; base->kind == Kind::element; base = &base->parts[0]) ++dimension;
+    const auto array = std::ranges::find(kernel_.shared, base->text, &SharedArray::name);
+    if (base->kind != Kind::name || array == kernel_.shared.end()) return;
+    if (dimension >= array->extents.size()) return;
+    const std::string& extent = array->extents[dimension];
+    const Syntax& index = element.parts[1];
+    const bool is_first = index.kind == Kind::literal && values_.numbers(index).empty();
+    bool is_of_thread = false;
+    for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+      if (!values_.is_made_of(index, "threadIdx", axis)) continue;
+      is_of_thread = true;
+      const bool is_scaled = has_any(index, [&](const Syntax& part) {
+        return is_one_of(part.text, {"*", "<<"}) && values_.is_made_of(part, "threadIdx", axis);
+      });
+      add(is_scaled ? BlockNumber::Kind::scaled : BlockNumber::Kind::array, axis, extent, element);
+    }
+    if (is_of_thread || is_first || values_.follows_block(index)) return;
+    for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+      add(BlockNumber::Kind::whole, axis, extent, element);
+    }
+  }
+
+  /// Reads `out[blockIdx.x] = ...` unless that is a sum.
+  void read_result(const Syntax& assignment) {
+    const Syntax& target = assignment.parts[0];
+    if (target.kind != Kind::element) return;
+    const auto pointer =
+        std::ranges::find(kernel_.parameters, target.parts[0].text, &KernelParameter::name);
+    const bool is_of_block = values_.is_made_of(target.parts[1], "blockIdx") &&
+                             !values_.is_made_of(target.parts[1], "threadIdx");
+    if (pointer == kernel_.parameters.end() || !is_of_block || pointer->is_block_sum) return;
+    for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+      if (kernel_.strides_by_block[axis]) add(BlockNumber::Kind::result, axis, "", assignment);
+    }
+  }
+
+  const ParsedSource& source_;
+  Values values_;
+  KernelFunction& kernel_;
+};
+
+/// Finds loops whose counter goes on by blockDim, in a function and those that it calls.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the functions call each other, once for each.
+void add_loops_by_block(const Syntax& body, const BodyOf& body_of, Names& seen,
+                        KernelFunction& kernel) {
+  const Values values(body);
+  for_each(body, [&](const Syntax& part) {
+    const Syntax* const called = part.kind == Kind::call ? body_of(part.text) : nullptr;
+    if (called != nullptr && seen.insert(part.text).second) {
+      add_loops_by_block(*called, body_of, seen, kernel);
+    }
+    if (part.kind != Kind::loop) return;
+    for_each(part, [&](const Syntax& step) {
+      if (step.kind != Kind::assignment || step.parts[0].kind != Kind::name) return;
+      const bool counts = has_any(part.parts[Syntax::kCondition], [&](const Syntax& one) {
+        return one.is_name(step.parts[0].text);
+      });
+      for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+        const bool is_its = counts && is_one_of(step.text, {"+=", "="}) &&
+                            values.is_made_of(step.parts[1], "blockDim", axis);
+        kernel.loops_by_block[axis] = kernel.loops_by_block[axis] || is_its;
+      }
+    });
+  });
+}
+
+}  // namespace
+
+void add_block_numbers(const ParsedSource& source, const Syntax& body, const BodyOf& body_of,
+                       KernelFunction& kernel) {
+  BlockNumberReader(source, body, kernel).read(body);
+  Names seen;
+  add_loops_by_block(body, body_of, seen, kernel);
+}
+
+}  // namespace smemtune
