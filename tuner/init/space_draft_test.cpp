@@ -208,11 +208,14 @@ TEST(DraftSpace, TakesFromTheHostWhatItPassesAndAsserts) {
             R"json(["BLOCK_X * STEPS >= (RADIUS + 1)","WIDTH % (STEPS * BLOCK_X) == 0"])json");
 }
 
-TEST(DraftSpace, LeavesOutTilesThatDoNotDivideWhatTheGridRoundsDown) {
-  const auto constraints = [](const std::string& grid, const std::string& n) {
+TEST(DraftSpace, LeavesOutTilesThatDoNotDivideTheProblemOfAKernelThatDoesNotCompareItsIndex) {
+  const auto constraints = [](const std::string& grid, const std::string& n,
+                              const std::string& guard = "") {
     return Drafted(
                "template <int TILE> __global__ void k(float* p, int n) {\n"
-               "  p[blockIdx.x * TILE + threadIdx.x] = n;\n}\n"
+               "  int i = blockIdx.x * TILE + threadIdx.x;\n  " +
+               guard +
+               " p[i] = n;\n}\n"
                "int main() { int n = " +
                n +
                "; float* p; cudaMalloc(&p, n * 4);\n"
@@ -223,7 +226,11 @@ TEST(DraftSpace, LeavesOutTilesThatDoNotDivideWhatTheGridRoundsDown) {
         .dump();
   };
   EXPECT_EQ(constraints("n / 64", "4096"), R"(["N % TILE == 0"])");
-  EXPECT_EQ(constraints("(n + 63) / 64", "4096"), "[]");
+  EXPECT_EQ(constraints("n / 64 / 2", "4096"), R"json(["N % (TILE * 2) == 0"])json");
+  EXPECT_EQ(constraints("(n + 63) / 64", "4096"), R"(["N % TILE == 0"])");
+  EXPECT_EQ(constraints("(n - 1) / 64 + 1", "4096"), R"(["N % TILE == 0"])");
+  EXPECT_EQ(constraints("(n + 63) / 64", "4096", "if (i < n)"), "[]");
+  EXPECT_EQ(constraints("n / 64 + 7", "4096"), "[]");
   EXPECT_EQ(constraints("n / 64", "1000"), "[]") << "the host leaves a rest";
 }
 
@@ -238,7 +245,7 @@ template <int BM, int THREADS> __global__ void k(float* p, int n) {
 void run(float* p, int n) { k<64, 128><<<(n + 127) / 128, 128>>>(p, n); }
 )cu")
                           .json()["kernels"][0];
-  EXPECT_EQ(kernel["constraints"].dump(), R"(["THREADS % (BM / 4) == 0"])");
+  EXPECT_EQ(kernel["constraints"].dump(), R"(["THREADS % (BM / 4) == 0","N % THREADS == 0"])");
 }
 
 TEST(DraftSpace, KeepsStepsAndUnrollFactorsThatDivide) {
@@ -1291,6 +1298,82 @@ void run(float* d, float* s, float* e) {
               ElementsAre("line 7: for (int step = 0; step < 100; ++step) also has scale: what "
                           "the host does in between is not in the draft"));
   EXPECT_THAT(left_out_around(source, file, {"other"}), IsEmpty());
+}
+
+/// Returns the block of a draft for a kernel with this body that the host launches so, the values of
+/// its parameter, and the note that says why it stays.
+std::array<std::string, 3> block_of(const std::string& body, const std::string& launch) {
+  const Json kernel =
+      Drafted("__global__ void k(const float* in, float* out, int n) {\n" + body +
+              "\n}\nint main() {\n  int n = 4096;\n  float *a, *b;\n"
+              "  cudaMalloc(&a, n * sizeof(float));\n  cudaMalloc(&b, n * sizeof(float));\n  k<<<" +
+              launch + ">>>(a, b, n);\n}\n")
+          .json()["kernels"][0];
+  const std::string text = kernel["description"];
+  const std::size_t note = text.find("The block stays");
+  return {kernel["block"].dump(), kernel.value("parameters", Json::object()).dump(),
+          note == text.npos ? "" : text.substr(note, text.find('.', note) - note)};
+}
+
+TEST(DraftSpace, KeepsABlockThatNumbersOfTheKernelAreTiedTo) {
+  const std::string index = "int i = blockIdx.x * blockDim.x + threadIdx.x; int t = threadIdx.x;";
+  const std::string stays = "The block stays at 256 threads in x, because line 2 ";
+  const auto block = [&](const std::string& body) {
+    return block_of(index + body, "(n + 255) / 256, 256");
+  };
+  const auto kept = [&](const std::string& why) { return ElementsAre("[256]", "{}", stays + why); };
+  EXPECT_THAT(block("if (i < n) out[i] = in[i] * 255.0f + 256;"),
+              ElementsAre("[\"THREADS\"]", R"({"THREADS":[64,128,256,512,1024]})", ""));
+  EXPECT_THAT(block("__shared__ float s[256]; s[t] = in[i]; __syncthreads(); out[i] = s[255 - t];"),
+              kept("has 255"));
+  EXPECT_THAT(block("__shared__ float s[256]; s[t] = in[i]; __syncthreads();\n"
+                    "for (int k = 128; k > 0; k >>= 1) if (t < k) s[t] += s[t + k];\n"
+                    "if (i < n) out[i] = s[0];"),
+              ElementsAre("[256]", "{}", HasSubstr("has 128")));
+  EXPECT_THAT(
+      block("__shared__ int s[256]; s[t] = 0; atomicAdd(&s[(int)in[i]], 1); out[i] = s[t];"),
+      kept("has 256"));
+  EXPECT_THAT(block("float v = in[i]; if (t == 0) out[blockIdx.x] = v;"),
+              kept("stores what each block makes of its elements"));
+  EXPECT_THAT(block_of("int i = blockIdx.x * 256 + threadIdx.x; if (i < n) out[i] = in[i];",
+                       "(n + 255) / 256, 256"),
+              kept("has 256"));
+  EXPECT_THAT(block_of("if (threadIdx.x < n) out[threadIdx.x] = in[blockIdx.x];", "16, 256"),
+              ElementsAre("[256]", "{}",
+                          "The block stays at 256 threads in x, because the kernel does not read "
+                          "blockDim"));
+}
+
+TEST(DraftSpace, BoundsABlockByTheArraysOfWhichItsThreadsHaveElements) {
+  const auto threads = [&](const std::string& body) {
+    return block_of("int i = blockIdx.x * blockDim.x + threadIdx.x; int t = threadIdx.x;" + body,
+                    "(n + 255) / 256, 256")[1];
+  };
+  const std::string sum =
+      "__syncthreads(); for (int k = blockDim.x / 2; k > 0; k /= 2) if (t < k) s[t] += s[t + k];"
+      "if (i < n) out[i] = s[0];";
+  EXPECT_EQ(threads("__shared__ float s[256]; s[t] = in[i];" + sum), R"({"THREADS":[64,128,256]})");
+  EXPECT_EQ(threads("__shared__ float s[512]; s[t] = in[i];" + sum),
+            R"({"THREADS":[64,128,256,512]})");
+  EXPECT_EQ(threads("__shared__ float s[512]; s[2 * t] = in[i]; out[i] = s[2 * t];"),
+            R"({"THREADS":[64,128,256]})");
+  EXPECT_EQ(threads("__shared__ float s[32]; s[t / 32] = in[i]; if (i < n) out[i] = s[0];"),
+            R"({"THREADS":[64,128,256,512,1024]})");
+}
+
+TEST(DraftSpace, VariesABlockThatTheGridDoesNotFollowWhereThreadsGoOnByIt) {
+  const std::string step = "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += ";
+  const std::string every = R"({"THREADS":[64,128,256,512,1024]})";
+  EXPECT_EQ(block_of(step + "blockDim.x * gridDim.x) out[i] = in[i];", "256, 256")[1], every);
+  EXPECT_EQ(
+      block_of("int all = blockDim.x * gridDim.x;\n" + step + "all) out[i] = in[i];", "64, 256")[1],
+      every);
+  EXPECT_EQ(block_of("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = in[i];",
+                     "16, 256")[0],
+            "[256]");
+  EXPECT_EQ(block_of("int t = threadIdx.x; float v = 0; if (t < blockDim.x) v = in[t]; out[t] = v;",
+                     "1, 256")[0],
+            "[256]");
 }
 
 TEST(DraftSpace, TriesWholeWarpsUpToTheLaunchBounds) {
@@ -3227,6 +3310,43 @@ int main() {
   EXPECT_EQ(out["role"], "inout");
   EXPECT_EQ(out["init"], "zero");
   EXPECT_EQ(json["verify"]["definition"], "out[i] = sum(j_0 < 64, (in[i * 64 + j_0]))");
+}
+
+TEST(DraftSpace, ComparesTheSumOfSeveralKernelsWhoseBlocksAddUp) {
+  const auto kernel = [](const std::string& name, const std::string& value) {
+    return "__global__ void " + name + "(const float* in, float* out) {\n" +
+           "  extern __shared__ float s[]; int t = threadIdx.x; int b = blockDim.x;\n  s[t] = " +
+           value +
+           ";\n  __syncthreads();\n"
+           "  for (int k = b / 2; k > 0; k /= 2) { if (t < k) s[t] += s[t + k]; }\n"
+           "  if (t == 0) out[blockIdx.x] = s[0];\n}\n";
+  };
+  const Json json =
+      Drafted(
+          kernel("one", "in[blockIdx.x * b + t]") +
+          kernel("two",
+                 "in[blockIdx.x * blockDim.x * 2 + t] + in[blockIdx.x * blockDim.x * 2 + b + t]") +
+          "int main() {\n  int n = 65536; float *a, *b; float h[65536], r[256];\n"
+          "  cudaMalloc(&a, n * 4); cudaMalloc(&b, n / 256 * 4);\n"
+          "  float sum = 0; for (int i = 0; i < n; ++i) sum += h[i];\n"
+          "  cudaMemcpy(a, h, n * 4, cudaMemcpyHostToDevice);\n"
+          "  one<<<n / 256, 256, 256 * 4>>>(a, b);\n"
+          "  cudaMemcpy(r, b, n / 256 * 4, cudaMemcpyDeviceToHost);\n"
+          "  float all = 0; for (int i = 0; i < n / 256; ++i) all += r[i];\n"
+          "  if (fabs(all - sum) > 1e-3) return 1;\n"
+          "  two<<<n / 512, 256, 1024>>>(a, b);\n}\n")
+          .json();
+  EXPECT_EQ(json["arguments"][1]["shape"].dump(), R"(["N / 64"])");
+  EXPECT_EQ(json["arguments"][1]["compare"], "sum");
+  EXPECT_EQ(json["verify"]["definition"],
+            "out[i] = sum(i_0 < N * (i + 1) / (N / 64) - N * i / (N / 64), in[N * i / (N / 64) + "
+            "i_0])");
+  EXPECT_FALSE(json["verify"].contains("definition_is_a_guess"));
+  EXPECT_EQ(json["kernels"][0]["grid"].dump(), R"(["N / THREADS"])");
+  EXPECT_EQ(json["kernels"][0]["dynamic_shared_bytes"], "THREADS * 4");
+  EXPECT_EQ(json["kernels"][1]["grid"].dump(), R"json(["N / (THREADS * 2)"])json");
+  EXPECT_EQ(json["kernels"][1]["constraints"].dump(), R"json(["N % (THREADS * 2) == 0"])json");
+  EXPECT_EQ(json["kernels"][1]["dynamic_shared_bytes"], "max(1024, THREADS * 4)");
 }
 
 TEST(DraftSpace, ComparesTheSumWhereOnlyWhatEachBlockAddsUpDependsOnTheBlock) {
