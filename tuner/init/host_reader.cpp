@@ -329,7 +329,7 @@ class HostReader {
     memory_.add_host_array(name, bytes, function_);
   }
 
-  /// Reads `std::vector<T> a(n)` and `thrust::device_vector<T> a(n)`.
+  /// Reads `std::vector<T> a(n)`, `a(n, 0)` and `thrust::device_vector<T> a(n)`.
   void declare_container(std::size_t i, TokenRange type, const std::vector<std::string>& parts,
                          HostState& state) {
     const std::size_t less = opening_angle(tokens_, i - 1, type.first);
@@ -341,6 +341,7 @@ class HostReader {
     const std::string bytes =
         "(" + parts[0] + ") * sizeof(" + joined(tokens_, {less + 1, i - 1}) + ")";
     state.set_text(name + ".size()", parts[0]);
+    if (parts.size() == 2) host_.fills.emplace(name, parts[1]);
     if (is_of_device) {
       state.set_bytes(name, bytes);
     } else {

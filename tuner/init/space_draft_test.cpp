@@ -2598,6 +2598,49 @@ int main() {
       .json();
 }
 
+/// Returns the verification of a kernel whose blocks of 256 threads each add up, for a host that
+/// works a total out before it compares that of the results, by `compares`.
+Json confirmed_total(const std::string& before, const std::string& compares,
+                     const std::string& term = "in[i]") {
+  return Drafted(
+             "#include <vector>\n#include <numeric>\n__global__ void k(const int* in, int* out) {"
+             "\n  __shared__ int s[256]; int t = threadIdx.x, i = blockIdx.x * 256 + t;\n"
+             "  s[t] = " +
+             term +
+             ";\n  for (int k = 128; k > 0; k /= 2) { __syncthreads(); if (t < k) s[t] += s[t + "
+             "k]; }\n  if (t == 0) out[blockIdx.x] = s[0];\n}\nint main() {\n"
+             "  int n = 1 << 20; std::vector<int> ones(n, 1), r(n / 256); int *a, *b;\n"
+             "  cudaMalloc(&a, n * 4); cudaMalloc(&b, n / 256 * 4);\n" +
+             before +
+             "  cudaMemcpy(a, ones.data(), n * 4, cudaMemcpyHostToDevice);\n"
+             "  k<<<n / 256, 256>>>(a, b);\n"
+             "  cudaMemcpy(r.data(), b, n / 256 * 4, cudaMemcpyDeviceToHost);\n"
+             "  int all = 0; for (int i = 0; i < n / 256; ++i) all += r[i];\n  " +
+             compares + "\n}\n")
+      .json()["verify"];
+}
+
+TEST(DefinitionDraft, OfAKernelIsConfirmedByTheTotalThatTheHostExpects) {
+  const std::string sum = "int sum = std::accumulate(ones.begin(), ones.end(), 0);\n";
+  for (const auto& [before, compares] :
+       std::vector<std::pair<std::string, std::string>>{{sum, "if (all != sum) return 1;"},
+                                                        {sum, "printf(\"%d %d\", sum, all);"},
+                                                        {"", "if (all != n) return 1;"}}) {
+    const Json verify = confirmed_total(before, compares);
+    EXPECT_EQ(verify["definition"], "out[i] = sum(thread_0 < 256, in[(i * 256 + thread_0)])");
+    EXPECT_FALSE(verify.contains("definition_is_a_guess")) << compares;
+    EXPECT_THAT(verify["description"], HasSubstr("itself seems to compute; its total is what"));
+  }
+  for (const auto& [before, compares, term] : std::vector<std::array<std::string, 3>>{
+           {"", "if (all == 0) return 1;", "in[i]"},
+           {"", "if (all != n) return 1;", "in[i] + in[i]"},
+           {"", "if (all != n / 2) return 1;", "in[i]"},
+           {sum, "if (all != sum) return 1;", "in[i] * in[i]"}}) {
+    EXPECT_TRUE(confirmed_total(before, compares, term).contains("definition_is_a_guess"))
+        << compares << term;
+  }
+}
+
 TEST(DefinitionDraft, SharesOutATotalOfTheHost) {
   const std::string while_filling =
       "int right = 0;\n"
@@ -2819,6 +2862,22 @@ int main() {
   cudaMemcpy(c_of_blas, d_c, m * n * sizeof(float), cudaMemcpyDeviceToHost);
 )cu" + compares + "}\n")
       .json()["verify"];
+}
+
+TEST(DefinitionDraft, IsTheTransposeOfAProductThatTheHostComparesItWith) {
+  const std::string product =
+      "cublasSgemm(handle, CUBLAS_OP_T, CUBLAS_OP_T, m, n, k, &one, d_a, k, d_b, n, &zero, d_c, "
+      "m);";
+  const auto definition = [&](const std::string& compared) {
+    return verified_product(product,
+                            "for (int i = 0; i < m; ++i) for (int j = 0; j < n; ++j) if "
+                            "(fabs(c[i * n + j] - " +
+                                compared + ") > 1e-3) return 1;\n")
+        .value("definition", "");
+  };
+  EXPECT_EQ(definition("c_of_blas[j * m + i]"),
+            "c[i] = sum(k_0 < K, a[(i / N) * K + k_0] * b[k_0 * N + (i % N)])");
+  EXPECT_EQ(definition("c_of_blas[j * n + i]"), "") << "no column of the product";
 }
 
 TEST(DefinitionDraft, IsTheProductThatTheHostHasCublasCompute) {

@@ -136,6 +136,14 @@ struct ElementRange {
   std::string count;
 };
 
+/// Returns the array whose first element `a` or `v.begin()` leads to; empty for others.
+std::string array_at(const std::string& text) {
+  for (const std::string_view word : identifiers(text)) {
+    if (!is_one_of(word, {"std", "begin", "cbegin"})) return std::string(word);
+  }
+  return "";
+}
+
 /// Returns the elements between `a` and `a + n`, or `v.begin()` and `v.end()`; nullopt for others.
 std::optional<ElementRange> elements_between(const CppTokens& tokens, const Syntax& first,
                                              const Syntax& end) {
@@ -143,13 +151,9 @@ std::optional<ElementRange> elements_between(const CppTokens& tokens, const Synt
   const std::string to = joined(tokens, end.whole);
   const bool is_list = from.find("begin") != std::string::npos;
   if (is_list && to.find("end") != std::string::npos) {
-    const std::vector<std::string_view> words = identifiers(from);
-    const auto is_own = [](std::string_view word) {
-      return !is_one_of(word, {"std", "begin", "cbegin"});
-    };
-    const auto list = std::ranges::find_if(words, is_own);
-    if (list == words.end() || !has_name(to, *list)) return std::nullopt;
-    return ElementRange{std::string(*list), std::string(*list) + ".size()"};
+    const std::string list = array_at(from);
+    if (list.empty() || !has_name(to, list)) return std::nullopt;
+    return ElementRange{list, list + ".size()"};
   }
   const bool is_counted = end.is(Kind::binary, "+") && joined(tokens, end.parts[0].whole) == from;
   const std::string array = pointer_in(from);
@@ -291,13 +295,17 @@ std::optional<std::string> added_up(const ParsedSource& source, const Syntax& st
 
 std::optional<std::string> accumulated(const ParsedSource& source, const Syntax& call) {
   const std::vector<Syntax>& parts = call.parts;
+  const bool is_product = call.is(Kind::call, "inner_product") && parts.size() == 5;
   const bool is_sum = call.is(Kind::call, "accumulate") || call.is(Kind::call, "reduce");
-  if (!is_sum || parts.size() < 3 || parts.size() > 4) return std::nullopt;
+  if (!is_product && (!is_sum || parts.size() < 3 || parts.size() > 4)) return std::nullopt;
   const CppTokens& tokens = source.tokens();
   const auto elements = elements_between(tokens, parts[1], parts[2]);
-  const std::string first = parts.size() < 4 ? "0" : joined(tokens, parts[3].range);
-  if (!elements || first.find_first_not_of("0.fLlUu") != std::string::npos) return std::nullopt;
-  return "sum(k_0 < bound_of[" + elements->count + "], " + elements->array + "[k_0])";
+  const std::string first = parts.size() < 4 ? "0" : joined(tokens, parts.back().range);
+  const std::string other =
+      is_product ? " * " + array_at(joined(tokens, parts[3].range)) + "[k_0]" : "";
+  const bool is_from_zero = first.find_first_not_of("0.fLlUu") == std::string::npos;
+  if (!elements || !is_from_zero || other.starts_with(" * [")) return std::nullopt;
+  return "sum(k_0 < bound_of[" + elements->count + "], " + elements->array + "[k_0]" + other + ")";
 }
 
 }  // namespace smemtune

@@ -38,7 +38,7 @@ std::optional<HostSum> sum_in(const std::string& text);
 std::optional<std::string> added_up(const ParsedSource& source, const Syntax& statement,
                                     const std::string& variable, const std::string& before);
 
-/// Returns the sum that a call of std::accumulate or std::reduce gives; nullopt for any other call,
+/// Returns the sum that a call of std::accumulate, std::reduce or std::inner_product gives; nullopt for any other call,
 /// or if it begins with another value than 0.
 std::optional<std::string> accumulated(const ParsedSource& source, const Syntax& call);
 
