@@ -669,7 +669,8 @@ class ArgumentDrafter {
   std::optional<std::string> passed_formula(const KernelParameter& parameter) const {
     const Bindings sizes = names_.numbers_of_problem();
     for (std::size_t frame = 0; frame < frames(); ++frame) {
-      const std::string text = terms_->passed(number_of(parameter), frame);
+      const std::string text =
+          with_functions_of_definitions(terms_->passed(number_of(parameter), frame));
       if (text.empty()) continue;
       if (const auto value = terms_->formula(text, sizes, frame)) return value;
     }

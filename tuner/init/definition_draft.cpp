@@ -135,6 +135,7 @@ class DefinitionDrafter {
     const auto value = translated(without_parentheses(in_our_names(store_.value)));
     const auto condition = translated(in_our_names(conditions));
     if (!value || !condition || (!keeps && !conditions.empty())) return std::nullopt;
+    if (!is_real_type((*output)["type"]) && is_rounded(*value)) return std::nullopt;
     const std::string text = plain_tokens(
         own + " = " + (condition->empty() ? *value : *condition + " ? " + *value + " : " + own));
     return is_definition(text) ? std::optional(text) : std::nullopt;
@@ -322,21 +323,32 @@ class DefinitionDrafter {
     return {{first, slash}, {slash + 1, std::min(end, tokens.size())}};
   }
 
-  /// Returns true if an operand beside the slash may have a fraction: an element, a number, a
-  /// scalar.
+  /// Returns true if a range has an element, a number or a scalar that may have a fraction.
+  bool is_real(const CppTokens& tokens, TokenRange range) const {
+    for (std::size_t i = range.first; i < range.end; ++i) {
+      const Json* const known =
+          tokens[i].is_word() ? argument(std::string(tokens[i].text)) : nullptr;
+      if (known != nullptr && is_real_type((*known)["type"])) return true;
+      if (tokens[i].kind == CppToken::Kind::number && is_fraction(tokens[i].text)) return true;
+      if (tokens[i].is("exp", "sqrt", "log")) return true;
+    }
+    return false;
+  }
+
+  /// Returns true if an operand beside the slash may have a fraction.
   bool is_real_quotient(const CppTokens& tokens, std::size_t slash) const {
-    const auto is_real = [&](TokenRange range) {
-      for (std::size_t i = range.first; i < range.end; ++i) {
-        const Json* const known =
-            tokens[i].is_word() ? argument(std::string(tokens[i].text)) : nullptr;
-        if (known != nullptr && is_real_type((*known)["type"])) return true;
-        if (tokens[i].kind == CppToken::Kind::number && is_fraction(tokens[i].text)) return true;
-        if (tokens[i].is("exp", "sqrt", "log")) return true;
-      }
-      return false;
-    };
     const auto [left, right] = operands(tokens, slash);
-    return is_real(left) || is_real(right);
+    return is_real(tokens, left) || is_real(tokens, right);
+  }
+
+  /// Returns true for a value that C++ rounds where it stores it as an integer, and a definition
+  /// does not: one with fractions that neither chooses nor rounds itself.
+  bool is_rounded(const std::string& value) const {
+    const CppTokens tokens = cpp_tokens(value);
+    const bool is_whole = std::ranges::any_of(tokens, [](const CppToken& token) {
+      return is_one_of(token.text, {"?", "<", ">", "<=", ">=", "==", "!=", "floor"});
+    });
+    return !is_whole && is_real(tokens, {0, tokens.size()});
   }
 
   /// Returns true if both operands are whole numbers of the problem.
@@ -480,7 +492,7 @@ class ExpectationDrafter {
 
   /// Returns what the host stores to the elements of an argument before it launches.
   std::optional<std::string> contents_of(std::size_t argument) const {
-    const std::string passed = terms_.passed(argument, frame_);
+    const std::string passed = passed_pointer(argument);
     for (const HostCall& call : file_.calls) {
       for (const HostCheck& check : file_.checks) {
         const bool is_its = call.caller == function() && check.name == call.callee;
@@ -639,6 +651,13 @@ class ExpectationDrafter {
     return results;
   }
 
+  /// Returns the variable that is passed for an argument, `(float4*)d` by its name.
+  std::string passed_pointer(std::size_t argument) const {
+    const std::string passed = terms_.passed(argument, frame_);
+    const std::string pointer = passed.find('+') == passed.npos ? pointer_in(passed) : "";
+    return pointer.empty() ? passed : pointer;
+  }
+
   /// Returns the arguments whose elements an array of the host has: those that are copied there, or
   /// are copied from there.
   std::set<std::size_t> arguments_with(const std::string& array, bool are_results) const {
@@ -646,7 +665,7 @@ class ExpectationDrafter {
     for (std::size_t i = 0; i < std::min(arguments_.size(), site_.arguments.size()); ++i) {
       const std::string role = arguments_[i].value("role", "");
       if (role.empty() || (are_results && role == "input")) continue;
-      const std::string passed = terms_.passed(i, frame_);
+      const std::string passed = passed_pointer(i);
       const bool is_copied = are_results ? file_.copies.contains({array, passed})
                                          : file_.copies.contains({passed, array});
       if (!passed.empty() && (passed == array || is_copied)) found.insert(i);

@@ -2631,6 +2631,10 @@ TEST(DefinitionDraft, OfAKernelIsConfirmedByTheTotalThatTheHostExpects) {
     EXPECT_FALSE(verify.contains("definition_is_a_guess")) << compares;
     EXPECT_THAT(verify["description"], HasSubstr("itself seems to compute; its total is what"));
   }
+  const Json squares =
+      confirmed_total("int sum = std::inner_product(ones.begin(), ones.end(), ones.begin(), 0);\n",
+                      "if (all != sum) return 1;", "in[i] * in[i]");
+  EXPECT_FALSE(squares.contains("definition_is_a_guess"));
   for (const auto& [before, compares, term] : std::vector<std::array<std::string, 3>>{
            {"", "if (all == 0) return 1;", "in[i]"},
            {"", "if (all != n) return 1;", "in[i] + in[i]"},
@@ -2837,6 +2841,112 @@ TEST(DefinitionDraft, OfOneResultIsATotalThatTheHostPrintsIfTheKernelAddsUp) {
                    .contains("definition"));
   const std::string other = "if (i == 0) out[0] = a[0] / b[0];";
   EXPECT_FALSE(verified_total(other, "printf(\"%f %f\", dot, *result);").contains("definition"));
+}
+
+/// Returns the verification of a kernel with two inputs that nothing reads, for a host that fills
+/// `want` and compares `r`, the results, with it.
+Json verified_by_algorithms(const std::string& fills, const std::string& compares) {
+  return Drafted(R"cu(
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <vector>
+__global__ void k(const float* a, const float* b, float* c, int n) {
+  __shared__ float s[256];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t;
+  s[t] = a[i];
+  __syncthreads();
+  c[i] = s[255 - t] + b[0];
+}
+int main() {
+  int n = 1 << 16; float *d_a, *d_b, *d_c;
+  std::vector<float> a(n), b, r(n), want(n);
+  b.reserve(n);
+  cudaMalloc(&d_a, n * 4); cudaMalloc(&d_b, n * 4); cudaMalloc(&d_c, n * 4);
+  cudaMemcpy(d_a, a.data(), n * 4, cudaMemcpyHostToDevice);
+  cudaMemcpy(d_b, b.data(), n * 4, cudaMemcpyHostToDevice);
+  k<<<n / 256, 256>>>(d_a, d_b, d_c, n);
+  cudaMemcpy(r.data(), d_c, n * 4, cudaMemcpyDeviceToHost);
+)cu" + fills + "\n" +
+                 compares + "\n}\n")
+      .json()["verify"];
+}
+
+TEST(DefinitionDraft, IsWhatAnAlgorithmStoresThatTheHostComparesTheResultsWith) {
+  const std::string equal = "if (!std::equal(r.begin(), r.end(), want.begin())) return 1;";
+  const std::string of_two = "std::transform(a.begin(), a.end(), b.begin(), want.begin(), ";
+  const std::string of_one = "std::transform(b.begin(), b.end(), want.begin(), ";
+  const auto definition = [](const std::string& fills, const std::string& compares) {
+    return verified_by_algorithms(fills, compares).value("definition", "");
+  };
+  EXPECT_EQ(definition(of_two + "[](float x, float y) { return x - 2 * y; });", equal),
+            "c[i] = a[i] - 2 * b[i]");
+  EXPECT_EQ(definition(of_one + "[](float x) { return x * x; });", "return want != r;"),
+            "c[i] = b[i] * b[i]");
+  EXPECT_EQ(definition(of_two + "std::multiplies<float>());",
+                       "for (int i = 0; i < n; ++i) if (r[i] != want[i]) return 1;"),
+            "c[i] = a[i] * b[i]");
+  EXPECT_EQ(definition("std::inclusive_scan(a.begin(), a.end(), want.begin());", equal),
+            "c[i] = sum(k_0 < i + 1, a[k_0])");
+  EXPECT_EQ(definition("std::partial_sum(a.begin(), a.end(), want.begin());", equal),
+            "c[i] = sum(k_0 < i + 1, a[k_0])");
+  EXPECT_EQ(definition("std::exclusive_scan(a.begin(), a.end(), want.begin(), 0);", equal),
+            "c[i] = sum(k_0 < i, a[k_0])");
+  EXPECT_EQ(definition("std::exclusive_scan(a.begin(), a.end(), want.begin(), 5);", equal), "");
+  EXPECT_EQ(definition(of_one + "[](float x) { if (x > 1) x = 1; return x; });", equal), "");
+  EXPECT_EQ(definition(of_two + "std::divides<float>());", equal), "");
+  EXPECT_EQ(definition(of_one + "[](float x) { return x; });", "return n != 3;"), "")
+      << "nothing is compared with it";
+}
+
+/// Returns a draft for a host that launches `k` with these arguments, and checks its n results.
+Json packed(const std::string& kernel, const std::string& element, const std::string& arguments,
+            const std::string& expected) {
+  return Drafted("#include <cuda_fp16.h>\n" + kernel +
+                 "\nint main() {\n  const int n = 1 << 20;\n  " + element + " *h = new " + element +
+                 "[n], *r = new " + element + "[n], *d, *o;\n" + "  cudaMalloc(&d, n * sizeof(" +
+                 element + "));\n  cudaMalloc(&o, n * sizeof(" + element +
+                 "));\n  cudaMemcpy(d, h, n * sizeof(" + element +
+                 "), cudaMemcpyHostToDevice);\n  k<<<(n / 4 + 255) / 256, 256>>>(" + arguments +
+                 ");\n  cudaMemcpy(r, o, n * sizeof(" + element + "), cudaMemcpyDeviceToHost);\n" +
+                 "  for (int i = 0; i < n; i++) if (" + expected + ") return 1;\n}\n")
+      .json();
+}
+
+TEST(DefinitionDraft, IsOfElementsWhereTheKernelHasVectorsOfThem) {
+  const Json four = packed(
+      "__global__ void k(const float4* in, float4* out, float s, int n4) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n4) return;\n"
+      "  float4 v = in[i]; v.x *= s; v.y *= s; v.z *= s; v.w *= s; out[i] = v;\n}",
+      "float", "(float4*)d, reinterpret_cast<float4*>(o), 3.0f, n / 4",
+      "fabsf(r[i] - 3.0f * h[i]) > 1e-6f");
+  EXPECT_EQ(four["verify"]["definition"], "out[i] = 3.0 * in[i]");
+  EXPECT_EQ(four["problems"].dump(), R"([{"N":1048576}])");
+  EXPECT_EQ(four["arguments"][3]["value"], "N / 4");
+  const Json half = packed(
+      "__global__ void k(const half2* in, half2* out, half s, int n2) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n2) out[i] = __hmul2(in[i], __half2half2(s));\n}",
+      "half", "(half2*)d, (half2*)o, __float2half(0.5f), n / 2",
+      "fabs(__half2float(r[i]) - 0.5f * __half2float(h[i])) > 1e-2");
+  EXPECT_EQ(half["verify"]["definition"], "out[i] = 0.5 * (in[i])");
+  EXPECT_EQ(half["arguments"][2]["value"], 0.5);
+  EXPECT_EQ(half["arguments"][3]["value"], "N / 2");
+}
+
+TEST(DefinitionDraft, IsNoneWhereAnIntegerIsMadeOfFractions) {
+  const auto definition = [](const std::string& value) {
+    return Drafted(
+               "__global__ void k(const float* a, int* c, int n) {\n"
+               "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) c[i] = " +
+               value + ";\n}\n")
+        .json()["verify"]
+        .value("definition", "");
+  };
+  EXPECT_EQ(definition("(int)(a[i] * 2)"), "");
+  EXPECT_EQ(definition("0.5f * i"), "");
+  EXPECT_EQ(definition("a[i] > 0.5f ? 1 : 0"), "c[i] = a[i] > 0.5 ? 1 : 0");
+  EXPECT_EQ(definition("2 * i"), "c[i] = 2 * i");
 }
 
 /// Returns the verification of a kernel whose results the host compares with those of cuBLAS.

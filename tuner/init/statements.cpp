@@ -136,14 +136,6 @@ struct ElementRange {
   std::string count;
 };
 
-/// Returns the array whose first element `a` or `v.begin()` leads to; empty for others.
-std::string array_at(const std::string& text) {
-  for (const std::string_view word : identifiers(text)) {
-    if (!is_one_of(word, {"std", "begin", "cbegin"})) return std::string(word);
-  }
-  return "";
-}
-
 /// Returns the elements between `a` and `a + n`, or `v.begin()` and `v.end()`; nullopt for others.
 std::optional<ElementRange> elements_between(const CppTokens& tokens, const Syntax& first,
                                              const Syntax& end) {
@@ -291,6 +283,68 @@ std::optional<std::string> added_up(const ParsedSource& source, const Syntax& st
   } catch (const NotSimple&) {
     return std::nullopt;
   }
+}
+
+std::string array_at(const std::string& text) {
+  for (const std::string_view word : identifiers(text)) {
+    if (!is_one_of(word, {"std", "begin", "cbegin"})) return std::string(word);
+  }
+  return "";
+}
+
+namespace {
+
+/// Returns what a function makes of elements: a lambda that does nothing but return it, or
+/// std::plus and the like.
+std::optional<std::string> made_by(const CppTokens& tokens, const Syntax& function,
+                                   const std::vector<std::string>& elements) {
+  const std::size_t open = function.range.first;
+  const bool is_lambda = function.kind == Syntax::Kind::block && function.parts.size() == 1 &&
+                         function.parts[0].is(Syntax::Kind::leave, "return") && open > 0 &&
+                         tokens[open - 1].is(")");
+  if (is_lambda) {
+    Terms terms;
+    for (const TokenRange& parameter : split(tokens, {opening(tokens, open - 1) + 1, open - 1})) {
+      if (terms.size() == elements.size() || parameter.empty()) return std::nullopt;
+      terms.emplace_back(tokens[parameter.end - 1].text, elements[terms.size()]);
+    }
+    return substituted(joined(tokens, function.parts[0].parts.at(0).range), terms);
+  }
+  const std::string text = joined(tokens, function.whole);
+  for (const auto& [name, sign] :
+       {std::pair("plus", " + "), {"multiplies", " * "}, {"minus", " - "}}) {
+    if (has_name(text, name) && elements.size() == 2) return elements[0] + sign + elements[1];
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<SingleStore> filled_by(const ParsedSource& source, const Syntax& call) {
+  const CppTokens& tokens = source.tokens();
+  const std::vector<Syntax>& parts = call.parts;
+  if (call.kind != Syntax::Kind::call || parts.size() < 4) return std::nullopt;
+  const auto array = [&](std::size_t i) { return array_at(joined(tokens, parts[i].whole)); };
+  const auto range = elements_between(tokens, parts[1], parts[2]);
+  if (!range) return std::nullopt;
+  SingleStore store = {.index = "axis_a", .conditions = {"axis_a < " + range->count}};
+  const bool is_inclusive = is_one_of(call.text, {"partial_sum", "inclusive_scan"});
+  const bool is_exclusive = call.text == "exclusive_scan" && parts.size() == 5 &&
+                            number_of(joined(tokens, parts[4].range)) == 0;
+  if ((is_inclusive && parts.size() == 4) || is_exclusive) {
+    store.array = array(3);
+    store.value = std::string("sum(k_0 < bound_of[axis_a") + (is_inclusive ? " + 1" : "") + "], " +
+                  range->array + "[k_0])";
+    return store;
+  }
+  if (call.text != "transform" || parts.size() < 5 || parts.size() > 6) return std::nullopt;
+  std::vector<std::string> elements = {range->array + "[axis_a]"};
+  if (parts.size() == 6) elements.push_back(array(3) + "[axis_a]");
+  const auto value = made_by(tokens, parts.back(), elements);
+  if (!value) return std::nullopt;
+  store.array = array(parts.size() - 2);
+  store.value = *value;
+  return store;
 }
 
 std::optional<std::string> accumulated(const ParsedSource& source, const Syntax& call) {
