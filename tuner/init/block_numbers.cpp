@@ -3,14 +3,14 @@
 #include "tuner/init/host_terms.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace smemtune {
@@ -34,14 +34,26 @@ class Values {
       if (condition == nullptr || condition->kind != Kind::binary) return;
       bounds_[condition->parts[0].text].push_back(&condition->parts[1]);
     });
+    for_each(body, [&](const Syntax& part) {
+      if (!part.is(Kind::loop, "for")) return;
+      const Kind beginning = part.parts[Syntax::kBeginning].kind;
+      const bool is_own = beginning == Kind::block || beginning == Kind::variable;
+      const bool strides = is_own && is_made_of(part.parts[Syntax::kStep], "blockDim");
+      if (strides) striding_.insert(counted_from(part).first);
+    });
   }
 
   /// Returns true if a value is made of `builtin`.x (0), .y or .z. An element is made of nothing.
   bool is_made_of(const Syntax& value, std::string_view builtin, std::size_t axis) const {
-    return holds(value, [&](const Syntax& part) {
-      return part.kind == Kind::member && part.text == kDimensions.substr(axis, 1) &&
-             !part.parts.empty() && part.parts[0].is_name(builtin);
-    });
+    Names seen;
+    return holds(value, member(builtin, axis), seen);
+  }
+
+  /// Returns true if a value is made of a thread's number in a dimension, other than by the counter
+  /// of a loop that goes on by the block's size.
+  bool is_of_thread(const Syntax& value, std::size_t axis) const {
+    Names seen = striding_;
+    return holds(value, member("threadIdx", axis), seen);
   }
 
   bool is_made_of(const Syntax& value, std::string_view builtin) const {
@@ -61,25 +73,30 @@ class Values {
   /// Returns the numbers that a value is made of.
   std::set<std::int64_t> numbers(const Syntax& value) const {
     std::set<std::int64_t> found;
-    holds(value, [&](const Syntax& part) {
+    Names seen;
+    const Test add_number = [&](const Syntax& part) {
       const auto number = part.kind == Kind::literal ? number_of(part.text) : std::nullopt;
       if (number && *number >= kSmallest) found.insert(*number);
       return false;
-    });
+    };
+    holds(value, add_number, seen);
     return found;
   }
 
  private:
+  using Test = std::function<bool(const Syntax&)>;
+
   void add(const std::string& name, const Syntax& value) { gives_[name].push_back(&value); }
 
-  bool holds(const Syntax& value, const std::function<bool(const Syntax&)>& is_it) const {
-    Names seen;
-    return holds(value, is_it, seen);
+  static Test member(std::string_view builtin, std::size_t axis) {
+    return [=](const Syntax& part) {
+      return part.kind == Kind::member && part.text == kDimensions.substr(axis, 1) &&
+             !part.parts.empty() && part.parts[0].is_name(builtin);
+    };
   }
 
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax, and once for each variable.
-  bool holds(const Syntax& value, const std::function<bool(const Syntax&)>& is_it,
-             Names& seen) const {
+  bool holds(const Syntax& value, const Test& is_it, Names& seen) const {
     if (is_it(value)) return true;
     if (value.kind == Kind::element) return false;
     const auto inner = [&](const Syntax& part) { return holds(part, is_it, seen); };
@@ -90,6 +107,7 @@ class Values {
   }
 
   std::map<std::string, std::vector<const Syntax*>> gives_;
+  Names striding_;  ///< Counters of loops in steps of blockDim, which these declare.
   std::map<std::string, std::vector<const Syntax*>> bounds_;  ///< Ends of loops, by their counters.
 };
 
@@ -98,16 +116,21 @@ class BlockNumberReader {
   BlockNumberReader(const ParsedSource& source, const Syntax& body, KernelFunction& kernel)
       : source_(source), values_(body), kernel_(kernel) {}
 
+  void read(const Syntax& body) {
+    walk(body);
+    add_whole();
+  }
+
+ private:
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
-  void read(const Syntax& syntax) {
+  void walk(const Syntax& syntax) {
     if (syntax.kind == Kind::binary) read_numbers(syntax);
     if (syntax.is(Kind::binary, "*")) read_tile(syntax);
     if (syntax.kind == Kind::element) read_shared(syntax);
     if (syntax.kind == Kind::assignment) read_result(syntax);
-    for (const Syntax& part : syntax.parts) read(part);
+    for (const Syntax& part : syntax.parts) walk(part);
   }
 
- private:
   void add(BlockNumber::Kind kind, std::size_t axis, const std::string& text, const Syntax& place) {
     kernel_.block_numbers.push_back({kind, axis, text, source_.line(place.cursor)});
   }
@@ -115,7 +138,7 @@ class BlockNumberReader {
   /// Reads numbers that a thread's number is compared with, added to, ...
   void read_numbers(const Syntax& binary) {
     for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
-      if (!values_.is_made_of(binary, "threadIdx", axis)) continue;
+      if (!values_.is_of_thread(binary, axis)) continue;
       for (const std::int64_t number : values_.numbers(binary)) {
         add(BlockNumber::Kind::thread, axis, std::to_string(number), binary);
       }
@@ -148,16 +171,27 @@ class BlockNumberReader {
     const bool is_first = index.kind == Kind::literal && values_.numbers(index).empty();
     bool is_of_thread = false;
     for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
-      if (!values_.is_made_of(index, "threadIdx", axis)) continue;
+      if (!values_.is_of_thread(index, axis)) continue;
       is_of_thread = true;
       const bool is_scaled = has_any(index, [&](const Syntax& part) {
-        return is_one_of(part.text, {"*", "<<"}) && values_.is_made_of(part, "threadIdx", axis);
+        return is_one_of(part.text, {"*", "<<"}) && values_.is_of_thread(part, axis);
       });
       add(is_scaled ? BlockNumber::Kind::scaled : BlockNumber::Kind::array, axis, extent, element);
     }
+    const auto place = std::pair(array->name, dimension);
+    if (is_of_thread) by_threads_.insert(place);
     if (is_of_thread || is_first || values_.follows_block(index)) return;
-    for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
-      add(BlockNumber::Kind::whole, axis, extent, element);
+    otherwise_.emplace(place, &element);
+  }
+
+  /// Adds the arrays of which each thread uses its elements, and some are chosen otherwise.
+  void add_whole() {
+    for (const auto& [place, element] : otherwise_) {
+      if (!by_threads_.contains(place)) continue;
+      const auto array = std::ranges::find(kernel_.shared, place.first, &SharedArray::name);
+      for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+        add(BlockNumber::Kind::whole, axis, array->extents[place.second], *element);
+      }
     }
   }
 
@@ -175,9 +209,13 @@ class BlockNumberReader {
     }
   }
 
+  using Place = std::pair<std::string, std::size_t>;  // A dimension of a shared array.
+
   const ParsedSource& source_;
   Values values_;
   KernelFunction& kernel_;
+  std::set<Place> by_threads_;                     ///< Those that threads' numbers index.
+  std::multimap<Place, const Syntax*> otherwise_;  ///< Elements that something else chooses.
 };
 
 /// Finds loops whose counter goes on by blockDim, in a function and those that it calls.

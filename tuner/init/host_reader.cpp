@@ -269,11 +269,13 @@ class HostReader {
     const bool is_constant = clang().isConstQualifiedType(clang().getCursorType(cursor)) != 0;
     const CppToken& next = tokens_[i + 1];
     if (next.is("[")) return declare_array(i, type, range.end, state);
-    const bool is_copy = next.is("=") && i > 0 && tokens_[i - 1].is(">") && i + 3 == range.end;
-    if (is_copy) {  // `thrust::device_vector<T> a = b`
-      declare_container(i, type, {std::string(tokens_[i + 2].text) + ".size()"}, state);
+    if (next.is("=")) {
+      // `thrust::device_vector<T> a = b`
+      if (!type.empty() && i + 3 == range.end && tokens_[i - 1].is(">")) {
+        declare_container(i, type, {std::string(tokens_[i + 2].text) + ".size()"}, state);
+      }
+      return give(name, {i + 2, range.end}, state, is_constant);
     }
-    if (next.is("=")) return give(name, {i + 2, range.end}, state, is_constant);
     if (!next.is("(") && !next.is("{")) return;
     const std::size_t close = std::min(closing(tokens_, i + 1), range.end);
     const std::vector<std::string> parts = texts(tokens_, split(tokens_, {i + 2, close}));
@@ -455,7 +457,8 @@ class HostReader {
     const TokenRange range = syntax.range;
     const std::optional<CallText> call = call_in(tokens_, range);
     if (!call) return;
-    if (is_one_of(call->name, {"resize", "reserve"}) && call->arguments.size() == 1 && tokens_[range.first].is_word()) {
+    const bool has_size = is_one_of(call->name, {"resize", "reserve"});
+    if (has_size && call->arguments.size() == 1 && tokens_[range.first].is_word()) {
       state.set_text(std::string(tokens_[range.first].text) + ".size()", call->arguments[0]);
     }
     if (call->name == "fopen" && call->arguments.size() == 2 && call->arguments[1][0] == '"' &&

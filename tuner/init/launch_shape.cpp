@@ -525,10 +525,10 @@ class LaunchShapeDraft {
         products.emplace_back(name, number_of_name(name));
       }
     }
-    const std::string own = extents.empty() ? "" : extents.front();
+    const auto own = chosen_.own_extents.find(extents.empty() ? "" : extents.front());
     for (const std::int64_t factor : factors(i)) {
-      if (!chosen_.own_extents.contains(own)) break;
-      products.emplace_back(own + " * " + std::to_string(factor), number_of_name(own) * factor);
+      if (own == chosen_.own_extents.end()) break;
+      products.emplace_back(own->first + " * " + std::to_string(factor), own->second * factor);
     }
     return products;
   }

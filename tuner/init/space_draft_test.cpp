@@ -1333,6 +1333,9 @@ TEST(DraftSpace, KeepsABlockThatNumbersOfTheKernelAreTiedTo) {
   EXPECT_THAT(
       block("__shared__ int s[256]; s[t] = 0; atomicAdd(&s[(int)in[i]], 1); out[i] = s[t];"),
       kept("has 256"));
+  EXPECT_THAT(block("__shared__ int s[256]; for (int k = t; k < 256; k += blockDim.x) s[k] = 0;\n"
+                    "atomicAdd(&s[(int)in[i]], 1); out[i] = s[(int)in[i]];"),
+              ElementsAre("[\"THREADS\"]", R"({"THREADS":[64,128,256,512,1024]})", ""));
   EXPECT_THAT(block("float v = in[i]; if (t == 0) out[blockIdx.x] = v;"),
               kept("stores what each block makes of its elements"));
   EXPECT_THAT(block_of("int i = blockIdx.x * 256 + threadIdx.x; if (i < n) out[i] = in[i];",

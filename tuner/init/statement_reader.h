@@ -27,7 +27,6 @@ class Statements {
 
   /// Reads those of a kernel, which stores to what its pointers point to.
   Statements(const ParsedSource& source, const KernelFunction& kernel);
-
   SingleStore read(const Syntax& body);
 
  protected:
@@ -36,12 +35,10 @@ class Statements {
 
   /// Returns the store that has been read. Throws if there is none.
   SingleStore stored() const;
-
   virtual void statement(const Syntax& syntax);
 
   /// Throws if there is something in the block that clang has left out.
   void expect_no_gaps(const Syntax& block) const;
-
   static void expect_no_value(const CppToken& token);
 
   /// Reads `if (a) return;` or `if (a) { ... }`, which must contain the store.
@@ -67,7 +64,6 @@ class Statements {
   /// Reads a loop that adds up, one whose step is the whole grid, or one through elements that a
   /// thread stores.
   void loop(const Syntax& syntax);
-
   void add_up(const Range& range, const Syntax& body);
 
   /// A loop of a kernel that goes from the thread's number on by the number of all threads.
@@ -80,9 +76,7 @@ class Statements {
 
   /// Reads `for (i = thread; i < n; i += threads)` or `while (i < n) { ...; i += threads; }`.
   std::optional<GridLoop> grid_loop_in(const Syntax& syntax);
-
   virtual bool is_by_all_threads(const GridLoop& loop) const;
-
   virtual void grid_loop(const GridLoop& loop, const Syntax& condition);
 
   /// Calls `use` for each element that a statement stores to.
@@ -97,9 +91,7 @@ class Statements {
 
   /// Reads a loop over an index of the array that is stored to.
   void through(const Syntax& loop);
-
   virtual void walk(const Syntax& syntax) { statement(syntax); }
-
   void declare(const Syntax& syntax);
 
   /// Returns the axis for `blockIdx.x * blockDim.x + threadIdx.x`, in any order, also where a
@@ -111,20 +103,14 @@ class Statements {
 
   /// Returns the variable or the element that an assignment gives a value.
   virtual std::string target_of(const Syntax& left);
-
   void begin_store(const std::string& target);
-
   std::string value_of(const std::string& target) const;
-
   void set(const std::string& target, const std::string& value);
 
   /// Adds a value to the sum of the loop, or outside of loops to the value of the target.
   void add_to(const std::string& target, const std::string& value);
-
   void forget(const std::set<std::string>& names);
-
   Terms terms() const;
-
   std::string resolved(TokenRange range);
 
   const CppTokens& tokens_;

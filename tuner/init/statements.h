@@ -45,8 +45,8 @@ std::string array_at(const std::string& text);
 /// std::exclusive_scan stores, with `axis_a` for an element's number; nullopt for any other call.
 std::optional<SingleStore> filled_by(const ParsedSource& source, const Syntax& call);
 
-/// Returns the sum that a call of std::accumulate, std::reduce or std::inner_product gives; nullopt for any other call,
-/// or if it begins with another value than 0.
+/// Returns the sum that a call of std::accumulate, std::reduce or std::inner_product gives; nullopt
+/// for any other call, or if it begins with another value than 0.
 std::optional<std::string> accumulated(const ParsedSource& source, const Syntax& call);
 
 }  // namespace smemtune
