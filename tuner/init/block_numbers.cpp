@@ -114,7 +114,10 @@ class Values {
 class BlockNumberReader {
  public:
   BlockNumberReader(const ParsedSource& source, const Syntax& body, KernelFunction& kernel)
-      : source_(source), values_(body), kernel_(kernel) {}
+      : source_(source),
+        values_(body),
+        shared_(arrays_of(source.tokens(), body.whole, "__shared__")),
+        kernel_(kernel) {}
 
   void read(const Syntax& body) {
     walk(body);
@@ -163,8 +166,8 @@ class BlockNumberReader {
     std::size_t dimension = 0;
     const Syntax* base = &element.parts[0];
     for (; base->kind == Kind::element; base = &base->parts[0]) ++dimension;
-    const auto array = std::ranges::find(kernel_.shared, base->text, &SharedArray::name);
-    if (base->kind != Kind::name || array == kernel_.shared.end()) return;
+    const auto array = std::ranges::find(shared_, base->text, &SharedArray::name);
+    if (base->kind != Kind::name || array == shared_.end()) return;
     if (dimension >= array->extents.size()) return;
     const std::string& extent = array->extents[dimension];
     const Syntax& index = element.parts[1];
@@ -188,7 +191,7 @@ class BlockNumberReader {
   void add_whole() {
     for (const auto& [place, element] : otherwise_) {
       if (!by_threads_.contains(place)) continue;
-      const auto array = std::ranges::find(kernel_.shared, place.first, &SharedArray::name);
+      const auto array = std::ranges::find(shared_, place.first, &SharedArray::name);
       for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
         add(BlockNumber::Kind::whole, axis, array->extents[place.second], *element);
       }
@@ -213,25 +216,20 @@ class BlockNumberReader {
 
   const ParsedSource& source_;
   Values values_;
+  std::vector<SharedArray> shared_;
   KernelFunction& kernel_;
   std::set<Place> by_threads_;                     ///< Those that threads' numbers index.
   std::multimap<Place, const Syntax*> otherwise_;  ///< Elements that something else chooses.
 };
 
-/// Finds loops whose counter goes on by blockDim, in a function and those that it calls.
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the functions call each other, once for each.
-void add_loops_by_block(const Syntax& body, const BodyOf& body_of, Names& seen,
-                        KernelFunction& kernel) {
+/// Notes loops whose counter goes on by blockDim.
+void add_loops_by_block(const Syntax& body, KernelFunction& kernel) {
   const Values values(body);
-  for_each(body, [&](const Syntax& part) {
-    const Syntax* const called = part.kind == Kind::call ? body_of(part.text) : nullptr;
-    if (called != nullptr && seen.insert(part.text).second) {
-      add_loops_by_block(*called, body_of, seen, kernel);
-    }
-    if (part.kind != Kind::loop) return;
-    for_each(part, [&](const Syntax& step) {
+  for_each(body, [&](const Syntax& loop) {
+    if (loop.kind != Kind::loop) return;
+    for_each(loop, [&](const Syntax& step) {
       if (step.kind != Kind::assignment || step.parts[0].kind != Kind::name) return;
-      const bool counts = has_any(part.parts[Syntax::kCondition], [&](const Syntax& one) {
+      const bool counts = has_any(loop.parts[Syntax::kCondition], [&](const Syntax& one) {
         return one.is_name(step.parts[0].text);
       });
       for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
@@ -243,13 +241,25 @@ void add_loops_by_block(const Syntax& body, const BodyOf& body_of, Names& seen,
   });
 }
 
+/// Reads a function and those that it calls.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the functions call each other, once for each.
+void read_function(const ParsedSource& source, const Syntax& body, const BodyOf& body_of,
+                   Names& seen, KernelFunction& kernel) {
+  BlockNumberReader(source, body, kernel).read(body);
+  add_loops_by_block(body, kernel);
+  for_each(body, [&](const Syntax& part) {
+    const Syntax* const called = part.kind == Kind::call ? body_of(part.text) : nullptr;
+    const bool is_new = called != nullptr && seen.insert(part.text).second;
+    if (is_new) read_function(source, *called, body_of, seen, kernel);
+  });
+}
+
 }  // namespace
 
 void add_block_numbers(const ParsedSource& source, const Syntax& body, const BodyOf& body_of,
                        KernelFunction& kernel) {
-  BlockNumberReader(source, body, kernel).read(body);
   Names seen;
-  add_loops_by_block(body, body_of, seen, kernel);
+  read_function(source, body, body_of, seen, kernel);
 }
 
 }  // namespace smemtune

@@ -7,7 +7,7 @@
 namespace smemtune {
 
 /// Finds what ties a kernel to the number of threads of its block (KernelFunction::block_numbers),
-/// and in which dimensions its threads, or those of functions that it calls, go on by that number.
+/// and in which dimensions its threads go on by that number, also in functions that it calls.
 /// REQUIRES: the uses of the kernel's pointers are known.
 void add_block_numbers(const ParsedSource& source, const Syntax& body, const BodyOf& body_of,
                        KernelFunction& kernel);

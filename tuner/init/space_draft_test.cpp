@@ -1302,9 +1302,10 @@ void run(float* d, float* s, float* e) {
 
 /// Returns the block of a draft for a kernel with this body that the host launches so, the values of
 /// its parameter, and the note that says why it stays.
-std::array<std::string, 3> block_of(const std::string& body, const std::string& launch) {
+std::array<std::string, 3> block_of(const std::string& body, const std::string& launch,
+                                    const std::string& functions = "") {
   const Json kernel =
-      Drafted("__global__ void k(const float* in, float* out, int n) {\n" + body +
+      Drafted(functions + "__global__ void k(const float* in, float* out, int n) {\n" + body +
               "\n}\nint main() {\n  int n = 4096;\n  float *a, *b;\n"
               "  cudaMalloc(&a, n * sizeof(float));\n  cudaMalloc(&b, n * sizeof(float));\n  k<<<" +
               launch + ">>>(a, b, n);\n}\n")
@@ -1362,6 +1363,11 @@ TEST(DraftSpace, BoundsABlockByTheArraysOfWhichItsThreadsHaveElements) {
             R"({"THREADS":[64,128,256]})");
   EXPECT_EQ(threads("__shared__ float s[32]; s[t / 32] = in[i]; if (i < n) out[i] = s[0];"),
             R"({"THREADS":[64,128,256,512,1024]})");
+  EXPECT_EQ(block_of("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = f(in[i]);",
+                     "(n + 255) / 256, 256",
+                     "__device__ float f(float x) { __shared__ float s[512]; s[threadIdx.x] = x;"
+                     " return s[threadIdx.x ^ 1]; }\n")[1],
+            R"({"THREADS":[64,128,256,512]})");
 }
 
 TEST(DraftSpace, VariesABlockThatTheGridDoesNotFollowWhereThreadsGoOnByIt) {
