@@ -2,6 +2,7 @@
 
 #include "tuner/config/space_words.h"
 #include "tuner/init/argument_draft.h"
+#include "tuner/init/copies.h"
 #include "tuner/init/names.h"
 
 #include <algorithm>
@@ -272,6 +273,7 @@ class LaunchShapeDraft {
     constexpr std::int64_t kWarp = 32;
     const bool is_bounded = !of_.kernel.launch_bounds.empty() && !launch_bound();
     if (!of_.kernel.uses_block_size || is_bounded || number <= 1) return false;
+    if (is_copy(of_.kernel.name)) return false;  // Nobody tunes what init has added.
     const std::string variable = variable_of_block(i);
     if (of_.names.terms_of(*of_.site).overrides(variable) && number == kWarp) return false;
     const bool is_followed = grid_follows(i, number);
