@@ -599,7 +599,7 @@ class ExpectationDrafter {
     const auto sum = sum_in(store.value);
     if (!sum) {
       store.index = "axis_a";
-      store.value = "1.0 * " + in_parentheses(store.value) + " / " + in_parentheses(count);
+      store.value = in_parentheses(store.value) + " / " + in_parentheses(count);
       return store;
     }
     const auto terms_before = [&](const std::string& element) {

@@ -2644,6 +2644,26 @@ TEST(DefinitionDraft, OfAKernelIsConfirmedByTheTotalThatTheHostExpects) {
       confirmed_total("int sum = std::inner_product(ones.begin(), ones.end(), ones.begin(), 0);\n",
                       "if (all != sum) return 1;", "in[i] * in[i]");
   EXPECT_FALSE(squares.contains("definition_is_a_guess"));
+  const Json json = Drafted(R"cu(#include <vector>
+__global__ void k(const int* in, int* out) {
+  __shared__ int s[256]; int t = threadIdx.x;
+  s[t] = in[blockIdx.x * blockDim.x + t];
+  for (int k = blockDim.x / 2; k > 0; k /= 2) { __syncthreads(); if (t < k) s[t] += s[t + k]; }
+  if (t == 0) out[blockIdx.x] = s[0];
+}
+int main() {
+  int n = 1 << 16; std::vector<int> ones(n, 1), r(n); int *a, *b;
+  cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);
+  cudaMemcpy(a, ones.data(), n * 4, cudaMemcpyHostToDevice);
+  k<<<n / 256, 256>>>(a, b);
+  cudaMemcpy(r.data(), b, n * 4, cudaMemcpyDeviceToHost);
+  int all = 0; for (int i = 0; i < n / 256; ++i) all += r[i];
+  if (all != n) return 1;
+}
+)cu")
+                        .json();
+  EXPECT_FALSE(json["verify"].contains("definition_is_a_guess"));
+  EXPECT_EQ(json["arguments"][1]["compare"], "sum");
   for (const auto& [before, compares, term] : std::vector<std::array<std::string, 3>>{
            {"", "if (all == 0) return 1;", "in[i]"},
            {"", "if (all != n) return 1;", "in[i] + in[i]"},
