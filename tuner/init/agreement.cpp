@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace smemtune {
@@ -15,12 +16,13 @@ namespace {
 /// The arguments of a space, with values for a small problem.
 class SmallProblem {
  public:
-  /// Throws ExpressionError if a size or a value is none yet.
-  SmallProblem(const SpaceNames& names, const Json& arguments)
+  /// `unit` divides each size. Throws ExpressionError if a size or a value is none yet.
+  SmallProblem(const SpaceNames& names, const Json& arguments, std::int64_t unit = 1)
       : problem_(names.problem()), arguments_(arguments) {
-    std::int64_t size = 12;  // Each name has another one, to tell rows from columns.
+    std::int64_t size =
+        unit == 1 ? 12 : 0;  // Each name has another one, to tell rows from columns.
     for (auto& [name, value] : problem_.items()) {
-      if (value.is_number_integer()) value = std::min(value.get<std::int64_t>(), ++size);
+      if (value.is_number_integer()) value = std::min(value.get<std::int64_t>(), ++size * unit);
     }
     names_ = bindings_of(problem_);
     for (const Json& argument : arguments_) {
@@ -74,7 +76,8 @@ class SmallProblem {
       if (elements > kMostElements) throw ExpressionError("too many elements");
     }
     array.elements.resize(elements);
-    for (std::size_t i = 0; i < elements; ++i) {
+    const bool is_cleared = argument.value("compare", "") == "sum";
+    for (std::size_t i = 0; !is_cleared && i < elements; ++i) {
       const auto any = static_cast<double>(i * 2654435761 % 101 + 1);
       array.elements[i] = is_floating_name(type) ? any / 64 : any;
     }
@@ -94,6 +97,24 @@ class SmallProblem {
 };
 
 }  // namespace
+
+std::optional<bool> agree_in_total(const std::string& one, const std::string& other,
+                                   const SpaceNames& names, const Json& arguments,
+                                   const Contents& contents) {
+  constexpr double kTolerance = 1e-6;
+  constexpr std::int64_t kUnit = 4096;
+  try {
+    SmallProblem problem(names, arguments, kUnit);
+    problem.fill(contents);
+    const std::vector<double> left = problem.values(one);
+    const std::vector<double> right = problem.values(other);
+    const double sum = std::accumulate(left.begin(), left.end(), 0.0);
+    const double expected = std::accumulate(right.begin(), right.end(), 0.0);
+    return std::abs(sum - expected) <= kTolerance * std::abs(expected);
+  } catch (const ExpressionError&) {
+    return std::nullopt;
+  }
+}
 
 std::optional<bool> agree(const std::string& one, const std::string& other, const SpaceNames& names,
                           const Json& arguments, const Contents& contents) {

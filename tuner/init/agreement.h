@@ -18,6 +18,11 @@ using Contents = std::map<std::string, std::string>;
 std::optional<bool> agree(const std::string& one, const std::string& other, const SpaceNames& names,
                           const Json& arguments, const Contents& contents = {});
 
+/// Likewise for the total of an output's elements, on a problem that usual blocks divide.
+std::optional<bool> agree_in_total(const std::string& one, const std::string& other,
+                                   const SpaceNames& names, const Json& arguments,
+                                   const Contents& contents);
+
 /// Returns true if a definition reads an array other than its output.
 bool reads_others(const std::string& definition, const SpaceNames& names, const Json& arguments);
 

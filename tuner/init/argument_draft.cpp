@@ -17,8 +17,9 @@ namespace {
 
 class ArgumentDrafter {
  public:
-  ArgumentDrafter(const FlatSource& source, const KernelFile& file, const SpaceNames& names)
-      : source_(source), file_(file), names_(names), first_(names.first()) {
+  ArgumentDrafter(const FlatSource& source, const KernelFile& file, const SpaceNames& names,
+                  const Json& kernels)
+      : source_(source), file_(file), names_(names), kernels_(kernels), first_(names.first()) {
     if (site() != nullptr) terms_.emplace(names.terms_of(*site()));
   }
 
@@ -233,21 +234,25 @@ class ArgumentDrafter {
   /// configuration with the most blocks writes; what others do not write stays 0.
   void compare_sum(const KernelParameter& parameter, ArgumentDraft& draft) const {
     Json& json = draft.arguments.back();
-    const Json& parameters = names_.parameters();
-    const bool is_wanted = json["role"] == "output" && parameter.is_block_sum;
-    if (!is_wanted || site() == nullptr || parameters.empty()) return;
-    const HostTerms terms = names_.terms_of(*site(), parameters);
-    const Elements elements = resolved_elements(instantiated(parameter.type));
-    const auto allocated = allocated_elements(parameter, elements, terms);
-    const Json most = allocated ? most_blocks(allocated->text) : Json::object();
-    if (most.empty() && !follows_threads()) return;
+    const bool is_wanted = json["role"] == "output" && site() != nullptr &&
+                           std::ranges::all_of(names_.kernels(), [&](const auto* kernel) {
+                             return kernel->parameters[number_of(parameter)].is_block_sum;
+                           });
+    const bool is_searched = std::ranges::any_of(
+        kernels_, [](const Json& kernel) { return kernel.contains("parameters"); });
+    if (!is_wanted || !is_searched) return;
+    const auto allocated =
+        allocated_elements(parameter, resolved_elements(instantiated(parameter.type)),
+                           names_.terms_of(*site(), names_.parameters()));
+    const MostBlocks most = most_blocks(allocated ? allocated->text : "");
+    if (most.values.empty() && !follows_threads()) return;
     json["compare"] = "sum";
     json["role"] = "inout";
     json["init"] = "zero";
     json["description"] = "Compared by its sum, because each block writes what it adds up.";
-    if (most.empty()) return;
-    json["shape"] = Json::array({as_value(substituted(allocated->text, terms_of_values(most)))});
-    draft.most_blocks.update(most);
+    if (most.values.empty()) return;
+    json["shape"] = Json::array({as_value(most.text)});
+    draft.most_blocks.update(most.values);
   }
 
   /// Returns true if blockIdx is multiplied by blockDim or by a parameter.
@@ -259,11 +264,44 @@ class ArgumentDrafter {
            });
   }
 
+  /// A number of elements, at least as large as any number of blocks.
+  struct MostBlocks {
+    std::string text = {};
+    Json values = Json::object();  ///< Parameters of the first kernel, where it has the most.
+  };
+
+  /// Returns the most results that blocks write, and are allocated; without values if no parameter
+  /// decides how many these are.
+  MostBlocks most_blocks(const std::string& allocated) const {
+    MostBlocks most;
+    std::int64_t largest = 0;
+    for (const Json& kernel : kernels_) {
+      std::string blocks;
+      for (const Json& extent : kernel.value("grid", Json::array())) {
+        blocks += (blocks.empty() ? "" : " * ") + in_parentheses(plain_text(extent));
+      }
+      const Json parameters = kernel.value("parameters", Json::object());
+      const Json its_default = kernel.value("default", Json::object());
+      const auto launched = value_with(blocks, {&names_.problem(), &its_default});
+      const bool is_its =
+          launched && launched == value_with(allocated, {&names_.problem(), &its_default});
+      const std::string& text = is_its ? blocks : allocated;
+      const Json values = values_for_most(text, parameters, its_default);
+      Json with = its_default;
+      with.update(values);
+      const std::int64_t count = value_with(text, {&names_.problem(), &with}).value_or(0);
+      if (&kernel == &kernels_.front()) most.values = values;
+      if (count > std::exchange(largest, std::max(largest, count))) {
+        most.text = substituted(without_parentheses(text), terms_of_values(values));
+      }
+    }
+    return most;
+  }
+
   /// Returns the values of the parameters of a number of elements for which it is largest.
-  Json most_blocks(const std::string& text) const {
-    const Json first = first_values();
+  Json values_for_most(const std::string& text, const Json& parameters, const Json& first) const {
     Json most = Json::object();
-    for (const auto& [name, values] : names_.parameters().items()) {
+    for (const auto& [name, values] : parameters.items()) {
       if (!has_name(text, name) || !values.is_array()) continue;
       const auto count = [&, &parameter = name](const Json& value) {
         Json with = first;
@@ -631,7 +669,8 @@ class ArgumentDrafter {
   std::optional<std::string> passed_formula(const KernelParameter& parameter) const {
     const Bindings sizes = names_.numbers_of_problem();
     for (std::size_t frame = 0; frame < frames(); ++frame) {
-      const std::string text = terms_->passed(number_of(parameter), frame);
+      const std::string text =
+          with_functions_of_definitions(terms_->passed(number_of(parameter), frame));
       if (text.empty()) continue;
       if (const auto value = terms_->formula(text, sizes, frame)) return value;
     }
@@ -655,6 +694,7 @@ class ArgumentDrafter {
   const FlatSource& source_;
   const KernelFile& file_;
   const SpaceNames& names_;
+  const Json& kernels_;
   const KernelFunction& first_;
   std::optional<HostTerms> terms_;  ///< Has a value if there is a launch.
 };
@@ -662,8 +702,8 @@ class ArgumentDrafter {
 }  // namespace
 
 ArgumentDraft draft_arguments(const FlatSource& source, const KernelFile& file,
-                              const SpaceNames& names) {
-  return ArgumentDrafter(source, file, names).draft();
+                              const SpaceNames& names, const Json& kernels) {
+  return ArgumentDrafter(source, file, names, kernels).draft();
 }
 
 Json as_value(const std::string& text) {

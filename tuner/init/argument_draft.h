@@ -16,8 +16,9 @@ struct ArgumentDraft {
   Json most_blocks = Json::object();  ///< See SpaceNames::most_blocks().
 };
 
+/// `kernels`: their drafts.
 ArgumentDraft draft_arguments(const FlatSource& source, const KernelFile& file,
-                              const SpaceNames& names);
+                              const SpaceNames& names, const Json& kernels);
 
 /// Returns a text as a value of a space: as a number if it is one.
 Json as_value(const std::string& text);

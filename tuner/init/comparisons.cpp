@@ -104,8 +104,12 @@ class ComparisonReader {
     });
   }
 
-  /// Returns the element that a variable was given, else the syntax itself.
+  /// Returns the element that a variable was given, or that is converted, else the syntax itself.
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
   const Syntax& element_of(const Syntax& syntax) const {
+    const bool converts = syntax.kind == Kind::call && syntax.parts.size() == 2 &&
+                          is_one_of(syntax.text, {"__half2float", "__bfloat162float"});
+    if (converts) return element_of(syntax.parts[1]);
     const auto known = syntax.kind == Kind::name ? elements_.find(syntax.text) : elements_.end();
     return known == elements_.end() ? syntax : *known->second;
   }

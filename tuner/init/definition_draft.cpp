@@ -135,6 +135,7 @@ class DefinitionDrafter {
     const auto value = translated(without_parentheses(in_our_names(store_.value)));
     const auto condition = translated(in_our_names(conditions));
     if (!value || !condition || (!keeps && !conditions.empty())) return std::nullopt;
+    if (!is_real_type((*output)["type"]) && is_rounded(*value)) return std::nullopt;
     const std::string text = plain_tokens(
         own + " = " + (condition->empty() ? *value : *condition + " ? " + *value + " : " + own));
     return is_definition(text) ? std::optional(text) : std::nullopt;
@@ -322,21 +323,32 @@ class DefinitionDrafter {
     return {{first, slash}, {slash + 1, std::min(end, tokens.size())}};
   }
 
-  /// Returns true if an operand beside the slash may have a fraction: an element, a number, a
-  /// scalar.
+  /// Returns true if a range has an element, a number or a scalar that may have a fraction.
+  bool is_real(const CppTokens& tokens, TokenRange range) const {
+    for (std::size_t i = range.first; i < range.end; ++i) {
+      const Json* const known =
+          tokens[i].is_word() ? argument(std::string(tokens[i].text)) : nullptr;
+      if (known != nullptr && is_real_type((*known)["type"])) return true;
+      if (tokens[i].kind == CppToken::Kind::number && is_fraction(tokens[i].text)) return true;
+      if (tokens[i].is("exp", "sqrt", "log")) return true;
+    }
+    return false;
+  }
+
+  /// Returns true if an operand beside the slash may have a fraction.
   bool is_real_quotient(const CppTokens& tokens, std::size_t slash) const {
-    const auto is_real = [&](TokenRange range) {
-      for (std::size_t i = range.first; i < range.end; ++i) {
-        const Json* const known =
-            tokens[i].is_word() ? argument(std::string(tokens[i].text)) : nullptr;
-        if (known != nullptr && is_real_type((*known)["type"])) return true;
-        if (tokens[i].kind == CppToken::Kind::number && is_fraction(tokens[i].text)) return true;
-        if (tokens[i].is("exp", "sqrt", "log")) return true;
-      }
-      return false;
-    };
     const auto [left, right] = operands(tokens, slash);
-    return is_real(left) || is_real(right);
+    return is_real(tokens, left) || is_real(tokens, right);
+  }
+
+  /// Returns true for a value that C++ rounds where it stores it as an integer, and a definition
+  /// does not: one with fractions that neither chooses nor rounds itself.
+  bool is_rounded(const std::string& value) const {
+    const CppTokens tokens = cpp_tokens(value);
+    const bool is_whole = std::ranges::any_of(tokens, [](const CppToken& token) {
+      return is_one_of(token.text, {"?", "<", ">", "<=", ">=", "==", "!=", "floor"});
+    });
+    return !is_whole && is_real(tokens, {0, tokens.size()});
   }
 
   /// Returns true if both operands are whole numbers of the problem.
@@ -430,22 +442,30 @@ class ExpectationDrafter {
     if (!definition) return std::nullopt;
     ExpectedByHost expected = {
         .definition = *definition, .line = check.line, .is_printed = check.is_printed};
+    expected.is_in_total =
+        check.is_total && check.is_of_all && (!compares_sums() || !sum_in(check.store->value));
     try {
-      if (reads_others(*definition, names_, arguments_)) return expected;
+      const bool reads = reads_others(*definition, names_, arguments_);
+      if (reads && !expected.is_in_total) return expected;
+      return confirmed(std::move(expected), !reads);
     } catch (const ExpressionError&) {
       return std::nullopt;
     }
-    return with_contents(std::move(expected));
   }
 
-  /// Returns what the host expects for the contents that it gives the inputs: the kernel's own
-  /// definition if that gives the same for these, else with these contents, unless they are
-  /// constants, which would hide what is wrong.
-  std::optional<ExpectedByHost> with_contents(ExpectedByHost expected) const {
+  bool compares_sums() const {
+    return std::ranges::any_of(arguments_,
+                               [](const Json& argument) { return is_cleared(argument); });
+  }
+
+  /// Returns the kernel's own definition if it gives what the host expects for the contents that it
+  /// gives the inputs (`has_contents`), or for any. Else returns what the host expects, with these
+  /// contents unless they are constants, which would hide what is wrong.
+  std::optional<ExpectedByHost> confirmed(ExpectedByHost expected, bool has_contents) const {
     bool vary = false;
-    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    for (std::size_t i = 0; has_contents && i < arguments_.size(); ++i) {
       const std::string role = arguments_[i].value("role", "");
-      if (role.empty() || role == "output") continue;
+      if (role.empty() || role == "output" || is_cleared(arguments_[i])) continue;
       const auto contents = contents_of(i);
       if (!contents) return std::nullopt;
       const std::size_t equals = contents->find('=');
@@ -454,8 +474,9 @@ class ExpectationDrafter {
       expected.contents.emplace(arguments_[i]["name"], *contents);
     }
     const auto own = definition_of(names_.first(), names_, arguments_);
+    const auto agrees = expected.is_in_total ? agree_in_total : agree;
     const auto is_own =
-        own ? agree(*own, expected.definition, names_, arguments_, expected.contents)
+        own ? agrees(*own, expected.definition, names_, arguments_, expected.contents)
             : std::nullopt;
     if (is_own == false) return std::nullopt;
     if (is_own) {
@@ -463,12 +484,15 @@ class ExpectationDrafter {
       expected.contents.clear();
       return expected;
     }
-    return vary ? std::optional(std::move(expected)) : std::nullopt;
+    return vary && !expected.is_in_total ? std::optional(std::move(expected)) : std::nullopt;
   }
+
+  /// Returns true for results of which only the sum is compared, and that begin with zeros.
+  static bool is_cleared(const Json& argument) { return argument.value("compare", "") == "sum"; }
 
   /// Returns what the host stores to the elements of an argument before it launches.
   std::optional<std::string> contents_of(std::size_t argument) const {
-    const std::string passed = terms_.passed(argument, frame_);
+    const std::string passed = passed_pointer(argument);
     for (const HostCall& call : file_.calls) {
       for (const HostCheck& check : file_.checks) {
         const bool is_its = call.caller == function() && check.name == call.callee;
@@ -481,21 +505,26 @@ class ExpectationDrafter {
         if (ours) return DefinitionDrafter(names_, arguments, std::move(*ours), {}).draft();
       }
     }
-    return std::nullopt;
+    const auto fill = file_.fills.find(passed);
+    const bool has_number = fill != file_.fills.end() && smemtune::number_of(fill->second);
+    const std::string name = arguments_[argument]["name"];
+    return has_number ? std::optional(name + "[i] = " + fill->second) : std::nullopt;
   }
 
   std::optional<std::string> definition_by(const HostCheck& check, const HostCall& call) const {
-    const SingleStore store = in_caller(*check.store, call);
+    SingleStore store = in_caller(*check.store, call);
+    store.value = without_parentheses(store.value);
     const std::set<std::size_t> results =
         check.is_filled ? results_compared_with(store.array) : arguments_with(store.array, true);
     if (results.size() != 1) return std::nullopt;
     const Json& output = arguments_[*results.begin()];
-    const std::string same = check.is_filled ? "" : array_of_same_element(store);
-    if (!same.empty()) {
-      if (auto product = product_in(same, output["name"])) return product;
-      // The host may ask whether a kernel has left its input as it was.
-      if (!definition_of(names_.first(), names_, arguments_)) return std::nullopt;
+    const std::string copied = check.is_filled ? "" : index_in(store);
+    if (!copied.empty()) {
+      if (auto product = product_in(store, output["name"])) return product;
     }
+    // The host may ask whether a kernel has left its input as it was.
+    const bool is_same = !copied.empty() && copied == store.index;
+    if (is_same && !definition_of(names_.first(), names_, arguments_)) return std::nullopt;
     if (check.is_total && !is_total_of(check, *results.begin())) return std::nullopt;
     auto ours = in_our_names(store, output["name"]);
     if (!ours || (!choose_parameters(*ours) && !check.is_total)) return std::nullopt;
@@ -505,18 +534,19 @@ class ExpectationDrafter {
                 : std::nullopt;
   }
 
-  /// Returns the array whose element a store takes over, from the same place; empty if it does more.
-  static std::string array_of_same_element(const SingleStore& store) {
-    const std::string value = without_parentheses(store.value);
-    const CppTokens tokens = cpp_tokens(value);
-    const bool is_same = tokens.size() > 1 && tokens[1].is("[") &&
-                         closing(tokens, 1) + 1 == tokens.size() &&
-                         joined(tokens, {2, tokens.size() - 1}) == store.index;
-    return is_same ? std::string(tokens[0].text) : "";
+  /// Returns the index of the element that a store takes over from an array, if it does nothing
+  /// else; empty if it does.
+  static std::string index_in(const SingleStore& store) {
+    const CppTokens tokens = cpp_tokens(store.value);
+    const bool copies =
+        tokens.size() > 1 && tokens[1].is("[") && closing(tokens, 1) + 1 == tokens.size();
+    return copies ? joined(tokens, {2, tokens.size() - 1}) : "";
   }
 
-  /// Returns the product that the host has a library compute and copies to an array.
-  std::optional<std::string> product_in(const std::string& array, const std::string& output) const {
+  /// Returns the product that the host has a library compute and copies to an array of whose
+  /// elements each result is to be one.
+  std::optional<std::string> product_in(const SingleStore& check, const std::string& output) const {
+    const CppTokens tokens = cpp_tokens(check.value);
     for (const LibraryProduct& product : file_.products) {
       std::vector<SingleStore> stores;
       if (product.function == function()) stores.push_back(product.store);
@@ -525,8 +555,10 @@ class ExpectationDrafter {
         if (is_its) stores.push_back(in_caller(product.store, call));
       }
       for (const SingleStore& store : stores) {
+        const std::string array(tokens[0].text);
         const bool is_there = store.array == array || file_.copies.contains({array, store.array});
-        auto ours = is_there ? in_our_names(store, output) : std::nullopt;
+        const auto its = is_there ? of_results(store, check) : std::nullopt;
+        auto ours = its ? in_our_names(*its, output) : std::nullopt;
         if (!ours || !choose_parameters(*ours)) continue;
         auto definition = DefinitionDrafter(names_, arguments_, std::move(*ours), {}).draft();
         if (definition) return definition;
@@ -535,21 +567,41 @@ class ExpectationDrafter {
     return std::nullopt;
   }
 
+  /// Returns a product's store with the index of the result that is compared with its element,
+  /// which is another one where the host compares with the transpose; nullopt for other elements.
+  static std::optional<SingleStore> of_results(SingleStore product, const SingleStore& check) {
+    const std::string index = index_in(check);
+    if (check.index == index) return product;
+    for (const Terms& terms : {Terms(), Terms{{"axis_a", "axis_b"}, {"axis_b", "axis_a"}}}) {
+      if (plain_tokens(substituted(product.index, terms)) != plain_tokens(index)) continue;
+      product.value = substituted(product.value, terms);
+      product.index = check.index;
+      return product;
+    }
+    return std::nullopt;
+  }
+
   /// Returns true if the host's total is one of this output. Where it only prints the two, the
   /// kernel has to add up.
   bool is_total_of(const HostCheck& check, std::size_t output) const {
-    const bool is_sum = arguments_[output].value("compare", "") == "sum";
+    const bool is_sum = is_cleared(arguments_[output]);
     const std::vector<KernelParameter>& parameters = names_.first().parameters;
     const bool adds =
-        is_sum || (output < parameters.size() && parameters[output].access == Access::added);
-    return is_sum == check.is_of_all && (adds || !check.is_printed);
+        is_sum || (output < parameters.size() &&
+                   (parameters[output].access == Access::added || parameters[output].is_block_sum));
+    return (check.is_of_all || !is_sum) && (adds || !check.is_printed);
   }
 
   /// Shares the terms of a sum out among the `count` elements of an output of which only the sum is
-  /// compared: the same number to each if that divides them, else to some one more.
-  static std::optional<SingleStore> shared_out(SingleStore store, const std::string& count) {
+  /// compared: the same number to each if that divides them, else to some one more; a number in
+  /// equal parts.
+  static SingleStore shared_out(SingleStore store, const std::string& count) {
     const auto sum = sum_in(store.value);
-    if (!sum) return std::nullopt;
+    if (!sum) {
+      store.index = "axis_a";
+      store.value = in_parentheses(store.value) + " / " + in_parentheses(count);
+      return store;
+    }
     const auto terms_before = [&](const std::string& element) {
       return in_parentheses(sum->bound) + " * " + element + " / " + in_parentheses(count);
     };
@@ -599,6 +651,13 @@ class ExpectationDrafter {
     return results;
   }
 
+  /// Returns the variable that is passed for an argument, `(float4*)d` by its name.
+  std::string passed_pointer(std::size_t argument) const {
+    const std::string passed = terms_.passed(argument, frame_);
+    const std::string pointer = passed.find('+') == passed.npos ? pointer_in(passed) : "";
+    return pointer.empty() ? passed : pointer;
+  }
+
   /// Returns the arguments whose elements an array of the host has: those that are copied there, or
   /// are copied from there.
   std::set<std::size_t> arguments_with(const std::string& array, bool are_results) const {
@@ -606,7 +665,7 @@ class ExpectationDrafter {
     for (std::size_t i = 0; i < std::min(arguments_.size(), site_.arguments.size()); ++i) {
       const std::string role = arguments_[i].value("role", "");
       if (role.empty() || (are_results && role == "input")) continue;
-      const std::string passed = terms_.passed(i, frame_);
+      const std::string passed = passed_pointer(i);
       const bool is_copied = are_results ? file_.copies.contains({array, passed})
                                          : file_.copies.contains({passed, array});
       if (!passed.empty() && (passed == array || is_copied)) found.insert(i);

@@ -23,6 +23,8 @@ struct ExpectedByHost {
   Contents contents = {};   ///< Contents of arguments that it needs; empty if anything will do.
   std::size_t line = 0;     ///< Line of the comparison.
   bool is_printed = false;  ///< True if it is only printed beside the results.
+  /// True if it is what the kernel seems to compute, of which the host expects only the total.
+  bool is_in_total = false;
 };
 
 /// Returns what the host compares the results of the first kernel's launch with, where it states it

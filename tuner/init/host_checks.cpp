@@ -65,9 +65,20 @@ class CheckWriter {
     if (is_parameter) parameters_.emplace(name, cursor);
   }
 
-  /// Returns the arrays of which elements are compared, in both orders.
+  /// Returns the arrays of which elements are compared, in both orders, also by std::equal or as
+  /// vectors.
   ComparedArrays compared() const {
     ComparedArrays pairs;
+    for_each(body_, [&](const Syntax& part) {
+      const bool is_equal = part.is(Kind::call, "equal") && part.parts.size() > 3;
+      const bool is_whole = part.is(Kind::binary, "==") || part.is(Kind::binary, "!=");
+      if (!is_equal && !is_whole) return;
+      const std::string one = array_at(joined(tokens_, part.parts[is_equal ? 1 : 0].range));
+      const std::string other = array_at(joined(tokens_, part.parts[is_equal ? 3 : 1].range));
+      if (!is_equal && (!is_vector(part.parts[0]) || !is_vector(part.parts[1]))) return;
+      pairs.emplace(one, other);
+      pairs.emplace(other, one);
+    });
     for (const Comparison& one : comparisons_) {
       for_each(*one.expected, [&](const Syntax& part) {
         if (part.kind != Kind::element) return;
@@ -76,6 +87,12 @@ class CheckWriter {
       });
     }
     return pairs;
+  }
+
+  bool is_vector(const Syntax& syntax) const {
+    const auto variable = variables_.find(syntax.text);
+    return syntax.kind == Kind::name && variable != variables_.end() &&
+           !vector_of(variable->second).empty();
   }
 
   // Functions.
@@ -122,6 +139,11 @@ class CheckWriter {
   void add_loops(const Syntax& syntax) {
     constexpr std::size_t kMost = 50;
     if (checks_.size() > kMost) return;
+    if (auto store = filled_by(source_, syntax)) {
+      checks_.push_back(check_of(syntax, store->array));
+      checks_.back().is_filled = true;
+      checks_.back().store = std::move(store);
+    }
     const bool is_loop = syntax.is(Kind::loop, "for") || syntax.kind == Kind::list_loop;
     if (!is_loop || uses_device(syntax.range)) {
       for (const Syntax& part : syntax.parts) add_loops(part);

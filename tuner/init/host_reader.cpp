@@ -269,7 +269,13 @@ class HostReader {
     const bool is_constant = clang().isConstQualifiedType(clang().getCursorType(cursor)) != 0;
     const CppToken& next = tokens_[i + 1];
     if (next.is("[")) return declare_array(i, type, range.end, state);
-    if (next.is("=")) return give(name, {i + 2, range.end}, state, is_constant);
+    if (next.is("=")) {
+      // `thrust::device_vector<T> a = b`
+      if (!type.empty() && i + 3 == range.end && tokens_[i - 1].is(">")) {
+        declare_container(i, type, {std::string(tokens_[i + 2].text) + ".size()"}, state);
+      }
+      return give(name, {i + 2, range.end}, state, is_constant);
+    }
     if (!next.is("(") && !next.is("{")) return;
     const std::size_t close = std::min(closing(tokens_, i + 1), range.end);
     const std::vector<std::string> parts = texts(tokens_, split(tokens_, {i + 2, close}));
@@ -329,7 +335,7 @@ class HostReader {
     memory_.add_host_array(name, bytes, function_);
   }
 
-  /// Reads `std::vector<T> a(n)` and `thrust::device_vector<T> a(n)`.
+  /// Reads `std::vector<T> a(n)`, `a(n, 0)` and `thrust::device_vector<T> a(n)`.
   void declare_container(std::size_t i, TokenRange type, const std::vector<std::string>& parts,
                          HostState& state) {
     const std::size_t less = opening_angle(tokens_, i - 1, type.first);
@@ -341,6 +347,7 @@ class HostReader {
     const std::string bytes =
         "(" + parts[0] + ") * sizeof(" + joined(tokens_, {less + 1, i - 1}) + ")";
     state.set_text(name + ".size()", parts[0]);
+    if (parts.size() == 2) host_.fills.emplace(name, parts[1]);
     if (is_of_device) {
       state.set_bytes(name, bytes);
     } else {
@@ -450,7 +457,8 @@ class HostReader {
     const TokenRange range = syntax.range;
     const std::optional<CallText> call = call_in(tokens_, range);
     if (!call) return;
-    if (call->name == "resize" && call->arguments.size() == 1 && tokens_[range.first].is_word()) {
+    const bool has_size = is_one_of(call->name, {"resize", "reserve"});
+    if (has_size && call->arguments.size() == 1 && tokens_[range.first].is_word()) {
       state.set_text(std::string(tokens_[range.first].text) + ".size()", call->arguments[0]);
     }
     if (call->name == "fopen" && call->arguments.size() == 2 && call->arguments[1][0] == '"' &&

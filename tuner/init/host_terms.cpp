@@ -422,14 +422,16 @@ std::string without_suffixes(const std::string& text) {
 }
 
 std::string with_functions_of_definitions(const std::string& text) {
-  static const Terms names = {{"sqrtf", "sqrt"},   {"expf", "exp"},
-                              {"__expf", "exp"},   {"logf", "log"},
-                              {"__logf", "log"},   {"fabsf", "abs"},
-                              {"fabs", "abs"},     {"fmaxf", "max"},
-                              {"fmax", "max"},     {"fminf", "min"},
-                              {"fmin", "min"},     {"floorf", "floor"},
-                              {"std::abs", "abs"}, {"std::sqrt", "sqrt"},
-                              {"std::exp", "exp"}, {"M_PI", "3.14159265358979323846"}};
+  static const Terms names = {{"sqrtf", "sqrt"},        {"expf", "exp"},
+                              {"__expf", "exp"},        {"logf", "log"},
+                              {"__logf", "log"},        {"fabsf", "abs"},
+                              {"fabs", "abs"},          {"fmaxf", "max"},
+                              {"fmax", "max"},          {"fminf", "min"},
+                              {"fmin", "min"},          {"floorf", "floor"},
+                              {"std::abs", "abs"},      {"std::sqrt", "sqrt"},
+                              {"std::exp", "exp"},      {"M_PI", "3.14159265358979323846"},
+                              {"__half2float", ""},     {"__float2half", ""},
+                              {"__bfloat162float", ""}, {"__float2bfloat16", ""}};
   return substituted(text, names);
 }
 

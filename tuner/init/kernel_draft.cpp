@@ -112,19 +112,43 @@ class Drafter {
     return constraints;
   }
 
-  /// Adds `N % TILE == 0` for a grid of `N / TILE` blocks, which leaves a rest out.
+  /// Adds `N % TILE == 0` for a grid of N / TILE blocks, which leaves a rest out, or does more than
+  /// there is if the number is rounded up.
   void add_remainder(const Json& extent, Json& constraints) const {
     const std::string text = plain_text(extent);
     const CppTokens tokens = cpp_tokens(text);
-    const bool is_quotient = tokens.size() > 2 && tokens[1].is("/") &&
-                             of_.names.problem().contains(std::string(tokens[0].text));
-    if (!is_quotient || of_.kernel.reached.contains("gridDim")) return;
-    const std::string by = joined(tokens, {2, tokens.size()});
-    const bool is_one =
-        tokens.size() == 3 || (tokens[2].is("(") && closing(tokens, 2) + 1 == tokens.size());
-    const std::string constraint = std::string(tokens[0].text) + " % " + by + " == 0";
-    if (is_one && has_parameter(by) && holds_by_default(constraint))
-      add_once(constraint, constraints);
+    std::string by;
+    for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+      const bool is_call = tokens[i].is("ceil_div");
+      if (!is_call && !tokens[i].is("/")) continue;
+      const std::size_t first =
+          is_call ? split(tokens, {i + 2, closing(tokens, i + 1)}).back().first : i + 1;
+      const std::size_t end = is_call                 ? closing(tokens, i + 1)
+                              : tokens[i + 1].is("(") ? closing(tokens, i + 1) + 1
+                                                      : i + 2;
+      by += (by.empty() ? "" : " * ") + joined(tokens, {first, std::min(end, tokens.size())});
+    }
+    if (!has_parameter(by) || of_.kernel.reached.contains("gridDim")) return;
+    for (const auto& [size, value] : of_.names.problem().items()) {
+      const std::string constraint =
+          size + " % " + in_parentheses(without_parentheses(by)) + " == 0";
+      if (is_quotient(text, size, by) && holds_by_default(constraint)) {
+        add_once(constraint, constraints);
+      }
+    }
+  }
+
+  /// Returns true if a text is the number of parts of a size, each as large as `by`.
+  bool is_quotient(const std::string& text, const std::string& size, const std::string& by) const {
+    constexpr int kMost = 5;
+    const auto part = value_with(by, {&chosen_.defaults});
+    Json problem = of_.names.problem();
+    if (!part || !has_name(text, size)) return false;
+    for (int parts = 1; parts < kMost; ++parts) {
+      problem[size] = parts * *part;
+      if (value_with(text, {&problem, &chosen_.defaults}) != parts) return false;
+    }
+    return true;
   }
 
   bool has_parameter(const std::string& text) const {
@@ -162,7 +186,7 @@ class Drafter {
         of_.site != nullptr && !of_.site->shared_bytes.empty() && of_.site->shared_bytes != "0";
     if (said) {
       if (const auto ours = in_our_names(of_, of_.site->shared_bytes, json["block"], chosen_)) {
-        json["dynamic_shared_bytes"] = as_value(*ours);
+        json["dynamic_shared_bytes"] = as_value(with_block(*ours));
         return;
       }
     }
@@ -173,6 +197,17 @@ class Drafter {
                     in_full(*of_.site, of_.site->shared_bytes)
               : ", such as " + (chosen_.values.empty() ? std::string("4 * 256")
                                                        : "4 * " + chosen_.values.begin().key()));
+  }
+
+  /// Returns a number of bytes that follows the parameter for the block: one that the host makes
+  /// of the block's number, and as many bytes for each further thread where it has only a number.
+  std::string with_block(const std::string& bytes) const {
+    if (chosen_.own_extents.size() != 1) return bytes;
+    const auto& [name, threads] = *chosen_.own_extents.begin();
+    const std::string followed = substituted(bytes, {{std::to_string(threads), name}});
+    const auto number = number_of(bytes);
+    if (!number || *number % threads != 0) return followed;
+    return "max(" + bytes + ", " + name + " * " + std::to_string(*number / threads) + ")";
   }
 
   std::string launch_text(const Json& block, const Json& grid) const {

@@ -1,6 +1,7 @@
 #include "tuner/init/kernel_uses.h"
 
 #include "tuner/config/space_words.h"
+#include "tuner/init/block_numbers.h"
 #include "tuner/init/block_sums.h"
 #include "tuner/init/counting_loop.h"
 #include "tuner/init/host_terms.h"
@@ -796,6 +797,7 @@ void add_kernel_uses(KernelFile& file) {
       parameter.is_block_sum = parameter.access == Access::written &&
                                is_block_sum(function->body, parameter.name, body_of);
     }
+    add_block_numbers(source, function->body, body_of, kernel);
     kernel.asserts = asserts_in(source, function->body);
     kernel.divisions = divisions_in(source, function->body);
     const ThreadExtents extents(source, function->body);

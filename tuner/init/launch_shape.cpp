@@ -2,6 +2,7 @@
 
 #include "tuner/config/space_words.h"
 #include "tuner/init/argument_draft.h"
+#include "tuner/init/copies.h"
 #include "tuner/init/names.h"
 
 #include <algorithm>
@@ -165,10 +166,10 @@ class LaunchShapeDraft {
                               ", which the kernel does not tell apart: 1 here.");
       return Json(1);
     }
-    if (!is_free(i, *number)) return Json(*number);
+    if (is_tied(i, *number) || !is_free(i, *number)) return Json(*number);
     const auto known = chosen_.made_of.find(text);
     if (known != chosen_.made_of.end()) return Json(known->second);
-    const std::string made = add_extent(i, values_of_threads(*number), *number);
+    const std::string made = add_extent(i, values_of_threads(i, *number), *number);
     chosen_.made_of.emplace(text, made);
     return Json(made);
   }
@@ -222,16 +223,16 @@ class LaunchShapeDraft {
     const bool strides = of_.kernel.reached.contains("gridDim");
     if (note == chosen_.notes.end() || (!strides && !grid_follows(i, number))) return;
     chosen_.notes.erase(note);
-    chosen_.values[name] = values_of_threads(number);
+    chosen_.values[name] = values_of_threads(i, number);
   }
 
   /// Returns numbers of threads around one: whole warps, if that is one, in a block with one
   /// dimension.
-  Json values_of_threads(std::int64_t number) const {
+  Json values_of_threads(std::size_t i, std::int64_t number) const {
     constexpr std::int64_t kWarp = 32;
     Json values = values_around("THREADS", number, true);
     const bool is_line = of_.kernel.block_dimensions == 1 && number % kWarp == 0;
-    const std::int64_t most = most_threads().value_or(1024);
+    const std::int64_t most = most_threads(i, number);
     std::erase_if(values.get_ref<Json::array_t&>(), [&](const Json& one) {
       const bool is_too_large = one.get<std::int64_t>() > most && one != number;
       return is_too_large || (is_line && one.get<std::int64_t>() % kWarp != 0);
@@ -240,10 +241,23 @@ class LaunchShapeDraft {
   }
 
   /// Returns the kernel's launch bound if that is a number and bounds one dimension.
-  std::optional<std::int64_t> most_threads() const {
+  std::optional<std::int64_t> launch_bound() const {
     const std::vector<std::string>& bounds = of_.kernel.launch_bounds;
     if (bounds.empty() || of_.kernel.block_dimensions > 1) return std::nullopt;
     return number_of(bounds.front());
+  }
+
+  /// Returns how many threads a block may have in dimension i at most, by the launch bound and the
+  /// arrays of which each thread uses elements. `number`: how many the host launches.
+  std::int64_t most_threads(std::size_t i, std::int64_t number) const {
+    std::int64_t most = launch_bound().value_or(1024);
+    for (const BlockNumber& to : of_.kernel.block_numbers) {
+      const std::int64_t extent = to.axis == i ? value_in_kernel(to.text).value_or(0) : 0;
+      if (extent < number) continue;
+      if (to.kind == BlockNumber::Kind::array) most = std::min(most, extent);
+      if (to.kind == BlockNumber::Kind::scaled) most = std::min(most, number);
+    }
+    return most;
   }
 
   /// Returns the host's name for dimension i of the block.
@@ -257,8 +271,9 @@ class LaunchShapeDraft {
   /// has to.
   bool is_free(std::size_t i, std::int64_t number) const {
     constexpr std::int64_t kWarp = 32;
-    const bool is_bounded = !of_.kernel.launch_bounds.empty() && !most_threads();
+    const bool is_bounded = !of_.kernel.launch_bounds.empty() && !launch_bound();
     if (!of_.kernel.uses_block_size || is_bounded || number <= 1) return false;
+    if (is_copy(of_.kernel.name)) return false;  // Nobody tunes what init has added.
     const std::string variable = variable_of_block(i);
     if (of_.names.terms_of(*of_.site).overrides(variable) && number == kWarp) return false;
     const bool is_followed = grid_follows(i, number);
@@ -266,7 +281,47 @@ class LaunchShapeDraft {
         number_of(of_.site->block[i]).has_value() && of_.site->block_name != of_.site->block[i];
     if (of_.site->block.size() > 1 && is_literal && !is_followed) return false;
     if (number == kWarp && is_literal && !is_followed) return false;
-    return is_followed || !of_.kernel.strides_by_block[std::min<std::size_t>(i, 2)];
+    return is_followed || of_.kernel.loops_by_block[std::min<std::size_t>(i, 2)];
+  }
+
+  /// Returns the value of a text of the kernel; nullopt if it depends on parameters or sizes.
+  std::optional<std::int64_t> value_in_kernel(const std::string& text) const {
+    return constant_value(of_.names.expanded(in_parameters(text), chosen_.values));
+  }
+
+  /// Returns true if the kernel is right with that number of threads only.
+  bool ties(const BlockNumber& to, std::int64_t threads) const {
+    constexpr std::int64_t kWarp = 32;
+    const std::int64_t number = value_in_kernel(to.text).value_or(0);
+    switch (to.kind) {
+      case BlockNumber::Kind::thread:
+        return number == threads || number == threads - 1 ||
+               (number * 2 == threads && number != kWarp);
+      case BlockNumber::Kind::tile:
+        return !of_.kernel.loops_by_block[to.axis];
+      case BlockNumber::Kind::whole:
+        return number >= threads;
+      default:
+        return to.kind == BlockNumber::Kind::result;
+    }
+  }
+
+  /// Says which line keeps the kernel to that number of threads in dimension i. Returns false if
+  /// none does.
+  bool is_tied(std::size_t i, std::int64_t threads) {
+    for (const BlockNumber& to : of_.kernel.block_numbers) {
+      if (to.axis != i || !ties(to, threads)) continue;
+      chosen_.notes.push_back("The block stays at " + std::to_string(threads) + " threads in " +
+                              axis(i) + ", because " + of_.source.place(to.line) +
+                              (to.text.empty() ? " stores what each block makes of its elements."
+                                               : " has " + to.text + "."));
+      return true;
+    }
+    if (threads > 1 && !of_.kernel.uses_block_size) {
+      chosen_.notes.push_back("The block stays at " + std::to_string(threads) + " threads in " +
+                              axis(i) + ", because the kernel does not read blockDim.");
+    }
+    return false;
   }
 
   /// Returns true if the grid's dimension i contains the block's variable or its number.
@@ -281,12 +336,21 @@ class LaunchShapeDraft {
         return !term.empty() && !number_of(term) && substituted(text, {{term, "of_block"}}) != text;
       };
       const bool names_block = holds(variable_of_block(i)) || holds(of_.site->block_name);
-      if (names_block || has_number(text, number)) return true;
+      const bool has_its = std::ranges::any_of(
+          factors(i), [&](std::int64_t factor) { return has_number(text, number * factor); });
+      if (names_block || (has_its && !number_of(without_parentheses(text)))) return true;
       const std::string deeper = substituted(text, {variables.begin(), variables.end()});
       if (deeper == text) return false;
       text = deeper;
     }
     return false;
+  }
+
+  /// Returns how many elements a thread may have, where blocks have as many for each thread.
+  std::vector<std::int64_t> factors(std::size_t i) const {
+    const std::size_t axis = std::min<std::size_t>(i, 2);
+    const bool has_several = of_.kernel.strides_by_block[axis] && !of_.kernel.loops_by_block[axis];
+    return has_several ? std::vector<std::int64_t>{1, 2, 4, 8, 16} : std::vector<std::int64_t>{1};
   }
 
   /// Adds a parameter for the block's dimension i alone.
@@ -434,7 +498,7 @@ class LaunchShapeDraft {
 
   /// Returns what a number in the grid may be made of, with the number, the likeliest first: what
   /// the kernel multiplies blockIdx by, the block's extent, by itself or with another parameter,
-  /// then other parameters.
+  /// then other parameters, and the block's extent for several elements of each thread.
   std::vector<std::pair<std::string, std::int64_t>> products_of_parameters(
       std::size_t i, const Json& block) const {
     std::vector<std::pair<std::string, std::int64_t>> products;
@@ -462,6 +526,11 @@ class LaunchShapeDraft {
       if (!is_extent && number_of_name(name) >= kFewestThreads) {
         products.emplace_back(name, number_of_name(name));
       }
+    }
+    const auto own = chosen_.own_extents.find(extents.empty() ? "" : extents.front());
+    for (const std::int64_t factor : factors(i)) {
+      if (own == chosen_.own_extents.end()) break;
+      products.emplace_back(own->first + " * " + std::to_string(factor), own->second * factor);
     }
     return products;
   }

@@ -181,10 +181,12 @@ void add_definition(const FlatSource& source, const KernelFile& file, const Spac
       const auto held = expected->contents.find(argument["name"]);
       if (held != expected->contents.end()) argument["init"] = held->second;
     }
+    const std::string what =
+        expected->is_in_total ? "the kernel itself seems to compute; its total is what " : "";
     const std::string does =
         expected->is_printed ? "prints beside the results, " : "compares the results with, ";
-    add_text(verify,
-             " The definition is what the host " + does + source.place(expected->line) + ".");
+    add_text(verify, " The definition is what " + what + "the host " + does +
+                         source.place(expected->line) + ".");
   } else if (own) {
     verify["definition"] = *own;
     const bool is_guess = !verify.contains("also_reference");
@@ -481,7 +483,7 @@ std::vector<std::string> computing_the_same(const KernelFile& file,
   if (kernels.size() < 2) return kernels;
   const DraftRequest request = {.kernels = kernels};
   const SpaceNames names(file, request);
-  const Json arguments = draft_arguments(FlatSource(), file, names).arguments;
+  const Json arguments = draft_arguments(FlatSource(), file, names, Json::array()).arguments;
   const auto own = [&](const std::string& kernel) {
     return definition_of(kernel_named(file, kernel), names.first(), names, arguments);
   };
@@ -609,7 +611,7 @@ SpaceDraft draft_space(const FlatSource& source, const KernelFile& given,
     kernels.push_back(std::move(kernel.kernel));
     draft.launches.insert(draft.launches.end(), kernel.launches.begin(), kernel.launches.end());
   }
-  ArgumentDraft arguments = draft_arguments(source, file, names);
+  ArgumentDraft arguments = draft_arguments(source, file, names, kernels);
   names.set_most_blocks(arguments.most_blocks);
   names.set_launch(kernels.front());
   draft.arguments = std::move(arguments.rows);

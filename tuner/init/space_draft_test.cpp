@@ -208,11 +208,14 @@ TEST(DraftSpace, TakesFromTheHostWhatItPassesAndAsserts) {
             R"json(["BLOCK_X * STEPS >= (RADIUS + 1)","WIDTH % (STEPS * BLOCK_X) == 0"])json");
 }
 
-TEST(DraftSpace, LeavesOutTilesThatDoNotDivideWhatTheGridRoundsDown) {
-  const auto constraints = [](const std::string& grid, const std::string& n) {
+TEST(DraftSpace, LeavesOutTilesThatDoNotDivideTheProblemOfAKernelThatDoesNotCompareItsIndex) {
+  const auto constraints = [](const std::string& grid, const std::string& n,
+                              const std::string& guard = "") {
     return Drafted(
                "template <int TILE> __global__ void k(float* p, int n) {\n"
-               "  p[blockIdx.x * TILE + threadIdx.x] = n;\n}\n"
+               "  int i = blockIdx.x * TILE + threadIdx.x;\n  " +
+               guard +
+               " p[i] = n;\n}\n"
                "int main() { int n = " +
                n +
                "; float* p; cudaMalloc(&p, n * 4);\n"
@@ -223,7 +226,11 @@ TEST(DraftSpace, LeavesOutTilesThatDoNotDivideWhatTheGridRoundsDown) {
         .dump();
   };
   EXPECT_EQ(constraints("n / 64", "4096"), R"(["N % TILE == 0"])");
-  EXPECT_EQ(constraints("(n + 63) / 64", "4096"), "[]");
+  EXPECT_EQ(constraints("n / 64 / 2", "4096"), R"json(["N % (TILE * 2) == 0"])json");
+  EXPECT_EQ(constraints("(n + 63) / 64", "4096"), R"(["N % TILE == 0"])");
+  EXPECT_EQ(constraints("(n - 1) / 64 + 1", "4096"), R"(["N % TILE == 0"])");
+  EXPECT_EQ(constraints("(n + 63) / 64", "4096", "if (i < n)"), "[]");
+  EXPECT_EQ(constraints("n / 64 + 7", "4096"), "[]");
   EXPECT_EQ(constraints("n / 64", "1000"), "[]") << "the host leaves a rest";
 }
 
@@ -238,7 +245,7 @@ template <int BM, int THREADS> __global__ void k(float* p, int n) {
 void run(float* p, int n) { k<64, 128><<<(n + 127) / 128, 128>>>(p, n); }
 )cu")
                           .json()["kernels"][0];
-  EXPECT_EQ(kernel["constraints"].dump(), R"(["THREADS % (BM / 4) == 0"])");
+  EXPECT_EQ(kernel["constraints"].dump(), R"(["THREADS % (BM / 4) == 0","N % THREADS == 0"])");
 }
 
 TEST(DraftSpace, KeepsStepsAndUnrollFactorsThatDivide) {
@@ -1291,6 +1298,91 @@ void run(float* d, float* s, float* e) {
               ElementsAre("line 7: for (int step = 0; step < 100; ++step) also has scale: what "
                           "the host does in between is not in the draft"));
   EXPECT_THAT(left_out_around(source, file, {"other"}), IsEmpty());
+}
+
+/// Returns the block of a draft for a kernel with this body that the host launches so, the values of
+/// its parameter, and the note that says why it stays.
+std::array<std::string, 3> block_of(const std::string& body, const std::string& launch,
+                                    const std::string& functions = "") {
+  const Json kernel =
+      Drafted(functions + "__global__ void k(const float* in, float* out, int n) {\n" + body +
+              "\n}\nint main() {\n  int n = 4096;\n  float *a, *b;\n"
+              "  cudaMalloc(&a, n * sizeof(float));\n  cudaMalloc(&b, n * sizeof(float));\n  k<<<" +
+              launch + ">>>(a, b, n);\n}\n")
+          .json()["kernels"][0];
+  const std::string text = kernel["description"];
+  const std::size_t note = text.find("The block stays");
+  return {kernel["block"].dump(), kernel.value("parameters", Json::object()).dump(),
+          note == text.npos ? "" : text.substr(note, text.find('.', note) - note)};
+}
+
+TEST(DraftSpace, KeepsABlockThatNumbersOfTheKernelAreTiedTo) {
+  const std::string index = "int i = blockIdx.x * blockDim.x + threadIdx.x; int t = threadIdx.x;";
+  const std::string stays = "The block stays at 256 threads in x, because line 2 ";
+  const auto block = [&](const std::string& body) {
+    return block_of(index + body, "(n + 255) / 256, 256");
+  };
+  const auto kept = [&](const std::string& why) { return ElementsAre("[256]", "{}", stays + why); };
+  EXPECT_THAT(block("if (i < n) out[i] = in[i] * 255.0f + 256;"),
+              ElementsAre("[\"THREADS\"]", R"({"THREADS":[64,128,256,512,1024]})", ""));
+  EXPECT_THAT(block("__shared__ float s[256]; s[t] = in[i]; __syncthreads(); out[i] = s[255 - t];"),
+              kept("has 255"));
+  EXPECT_THAT(block("__shared__ float s[256]; s[t] = in[i]; __syncthreads();\n"
+                    "for (int k = 128; k > 0; k >>= 1) if (t < k) s[t] += s[t + k];\n"
+                    "if (i < n) out[i] = s[0];"),
+              ElementsAre("[256]", "{}", HasSubstr("has 128")));
+  EXPECT_THAT(
+      block("__shared__ int s[256]; s[t] = 0; atomicAdd(&s[(int)in[i]], 1); out[i] = s[t];"),
+      kept("has 256"));
+  EXPECT_THAT(block("__shared__ int s[256]; for (int k = t; k < 256; k += blockDim.x) s[k] = 0;\n"
+                    "atomicAdd(&s[(int)in[i]], 1); out[i] = s[(int)in[i]];"),
+              ElementsAre("[\"THREADS\"]", R"({"THREADS":[64,128,256,512,1024]})", ""));
+  EXPECT_THAT(block("float v = in[i]; if (t == 0) out[blockIdx.x] = v;"),
+              kept("stores what each block makes of its elements"));
+  EXPECT_THAT(block_of("int i = blockIdx.x * 256 + threadIdx.x; if (i < n) out[i] = in[i];",
+                       "(n + 255) / 256, 256"),
+              kept("has 256"));
+  EXPECT_THAT(block_of("if (threadIdx.x < n) out[threadIdx.x] = in[blockIdx.x];", "16, 256"),
+              ElementsAre("[256]", "{}",
+                          "The block stays at 256 threads in x, because the kernel does not read "
+                          "blockDim"));
+}
+
+TEST(DraftSpace, BoundsABlockByTheArraysOfWhichItsThreadsHaveElements) {
+  const auto threads = [&](const std::string& body) {
+    return block_of("int i = blockIdx.x * blockDim.x + threadIdx.x; int t = threadIdx.x;" + body,
+                    "(n + 255) / 256, 256")[1];
+  };
+  const std::string sum =
+      "__syncthreads(); for (int k = blockDim.x / 2; k > 0; k /= 2) if (t < k) s[t] += s[t + k];"
+      "if (i < n) out[i] = s[0];";
+  EXPECT_EQ(threads("__shared__ float s[256]; s[t] = in[i];" + sum), R"({"THREADS":[64,128,256]})");
+  EXPECT_EQ(threads("__shared__ float s[512]; s[t] = in[i];" + sum),
+            R"({"THREADS":[64,128,256,512]})");
+  EXPECT_EQ(threads("__shared__ float s[512]; s[2 * t] = in[i]; out[i] = s[2 * t];"),
+            R"({"THREADS":[64,128,256]})");
+  EXPECT_EQ(threads("__shared__ float s[32]; s[t / 32] = in[i]; if (i < n) out[i] = s[0];"),
+            R"({"THREADS":[64,128,256,512,1024]})");
+  EXPECT_EQ(block_of("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = f(in[i]);",
+                     "(n + 255) / 256, 256",
+                     "__device__ float f(float x) { __shared__ float s[512]; s[threadIdx.x] = x;"
+                     " return s[threadIdx.x ^ 1]; }\n")[1],
+            R"({"THREADS":[64,128,256,512]})");
+}
+
+TEST(DraftSpace, VariesABlockThatTheGridDoesNotFollowWhereThreadsGoOnByIt) {
+  const std::string step = "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += ";
+  const std::string every = R"({"THREADS":[64,128,256,512,1024]})";
+  EXPECT_EQ(block_of(step + "blockDim.x * gridDim.x) out[i] = in[i];", "256, 256")[1], every);
+  EXPECT_EQ(
+      block_of("int all = blockDim.x * gridDim.x;\n" + step + "all) out[i] = in[i];", "64, 256")[1],
+      every);
+  EXPECT_EQ(block_of("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = in[i];",
+                     "16, 256")[0],
+            "[256]");
+  EXPECT_EQ(block_of("int t = threadIdx.x; float v = 0; if (t < blockDim.x) v = in[t]; out[t] = v;",
+                     "1, 256")[0],
+            "[256]");
 }
 
 TEST(DraftSpace, TriesWholeWarpsUpToTheLaunchBounds) {
@@ -2515,6 +2607,73 @@ int main() {
       .json();
 }
 
+/// Returns the verification of a kernel whose blocks of 256 threads each add up, for a host that
+/// works a total out before it compares that of the results, by `compares`.
+Json confirmed_total(const std::string& before, const std::string& compares,
+                     const std::string& term = "in[i]") {
+  return Drafted(
+             "#include <vector>\n#include <numeric>\n__global__ void k(const int* in, int* out) {"
+             "\n  __shared__ int s[256]; int t = threadIdx.x, i = blockIdx.x * 256 + t;\n"
+             "  s[t] = " +
+             term +
+             ";\n  for (int k = 128; k > 0; k /= 2) { __syncthreads(); if (t < k) s[t] += s[t + "
+             "k]; }\n  if (t == 0) out[blockIdx.x] = s[0];\n}\nint main() {\n"
+             "  int n = 1 << 20; std::vector<int> ones(n, 1), r(n / 256); int *a, *b;\n"
+             "  cudaMalloc(&a, n * 4); cudaMalloc(&b, n / 256 * 4);\n" +
+             before +
+             "  cudaMemcpy(a, ones.data(), n * 4, cudaMemcpyHostToDevice);\n"
+             "  k<<<n / 256, 256>>>(a, b);\n"
+             "  cudaMemcpy(r.data(), b, n / 256 * 4, cudaMemcpyDeviceToHost);\n"
+             "  int all = 0; for (int i = 0; i < n / 256; ++i) all += r[i];\n  " +
+             compares + "\n}\n")
+      .json()["verify"];
+}
+
+TEST(DefinitionDraft, OfAKernelIsConfirmedByTheTotalThatTheHostExpects) {
+  const std::string sum = "int sum = std::accumulate(ones.begin(), ones.end(), 0);\n";
+  for (const auto& [before, compares] :
+       std::vector<std::pair<std::string, std::string>>{{sum, "if (all != sum) return 1;"},
+                                                        {sum, "printf(\"%d %d\", sum, all);"},
+                                                        {"", "if (all != n) return 1;"}}) {
+    const Json verify = confirmed_total(before, compares);
+    EXPECT_EQ(verify["definition"], "out[i] = sum(thread_0 < 256, in[(i * 256 + thread_0)])");
+    EXPECT_FALSE(verify.contains("definition_is_a_guess")) << compares;
+    EXPECT_THAT(verify["description"], HasSubstr("itself seems to compute; its total is what"));
+  }
+  const Json squares =
+      confirmed_total("int sum = std::inner_product(ones.begin(), ones.end(), ones.begin(), 0);\n",
+                      "if (all != sum) return 1;", "in[i] * in[i]");
+  EXPECT_FALSE(squares.contains("definition_is_a_guess"));
+  const Json json = Drafted(R"cu(#include <vector>
+__global__ void k(const int* in, int* out) {
+  __shared__ int s[256]; int t = threadIdx.x;
+  s[t] = in[blockIdx.x * blockDim.x + t];
+  for (int k = blockDim.x / 2; k > 0; k /= 2) { __syncthreads(); if (t < k) s[t] += s[t + k]; }
+  if (t == 0) out[blockIdx.x] = s[0];
+}
+int main() {
+  int n = 1 << 16; std::vector<int> ones(n, 1), r(n); int *a, *b;
+  cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);
+  cudaMemcpy(a, ones.data(), n * 4, cudaMemcpyHostToDevice);
+  k<<<n / 256, 256>>>(a, b);
+  cudaMemcpy(r.data(), b, n * 4, cudaMemcpyDeviceToHost);
+  int all = 0; for (int i = 0; i < n / 256; ++i) all += r[i];
+  if (all != n) return 1;
+}
+)cu")
+                        .json();
+  EXPECT_FALSE(json["verify"].contains("definition_is_a_guess"));
+  EXPECT_EQ(json["arguments"][1]["compare"], "sum");
+  for (const auto& [before, compares, term] : std::vector<std::array<std::string, 3>>{
+           {"", "if (all == 0) return 1;", "in[i]"},
+           {"", "if (all != n) return 1;", "in[i] + in[i]"},
+           {"", "if (all != n / 2) return 1;", "in[i]"},
+           {sum, "if (all != sum) return 1;", "in[i] * in[i]"}}) {
+    EXPECT_TRUE(confirmed_total(before, compares, term).contains("definition_is_a_guess"))
+        << compares << term;
+  }
+}
+
 TEST(DefinitionDraft, SharesOutATotalOfTheHost) {
   const std::string while_filling =
       "int right = 0;\n"
@@ -2713,6 +2872,112 @@ TEST(DefinitionDraft, OfOneResultIsATotalThatTheHostPrintsIfTheKernelAddsUp) {
   EXPECT_FALSE(verified_total(other, "printf(\"%f %f\", dot, *result);").contains("definition"));
 }
 
+/// Returns the verification of a kernel with two inputs that nothing reads, for a host that fills
+/// `want` and compares `r`, the results, with it.
+Json verified_by_algorithms(const std::string& fills, const std::string& compares) {
+  return Drafted(R"cu(
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <vector>
+__global__ void k(const float* a, const float* b, float* c, int n) {
+  __shared__ float s[256];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t;
+  s[t] = a[i];
+  __syncthreads();
+  c[i] = s[255 - t] + b[0];
+}
+int main() {
+  int n = 1 << 16; float *d_a, *d_b, *d_c;
+  std::vector<float> a(n), b, r(n), want(n);
+  b.reserve(n);
+  cudaMalloc(&d_a, n * 4); cudaMalloc(&d_b, n * 4); cudaMalloc(&d_c, n * 4);
+  cudaMemcpy(d_a, a.data(), n * 4, cudaMemcpyHostToDevice);
+  cudaMemcpy(d_b, b.data(), n * 4, cudaMemcpyHostToDevice);
+  k<<<n / 256, 256>>>(d_a, d_b, d_c, n);
+  cudaMemcpy(r.data(), d_c, n * 4, cudaMemcpyDeviceToHost);
+)cu" + fills + "\n" +
+                 compares + "\n}\n")
+      .json()["verify"];
+}
+
+TEST(DefinitionDraft, IsWhatAnAlgorithmStoresThatTheHostComparesTheResultsWith) {
+  const std::string equal = "if (!std::equal(r.begin(), r.end(), want.begin())) return 1;";
+  const std::string of_two = "std::transform(a.begin(), a.end(), b.begin(), want.begin(), ";
+  const std::string of_one = "std::transform(b.begin(), b.end(), want.begin(), ";
+  const auto definition = [](const std::string& fills, const std::string& compares) {
+    return verified_by_algorithms(fills, compares).value("definition", "");
+  };
+  EXPECT_EQ(definition(of_two + "[](float x, float y) { return x - 2 * y; });", equal),
+            "c[i] = a[i] - 2 * b[i]");
+  EXPECT_EQ(definition(of_one + "[](float x) { return x * x; });", "return want != r;"),
+            "c[i] = b[i] * b[i]");
+  EXPECT_EQ(definition(of_two + "std::multiplies<float>());",
+                       "for (int i = 0; i < n; ++i) if (r[i] != want[i]) return 1;"),
+            "c[i] = a[i] * b[i]");
+  EXPECT_EQ(definition("std::inclusive_scan(a.begin(), a.end(), want.begin());", equal),
+            "c[i] = sum(k_0 < i + 1, a[k_0])");
+  EXPECT_EQ(definition("std::partial_sum(a.begin(), a.end(), want.begin());", equal),
+            "c[i] = sum(k_0 < i + 1, a[k_0])");
+  EXPECT_EQ(definition("std::exclusive_scan(a.begin(), a.end(), want.begin(), 0);", equal),
+            "c[i] = sum(k_0 < i, a[k_0])");
+  EXPECT_EQ(definition("std::exclusive_scan(a.begin(), a.end(), want.begin(), 5);", equal), "");
+  EXPECT_EQ(definition(of_one + "[](float x) { if (x > 1) x = 1; return x; });", equal), "");
+  EXPECT_EQ(definition(of_two + "std::divides<float>());", equal), "");
+  EXPECT_EQ(definition(of_one + "[](float x) { return x; });", "return n != 3;"), "")
+      << "nothing is compared with it";
+}
+
+/// Returns a draft for a host that launches `k` with these arguments, and checks its n results.
+Json packed(const std::string& kernel, const std::string& element, const std::string& arguments,
+            const std::string& expected) {
+  return Drafted("#include <cuda_fp16.h>\n" + kernel +
+                 "\nint main() {\n  const int n = 1 << 20;\n  " + element + " *h = new " + element +
+                 "[n], *r = new " + element + "[n], *d, *o;\n" + "  cudaMalloc(&d, n * sizeof(" +
+                 element + "));\n  cudaMalloc(&o, n * sizeof(" + element +
+                 "));\n  cudaMemcpy(d, h, n * sizeof(" + element +
+                 "), cudaMemcpyHostToDevice);\n  k<<<(n / 4 + 255) / 256, 256>>>(" + arguments +
+                 ");\n  cudaMemcpy(r, o, n * sizeof(" + element + "), cudaMemcpyDeviceToHost);\n" +
+                 "  for (int i = 0; i < n; i++) if (" + expected + ") return 1;\n}\n")
+      .json();
+}
+
+TEST(DefinitionDraft, IsOfElementsWhereTheKernelHasVectorsOfThem) {
+  const Json four = packed(
+      "__global__ void k(const float4* in, float4* out, float s, int n4) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n4) return;\n"
+      "  float4 v = in[i]; v.x *= s; v.y *= s; v.z *= s; v.w *= s; out[i] = v;\n}",
+      "float", "(float4*)d, reinterpret_cast<float4*>(o), 3.0f, n / 4",
+      "fabsf(r[i] - 3.0f * h[i]) > 1e-6f");
+  EXPECT_EQ(four["verify"]["definition"], "out[i] = 3.0 * in[i]");
+  EXPECT_EQ(four["problems"].dump(), R"([{"N":1048576}])");
+  EXPECT_EQ(four["arguments"][3]["value"], "N / 4");
+  const Json half = packed(
+      "__global__ void k(const half2* in, half2* out, half s, int n2) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n2) out[i] = __hmul2(in[i], __half2half2(s));\n}",
+      "half", "(half2*)d, (half2*)o, __float2half(0.5f), n / 2",
+      "fabs(__half2float(r[i]) - 0.5f * __half2float(h[i])) > 1e-2");
+  EXPECT_EQ(half["verify"]["definition"], "out[i] = 0.5 * (in[i])");
+  EXPECT_EQ(half["arguments"][2]["value"], 0.5);
+  EXPECT_EQ(half["arguments"][3]["value"], "N / 2");
+}
+
+TEST(DefinitionDraft, IsNoneWhereAnIntegerIsMadeOfFractions) {
+  const auto definition = [](const std::string& value) {
+    return Drafted(
+               "__global__ void k(const float* a, int* c, int n) {\n"
+               "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) c[i] = " +
+               value + ";\n}\n")
+        .json()["verify"]
+        .value("definition", "");
+  };
+  EXPECT_EQ(definition("(int)(a[i] * 2)"), "");
+  EXPECT_EQ(definition("0.5f * i"), "");
+  EXPECT_EQ(definition("a[i] > 0.5f ? 1 : 0"), "c[i] = a[i] > 0.5 ? 1 : 0");
+  EXPECT_EQ(definition("2 * i"), "c[i] = 2 * i");
+}
+
 /// Returns the verification of a kernel whose results the host compares with those of cuBLAS.
 Json verified_product(const std::string& call, const std::string& compares) {
   return Drafted(R"cu(
@@ -2736,6 +3001,22 @@ int main() {
   cudaMemcpy(c_of_blas, d_c, m * n * sizeof(float), cudaMemcpyDeviceToHost);
 )cu" + compares + "}\n")
       .json()["verify"];
+}
+
+TEST(DefinitionDraft, IsTheTransposeOfAProductThatTheHostComparesItWith) {
+  const std::string product =
+      "cublasSgemm(handle, CUBLAS_OP_T, CUBLAS_OP_T, m, n, k, &one, d_a, k, d_b, n, &zero, d_c, "
+      "m);";
+  const auto definition = [&](const std::string& compared) {
+    return verified_product(product,
+                            "for (int i = 0; i < m; ++i) for (int j = 0; j < n; ++j) if "
+                            "(fabs(c[i * n + j] - " +
+                                compared + ") > 1e-3) return 1;\n")
+        .value("definition", "");
+  };
+  EXPECT_EQ(definition("c_of_blas[j * m + i]"),
+            "c[i] = sum(k_0 < K, a[(i / N) * K + k_0] * b[k_0 * N + (i % N)])");
+  EXPECT_EQ(definition("c_of_blas[j * n + i]"), "") << "no column of the product";
 }
 
 TEST(DefinitionDraft, IsTheProductThatTheHostHasCublasCompute) {
@@ -3227,6 +3508,43 @@ int main() {
   EXPECT_EQ(out["role"], "inout");
   EXPECT_EQ(out["init"], "zero");
   EXPECT_EQ(json["verify"]["definition"], "out[i] = sum(j_0 < 64, (in[i * 64 + j_0]))");
+}
+
+TEST(DraftSpace, ComparesTheSumOfSeveralKernelsWhoseBlocksAddUp) {
+  const auto kernel = [](const std::string& name, const std::string& value) {
+    return "__global__ void " + name + "(const float* in, float* out) {\n" +
+           "  extern __shared__ float s[]; int t = threadIdx.x; int b = blockDim.x;\n  s[t] = " +
+           value +
+           ";\n  __syncthreads();\n"
+           "  for (int k = b / 2; k > 0; k /= 2) { if (t < k) s[t] += s[t + k]; }\n"
+           "  if (t == 0) out[blockIdx.x] = s[0];\n}\n";
+  };
+  const Json json =
+      Drafted(
+          kernel("one", "in[blockIdx.x * b + t]") +
+          kernel("two",
+                 "in[blockIdx.x * blockDim.x * 2 + t] + in[blockIdx.x * blockDim.x * 2 + b + t]") +
+          "int main() {\n  int n = 65536; float *a, *b; float h[65536], r[256];\n"
+          "  cudaMalloc(&a, n * 4); cudaMalloc(&b, n / 256 * 4);\n"
+          "  float sum = 0; for (int i = 0; i < n; ++i) sum += h[i];\n"
+          "  cudaMemcpy(a, h, n * 4, cudaMemcpyHostToDevice);\n"
+          "  one<<<n / 256, 256, 256 * 4>>>(a, b);\n"
+          "  cudaMemcpy(r, b, n / 256 * 4, cudaMemcpyDeviceToHost);\n"
+          "  float all = 0; for (int i = 0; i < n / 256; ++i) all += r[i];\n"
+          "  if (fabs(all - sum) > 1e-3) return 1;\n"
+          "  two<<<n / 512, 256, 1024>>>(a, b);\n}\n")
+          .json();
+  EXPECT_EQ(json["arguments"][1]["shape"].dump(), R"(["N / 64"])");
+  EXPECT_EQ(json["arguments"][1]["compare"], "sum");
+  EXPECT_EQ(json["verify"]["definition"],
+            "out[i] = sum(i_0 < N * (i + 1) / (N / 64) - N * i / (N / 64), in[N * i / (N / 64) + "
+            "i_0])");
+  EXPECT_FALSE(json["verify"].contains("definition_is_a_guess"));
+  EXPECT_EQ(json["kernels"][0]["grid"].dump(), R"(["N / THREADS"])");
+  EXPECT_EQ(json["kernels"][0]["dynamic_shared_bytes"], "THREADS * 4");
+  EXPECT_EQ(json["kernels"][1]["grid"].dump(), R"json(["N / (THREADS * 2)"])json");
+  EXPECT_EQ(json["kernels"][1]["constraints"].dump(), R"json(["N % (THREADS * 2) == 0"])json");
+  EXPECT_EQ(json["kernels"][1]["dynamic_shared_bytes"], "max(1024, THREADS * 4)");
 }
 
 TEST(DraftSpace, ComparesTheSumWhereOnlyWhatEachBlockAddsUpDependsOnTheBlock) {

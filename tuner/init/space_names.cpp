@@ -622,7 +622,7 @@ void SpaceNames::choose_sizes() {
       sizes_.emplace_back(name, std::string(alike->second));
       continue;
     }
-    if (follows_from_sizes(name)) continue;
+    if (follows_from_sizes(name) || is_part_of_memory(name)) continue;
     const std::string chosen = free_name(upper(name));
     sizes_.emplace_back(name, chosen);
     const std::optional<std::int64_t> passed = passed_size(name);
@@ -652,6 +652,19 @@ bool SpaceNames::follows_from_sizes(const std::string& argument) const {
   for (const NamedNumber& number : numbers_) parameters[number.name] = number.value;
   const auto ours = terms_of(*launch_of(first_.name), parameters).in_our_names(text);
   return ours && (has_name(calculated_text(argument), "sizeof") || !constant_value(*ours));
+}
+
+bool SpaceNames::is_part_of_memory(const std::string& argument) const {
+  const std::string plain = without_parentheses(without_casts(calculated_text(argument)));
+  const CppTokens tokens = cpp_tokens(plain);
+  const bool is_quotient = tokens.size() == 3 && tokens[0].is_word() && tokens[1].is("/") &&
+                           number_of(tokens[2].text).has_value();
+  if (!is_quotient) return false;
+  const HostFrame& frame = launch_of(first_.name)->frames.front();
+  return std::ranges::any_of(frame.allocated, [&](const auto& allocated) {
+    const auto values = [&](const std::string& name) { return value_among(frame.variables, name); };
+    return names_behind({allocated.second}, values).contains(std::string(tokens[0].text));
+  });
 }
 
 bool SpaceNames::is_product(const std::string& argument) const {

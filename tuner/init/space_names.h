@@ -161,6 +161,8 @@ class SpaceNames {
   std::string calculated_text(const std::string& argument) const;
   bool is_product(const std::string& argument) const;
   bool follows_from_sizes(const std::string& argument) const;
+  /// Returns true if the host passes `n / 4`, and allocates memory by `n`.
+  bool is_part_of_memory(const std::string& argument) const;
   std::optional<std::string> passed_name(const std::string& argument) const;
   std::optional<std::int64_t> passed_size(const std::string& argument) const;
   std::string sizes_of_macros() const;

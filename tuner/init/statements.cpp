@@ -143,13 +143,9 @@ std::optional<ElementRange> elements_between(const CppTokens& tokens, const Synt
   const std::string to = joined(tokens, end.whole);
   const bool is_list = from.find("begin") != std::string::npos;
   if (is_list && to.find("end") != std::string::npos) {
-    const std::vector<std::string_view> words = identifiers(from);
-    const auto is_own = [](std::string_view word) {
-      return !is_one_of(word, {"std", "begin", "cbegin"});
-    };
-    const auto list = std::ranges::find_if(words, is_own);
-    if (list == words.end() || !has_name(to, *list)) return std::nullopt;
-    return ElementRange{std::string(*list), std::string(*list) + ".size()"};
+    const std::string list = array_at(from);
+    if (list.empty() || !has_name(to, list)) return std::nullopt;
+    return ElementRange{list, list + ".size()"};
   }
   const bool is_counted = end.is(Kind::binary, "+") && joined(tokens, end.parts[0].whole) == from;
   const std::string array = pointer_in(from);
@@ -289,15 +285,81 @@ std::optional<std::string> added_up(const ParsedSource& source, const Syntax& st
   }
 }
 
+std::string array_at(const std::string& text) {
+  for (const std::string_view word : identifiers(text)) {
+    if (!is_one_of(word, {"std", "begin", "cbegin"})) return std::string(word);
+  }
+  return "";
+}
+
+namespace {
+
+/// Returns what a function makes of elements: a lambda that does nothing but return it, or
+/// std::plus and the like.
+std::optional<std::string> made_by(const CppTokens& tokens, const Syntax& function,
+                                   const std::vector<std::string>& elements) {
+  const std::size_t open = function.range.first;
+  const bool is_lambda = function.kind == Syntax::Kind::block && function.parts.size() == 1 &&
+                         function.parts[0].is(Syntax::Kind::leave, "return") && open > 0 &&
+                         tokens[open - 1].is(")");
+  if (is_lambda) {
+    Terms terms;
+    for (const TokenRange& parameter : split(tokens, {opening(tokens, open - 1) + 1, open - 1})) {
+      if (terms.size() == elements.size() || parameter.empty()) return std::nullopt;
+      terms.emplace_back(tokens[parameter.end - 1].text, elements[terms.size()]);
+    }
+    return substituted(joined(tokens, function.parts[0].parts.at(0).range), terms);
+  }
+  const std::string text = joined(tokens, function.whole);
+  for (const auto& [name, sign] :
+       {std::pair("plus", " + "), {"multiplies", " * "}, {"minus", " - "}}) {
+    if (has_name(text, name) && elements.size() == 2) return elements[0] + sign + elements[1];
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<SingleStore> filled_by(const ParsedSource& source, const Syntax& call) {
+  const CppTokens& tokens = source.tokens();
+  const std::vector<Syntax>& parts = call.parts;
+  if (call.kind != Syntax::Kind::call || parts.size() < 4) return std::nullopt;
+  const auto array = [&](std::size_t i) { return array_at(joined(tokens, parts[i].whole)); };
+  const auto range = elements_between(tokens, parts[1], parts[2]);
+  if (!range) return std::nullopt;
+  SingleStore store = {.index = "axis_a", .conditions = {"axis_a < " + range->count}};
+  const bool is_inclusive = is_one_of(call.text, {"partial_sum", "inclusive_scan"});
+  const bool is_exclusive = call.text == "exclusive_scan" && parts.size() == 5 &&
+                            number_of(joined(tokens, parts[4].range)) == 0;
+  if ((is_inclusive && parts.size() == 4) || is_exclusive) {
+    store.array = array(3);
+    store.value = std::string("sum(k_0 < bound_of[axis_a") + (is_inclusive ? " + 1" : "") + "], " +
+                  range->array + "[k_0])";
+    return store;
+  }
+  if (call.text != "transform" || parts.size() < 5 || parts.size() > 6) return std::nullopt;
+  std::vector<std::string> elements = {range->array + "[axis_a]"};
+  if (parts.size() == 6) elements.push_back(array(3) + "[axis_a]");
+  const auto value = made_by(tokens, parts.back(), elements);
+  if (!value) return std::nullopt;
+  store.array = array(parts.size() - 2);
+  store.value = *value;
+  return store;
+}
+
 std::optional<std::string> accumulated(const ParsedSource& source, const Syntax& call) {
   const std::vector<Syntax>& parts = call.parts;
+  const bool is_product = call.is(Kind::call, "inner_product") && parts.size() == 5;
   const bool is_sum = call.is(Kind::call, "accumulate") || call.is(Kind::call, "reduce");
-  if (!is_sum || parts.size() < 3 || parts.size() > 4) return std::nullopt;
+  if (!is_product && (!is_sum || parts.size() < 3 || parts.size() > 4)) return std::nullopt;
   const CppTokens& tokens = source.tokens();
   const auto elements = elements_between(tokens, parts[1], parts[2]);
-  const std::string first = parts.size() < 4 ? "0" : joined(tokens, parts[3].range);
-  if (!elements || first.find_first_not_of("0.fLlUu") != std::string::npos) return std::nullopt;
-  return "sum(k_0 < bound_of[" + elements->count + "], " + elements->array + "[k_0])";
+  const std::string first = parts.size() < 4 ? "0" : joined(tokens, parts.back().range);
+  const std::string other =
+      is_product ? " * " + array_at(joined(tokens, parts[3].range)) + "[k_0]" : "";
+  const bool is_from_zero = first.find_first_not_of("0.fLlUu") == std::string::npos;
+  if (!elements || !is_from_zero || other.starts_with(" * [")) return std::nullopt;
+  return "sum(k_0 < bound_of[" + elements->count + "], " + elements->array + "[k_0]" + other + ")";
 }
 
 }  // namespace smemtune

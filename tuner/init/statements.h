@@ -38,8 +38,15 @@ std::optional<HostSum> sum_in(const std::string& text);
 std::optional<std::string> added_up(const ParsedSource& source, const Syntax& statement,
                                     const std::string& variable, const std::string& before);
 
-/// Returns the sum that a call of std::accumulate or std::reduce gives; nullopt for any other call,
-/// or if it begins with another value than 0.
+/// Returns the array whose first element `a` or `v.begin()` leads to; empty for others.
+std::string array_at(const std::string& text);
+
+/// Returns what a call of std::transform, std::partial_sum, std::inclusive_scan or
+/// std::exclusive_scan stores, with `axis_a` for an element's number; nullopt for any other call.
+std::optional<SingleStore> filled_by(const ParsedSource& source, const Syntax& call);
+
+/// Returns the sum that a call of std::accumulate, std::reduce or std::inner_product gives; nullopt
+/// for any other call, or if it begins with another value than 0.
 std::optional<std::string> accumulated(const ParsedSource& source, const Syntax& call);
 
 }  // namespace smemtune

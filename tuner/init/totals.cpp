@@ -288,9 +288,10 @@ class TotalReader {
 
   /// Adds the check that a result, or the total of results, is a total.
   void add(const Syntax& expected, const Syntax& result, bool is_printed) {
-    const auto total = total_of(expected);
-    if (!total) return;
+    auto total = total_of(expected);
     const auto of_results = total_of(result);
+    if (!total && of_results && !is_printed) total = number_in(expected);
+    if (!total) return;
     const auto array =
         of_results ? summed_array(*of_results) : std::optional(pointer_in(place_of(result)));
     if (!array || array->empty()) return;
@@ -309,6 +310,14 @@ class TotalReader {
     check.is_loop = false;  // The caller has the results.
     check.name += "_of_caller";
     checks_.push_back(std::move(check));
+  }
+
+  /// Returns the text of a number, or of a formula of variables that are no results.
+  std::optional<std::string> number_in(const Syntax& expected) const {
+    const bool is_formula = !has_any(expected, [](const Syntax& part) {
+      return part.kind != Kind::name && part.kind != Kind::literal && part.kind != Kind::binary;
+    });
+    return is_formula ? std::optional(joined(source_.tokens(), expected.range)) : std::nullopt;
   }
 
   const ParsedSource& source_;

@@ -77,6 +77,22 @@ struct SingleStore {
   bool is_of_threads = false;
 };
 
+/// A number in a kernel, or the extent of an array, that ties it to the size of its block.
+struct BlockNumber {
+  enum class Kind {
+    thread,  ///< A thread's number is calculated with this, or compared with it.
+    tile,    ///< blockIdx is multiplied by it.
+    array,   ///< Each thread uses an element of its own of a shared array of that extent.
+    scaled,  ///< Each thread uses several of them.
+    whole,   ///< Its elements are also chosen by what does not depend on the block's size.
+    result   ///< No number: each block stores what it makes of its threads' elements.
+  };
+  Kind kind = Kind::thread;
+  std::size_t axis = 0;
+  std::string text = {};
+  std::size_t line = 0;
+};
+
 /// A __global__ function that has a body.
 struct KernelFunction {
   std::string name;  ///< Includes its namespaces.
@@ -105,7 +121,9 @@ struct KernelFunction {
   /// Constants that the block's extents seem to be, by how the kernel numbers elements; likewise.
   std::array<std::string, 3> thread_extents = {};
   std::array<std::string, 3> tiles = {};  ///< Constants by which blockIdx is multiplied; likewise.
-  std::optional<SingleStore> store = {};  ///< Likewise, if the body has no other.
+  std::vector<BlockNumber> block_numbers = {};  ///< Likewise.
+  std::array<bool, 3> loops_by_block = {};  ///< True, by dimension, for loops in steps of blockDim.
+  std::optional<SingleStore> store = {};    ///< Likewise, if the body has no other.
   std::vector<std::size_t> other_lines = {};  ///< Lines of its other versions, in branches of #if.
 
   /// Adds what another kernel reaches and uses.

@@ -1,0 +1,265 @@
+#include "tuner/init/block_numbers.h"
+
+#include "tuner/init/host_terms.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace smemtune {
+namespace {
+
+using Kind = Syntax::Kind;
+using Names = std::set<std::string>;
+
+constexpr std::string_view kDimensions = "xyz";
+constexpr std::int64_t kSmallest = 8;  ///< Smaller numbers mostly mean something else.
+
+/// The values of a function's variables, and which of them are made of the built-in ones.
+class Values {
+ public:
+  explicit Values(const Syntax& body) {
+    for_each(body, [&](const Syntax& part) {
+      if (part.kind == Kind::variable && !part.parts.empty()) add(part.text, part.parts[0]);
+      if (part.kind == Kind::assignment) add(part.parts[0].text, part.parts[1]);
+      const bool is_bounded = part.kind == Kind::loop && part.parts.size() > Syntax::kBody;
+      const Syntax* const condition = is_bounded ? &part.parts[Syntax::kCondition] : nullptr;
+      if (condition == nullptr || condition->kind != Kind::binary) return;
+      bounds_[condition->parts[0].text].push_back(&condition->parts[1]);
+    });
+    for_each(body, [&](const Syntax& part) {
+      if (!part.is(Kind::loop, "for")) return;
+      const Kind beginning = part.parts[Syntax::kBeginning].kind;
+      const bool is_own = beginning == Kind::block || beginning == Kind::variable;
+      const bool strides = is_own && is_made_of(part.parts[Syntax::kStep], "blockDim");
+      if (strides) striding_.insert(counted_from(part).first);
+    });
+  }
+
+  /// Returns true if a value is made of `builtin`.x (0), .y or .z. An element is made of nothing.
+  bool is_made_of(const Syntax& value, std::string_view builtin, std::size_t axis) const {
+    Names seen;
+    return holds(value, member(builtin, axis), seen);
+  }
+
+  /// Returns true if a value is made of a thread's number in a dimension, other than by the counter
+  /// of a loop that goes on by the block's size.
+  bool is_of_thread(const Syntax& value, std::size_t axis) const {
+    Names seen = striding_;
+    return holds(value, member("threadIdx", axis), seen);
+  }
+
+  bool is_made_of(const Syntax& value, std::string_view builtin) const {
+    return is_made_of(value, builtin, 0) || is_made_of(value, builtin, 1) ||
+           is_made_of(value, builtin, 2);
+  }
+
+  /// Returns true if a value, or the end of a loop that counts to it, is made of blockDim.
+  bool follows_block(const Syntax& value) const {
+    if (is_made_of(value, "blockDim")) return true;
+    const auto bounds = bounds_.find(value.text);
+    return value.kind == Kind::name && bounds != bounds_.end() &&
+           std::ranges::any_of(bounds->second,
+                               [&](const Syntax* bound) { return is_made_of(*bound, "blockDim"); });
+  }
+
+  /// Returns the numbers that a value is made of.
+  std::set<std::int64_t> numbers(const Syntax& value) const {
+    std::set<std::int64_t> found;
+    Names seen;
+    const Test add_number = [&](const Syntax& part) {
+      const auto number = part.kind == Kind::literal ? number_of(part.text) : std::nullopt;
+      if (number && *number >= kSmallest) found.insert(*number);
+      return false;
+    };
+    holds(value, add_number, seen);
+    return found;
+  }
+
+ private:
+  using Test = std::function<bool(const Syntax&)>;
+
+  void add(const std::string& name, const Syntax& value) { gives_[name].push_back(&value); }
+
+  static Test member(std::string_view builtin, std::size_t axis) {
+    return [=](const Syntax& part) {
+      return part.kind == Kind::member && part.text == kDimensions.substr(axis, 1) &&
+             !part.parts.empty() && part.parts[0].is_name(builtin);
+    };
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax, and once for each variable.
+  bool holds(const Syntax& value, const Test& is_it, Names& seen) const {
+    if (is_it(value)) return true;
+    if (value.kind == Kind::element) return false;
+    const auto inner = [&](const Syntax& part) { return holds(part, is_it, seen); };
+    const auto given = value.kind == Kind::name ? gives_.find(value.text) : gives_.end();
+    if (given == gives_.end()) return std::ranges::any_of(value.parts, inner);
+    return seen.insert(value.text).second &&
+           std::ranges::any_of(given->second, [&](const Syntax* part) { return inner(*part); });
+  }
+
+  std::map<std::string, std::vector<const Syntax*>> gives_;
+  Names striding_;  ///< Counters of loops in steps of blockDim, which these declare.
+  std::map<std::string, std::vector<const Syntax*>> bounds_;  ///< Ends of loops, by their counters.
+};
+
+class BlockNumberReader {
+ public:
+  BlockNumberReader(const ParsedSource& source, const Syntax& body, KernelFunction& kernel)
+      : source_(source),
+        values_(body),
+        shared_(arrays_of(source.tokens(), body.whole, "__shared__")),
+        kernel_(kernel) {}
+
+  void read(const Syntax& body) {
+    walk(body);
+    add_whole();
+  }
+
+ private:
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  void walk(const Syntax& syntax) {
+    if (syntax.kind == Kind::binary) read_numbers(syntax);
+    if (syntax.is(Kind::binary, "*")) read_tile(syntax);
+    if (syntax.kind == Kind::element) read_shared(syntax);
+    if (syntax.kind == Kind::assignment) read_result(syntax);
+    for (const Syntax& part : syntax.parts) walk(part);
+  }
+
+  void add(BlockNumber::Kind kind, std::size_t axis, const std::string& text, const Syntax& place) {
+    kernel_.block_numbers.push_back({kind, axis, text, source_.line(place.cursor)});
+  }
+
+  /// Reads numbers that a thread's number is compared with, added to, ...
+  void read_numbers(const Syntax& binary) {
+    for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+      if (!values_.is_of_thread(binary, axis)) continue;
+      for (const std::int64_t number : values_.numbers(binary)) {
+        add(BlockNumber::Kind::thread, axis, std::to_string(number), binary);
+      }
+    }
+  }
+
+  /// Reads `blockIdx.x * 256`.
+  void read_tile(const Syntax& product) {
+    for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+      for (const std::size_t side : {0U, 1U}) {
+        const std::set<std::int64_t> numbers = values_.numbers(product.parts[1 - side]);
+        const bool is_tile = values_.is_made_of(product.parts[side], "blockIdx", axis) &&
+                             !values_.is_made_of(product, "blockDim");
+        if (!is_tile || numbers.empty()) continue;
+        add(BlockNumber::Kind::tile, axis, std::to_string(*numbers.begin()), product);
+      }
+    }
+  }
+
+  /// Reads an index of an array in shared memory whose extents are written.
+  void read_shared(const Syntax& element) {
+    std::size_t dimension = 0;
+    const Syntax* base = &element.parts[0];
+    for (; base->kind == Kind::element; base = &base->parts[0]) ++dimension;
+    const auto array = std::ranges::find(shared_, base->text, &SharedArray::name);
+    if (base->kind != Kind::name || array == shared_.end()) return;
+    if (dimension >= array->extents.size()) return;
+    const std::string& extent = array->extents[dimension];
+    const Syntax& index = element.parts[1];
+    const bool is_first = index.kind == Kind::literal && values_.numbers(index).empty();
+    bool is_of_thread = false;
+    for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+      if (!values_.is_of_thread(index, axis)) continue;
+      is_of_thread = true;
+      const bool is_scaled = has_any(index, [&](const Syntax& part) {
+        return is_one_of(part.text, {"*", "<<"}) && values_.is_of_thread(part, axis);
+      });
+      add(is_scaled ? BlockNumber::Kind::scaled : BlockNumber::Kind::array, axis, extent, element);
+    }
+    const auto place = std::pair(array->name, dimension);
+    if (is_of_thread) by_threads_.insert(place);
+    if (is_of_thread || is_first || values_.follows_block(index)) return;
+    otherwise_.emplace(place, &element);
+  }
+
+  /// Adds the arrays of which each thread uses its elements, and some are chosen otherwise.
+  void add_whole() {
+    for (const auto& [place, element] : otherwise_) {
+      if (!by_threads_.contains(place)) continue;
+      const auto array = std::ranges::find(shared_, place.first, &SharedArray::name);
+      for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+        add(BlockNumber::Kind::whole, axis, array->extents[place.second], *element);
+      }
+    }
+  }
+
+  /// Reads `out[blockIdx.x] = ...` unless that is a sum.
+  void read_result(const Syntax& assignment) {
+    const Syntax& target = assignment.parts[0];
+    if (target.kind != Kind::element) return;
+    const auto pointer =
+        std::ranges::find(kernel_.parameters, target.parts[0].text, &KernelParameter::name);
+    const bool is_of_block = values_.is_made_of(target.parts[1], "blockIdx") &&
+                             !values_.is_made_of(target.parts[1], "threadIdx");
+    if (pointer == kernel_.parameters.end() || !is_of_block || pointer->is_block_sum) return;
+    for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+      if (kernel_.strides_by_block[axis]) add(BlockNumber::Kind::result, axis, "", assignment);
+    }
+  }
+
+  using Place = std::pair<std::string, std::size_t>;  // A dimension of a shared array.
+
+  const ParsedSource& source_;
+  Values values_;
+  std::vector<SharedArray> shared_;
+  KernelFunction& kernel_;
+  std::set<Place> by_threads_;                     ///< Those that threads' numbers index.
+  std::multimap<Place, const Syntax*> otherwise_;  ///< Elements that something else chooses.
+};
+
+/// Notes loops whose counter goes on by blockDim.
+void add_loops_by_block(const Syntax& body, KernelFunction& kernel) {
+  const Values values(body);
+  for_each(body, [&](const Syntax& loop) {
+    if (loop.kind != Kind::loop) return;
+    for_each(loop, [&](const Syntax& step) {
+      if (step.kind != Kind::assignment || step.parts[0].kind != Kind::name) return;
+      const bool counts = has_any(loop.parts[Syntax::kCondition], [&](const Syntax& one) {
+        return one.is_name(step.parts[0].text);
+      });
+      for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+        const bool is_its = counts && is_one_of(step.text, {"+=", "="}) &&
+                            values.is_made_of(step.parts[1], "blockDim", axis);
+        kernel.loops_by_block[axis] = kernel.loops_by_block[axis] || is_its;
+      }
+    });
+  });
+}
+
+/// Reads a function and those that it calls.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the functions call each other, once for each.
+void read_function(const ParsedSource& source, const Syntax& body, const BodyOf& body_of,
+                   Names& seen, KernelFunction& kernel) {
+  BlockNumberReader(source, body, kernel).read(body);
+  add_loops_by_block(body, kernel);
+  for_each(body, [&](const Syntax& part) {
+    const Syntax* const called = part.kind == Kind::call ? body_of(part.text) : nullptr;
+    const bool is_new = called != nullptr && seen.insert(part.text).second;
+    if (is_new) read_function(source, *called, body_of, seen, kernel);
+  });
+}
+
+}  // namespace
+
+void add_block_numbers(const ParsedSource& source, const Syntax& body, const BodyOf& body_of,
+                       KernelFunction& kernel) {
+  Names seen;
+  read_function(source, body, body_of, seen, kernel);
+}
+
+}  // namespace smemtune
