@@ -1,10 +1,90 @@
 #include "tuner/engine/seen_times.h"
 
 #include "tuner/core/measurement.h"
+#include "tuner/core/reasons.h"
 
 #include <algorithm>
+#include <string>
 
 namespace smemtune {
+
+namespace {
+
+// The number of a kernel's variants that must have been timed, and of the fastest that are looked
+// at: the very fastest may be the only one without spills.
+constexpr std::size_t kLeastOutcomes = 32;
+constexpr std::size_t kLookedAt = 8;
+
+// A few spilled registers are often worth their price. "Far more" means more than this and more
+// than this many times what the fastest spill.
+constexpr std::int64_t kHarmlessSpill = 512;
+constexpr std::int64_t kFarMore = 4;
+
+constexpr Reason kSpills(Status::constraints, "spills");
+constexpr Reason kSerializedWgmma(Status::constraints, "serialized_wgmma");
+
+/// Returns the bytes spilled per thread in the launch that spills most.
+std::int64_t spilled_bytes(const Result& result) {
+  std::int64_t most = 0;
+  for (const LaunchResult& launch : result.launches) {
+    most = std::max(most, launch.resources.spill_store_bytes + launch.resources.spill_load_bytes);
+  }
+  return most;
+}
+
+bool serializes_wgmma(const Result& result) {
+  return std::ranges::any_of(result.launches, [](const LaunchResult& launch) {
+    return launch.resources.wgmma_serialized;
+  });
+}
+
+}  // namespace
+
+void StaticReject::tell(const Result& result) {
+  ++told_;
+  const Timed timed = {.median_ms = result.measurement.median_ms,
+                       .spilled_bytes = smemtune::spilled_bytes(result),
+                       .serialized_wgmma = serializes_wgmma(result)};
+  fastest_.insert(std::ranges::upper_bound(fastest_, timed.median_ms, {}, &Timed::median_ms),
+                  timed);
+  if (fastest_.size() > kLookedAt) fastest_.pop_back();
+}
+
+StaticLimits StaticReject::limits() const {
+  StaticLimits limits;
+  if (told_ < kLeastOutcomes) return limits;
+  limits.spilled_bytes = 0;
+  limits.serialized_wgmma = false;
+  for (const Timed& timed : fastest_) {
+    limits.spilled_bytes = std::max(limits.spilled_bytes, timed.spilled_bytes);
+    limits.serialized_wgmma = limits.serialized_wgmma || timed.serialized_wgmma;
+  }
+  limits.spilled_bytes = kHarmlessSpill + kFarMore * limits.spilled_bytes;
+  return limits;
+}
+
+std::optional<Failure> rejects(const StaticLimits& limits, const Result& result) {
+  if (result.is_default) return std::nullopt;
+  const std::int64_t spilled = spilled_bytes(result);
+  if (spilled > limits.spilled_bytes) {
+    return failure(kSpills, std::to_string(spilled) +
+                                " bytes spilled per thread (stores and loads), " +
+                                std::to_string(limits.spilled_bytes) +
+                                " are allowed, given what the fastest spill; not timed "
+                                "(--no-static-reject times it)");
+  }
+  if (!limits.serialized_wgmma && serializes_wgmma(result)) {
+    return failure(kSerializedWgmma,
+                   "the compiler serializes the wgmma instructions, unlike those of the fastest; "
+                   "not timed (--no-static-reject times it)");
+  }
+  return std::nullopt;
+}
+
+bool is_static_reject(const Result& result) {
+  return result.status == Status::constraints &&
+         (result.reason == kSpills.word() || result.reason == kSerializedWgmma.word());
+}
 
 void SeenTimes::see(const Result& result) {
   if (result.timed()) least_ms_ = std::min(least_ms_, result.measurement.median_ms);

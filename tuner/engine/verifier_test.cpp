@@ -7,7 +7,6 @@
 #include "tuner/core/expression.h"
 #include "tuner/engine/comparison_check.h"
 #include "tuner/engine/definition_checks.h"
-#include "tuner/engine/fitted_tolerances.h"
 #include "tuner/engine/sampler.h"
 
 #include <gmock/gmock.h>
