@@ -42,8 +42,8 @@ CompiledTogether compile(Compiler& compiler, std::span<const CompileRequest> req
 
 }  // namespace
 
-int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int in, int out) {
-  return worker_main("compile worker", in, out, [&make](WorkerChannel& channel) {
+int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int descriptor) {
+  return worker_main("compile worker", descriptor, [&make](WorkerChannel& channel) {
     lower_priority(kNiceness);
     const std::unique_ptr<Compiler> compiler = make();
     channel.send(MessageType::hello,

@@ -7,8 +7,8 @@
 
 namespace smemtune {
 
-/// Runs a compile worker: serves requests from descriptor `in` on `out` until `in` closes. `make`
-/// is called first; an exception that it throws is reported to the parent. Returns the exit status.
-int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int in, int out);
+/// Runs a compile worker: serves requests on the descriptor until that closes. `make` is called
+/// first; an exception that it throws is reported to the parent. Returns the exit status.
+int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int descriptor);
 
 }  // namespace smemtune

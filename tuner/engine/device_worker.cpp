@@ -624,8 +624,8 @@ void answer(DeviceWorker& worker, WorkerChannel& channel, const Frame& frame, Im
 
 }  // namespace
 
-int device_worker_main(const std::function<std::unique_ptr<Launcher>()>& make, int in, int out) {
-  return worker_main("device worker", in, out, [&make](WorkerChannel& channel) {
+int device_worker_main(const std::function<std::unique_ptr<Launcher>()>& make, int descriptor) {
+  return worker_main("device worker", descriptor, [&make](WorkerChannel& channel) {
     const std::unique_ptr<Launcher> launcher = make();
     channel.send(MessageType::hello, DeviceHello{launcher->device()});
     DeviceWorker worker(*launcher, channel);
