@@ -2,12 +2,10 @@
 
 #include "tuner/core/elapsed.h"
 #include "tuner/core/error.h"
-#include "tuner/engine/comparison_check.h"
-#include "tuner/engine/early_loss.h"
 #include "tuner/engine/messages.h"
-#include "tuner/engine/output_classes.h"
 #include "tuner/engine/reference_checks.h"
 #include "tuner/engine/sampler.h"
+#include "tuner/engine/seen_times.h"
 #include "tuner/engine/tolerance_derivation.h"
 #include "tuner/engine/verifier.h"
 #include "tuner/engine/worker_channel.h"
