@@ -1,6 +1,5 @@
 #include "tuner/core/element_codec.h"
 
-#include "tuner/core/large_vector.h"
 #include "tuner/core/usable_cores.h"
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 #include "tuner/core/kernel_binding.h"
 
+#include "tuner/core/compiler_options.h"
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_expressions.h"
-#include "tuner/core/option_template.h"
+#include "tuner/core/measurement.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <variant>
 
 namespace smemtune {
+
 namespace {
 
 struct IntegerRange {
@@ -629,6 +631,19 @@ std::optional<std::int64_t> KernelBinding::expected_time(const Configuration& co
   if (time > 0) return time;
   compiled_->fail(compiled_->expected_time->where,
                   "a time of " + std::to_string(time) + " for '" + key(configuration) + "'");
+}
+
+std::vector<double> launch_times_ms(const std::vector<Turn>& turns, std::size_t launches,
+                                    const std::vector<std::vector<double>>& passes_ms) {
+  std::vector<std::vector<double>> sums_ms(launches, std::vector<double>(passes_ms.size()));
+  for (std::size_t pass = 0; pass < passes_ms.size(); ++pass) {
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      sums_ms[turns[i].launch][pass] += passes_ms[pass][i];
+    }
+  }
+  std::vector<double> medians_ms;
+  for (const std::vector<double>& sums : sums_ms) medians_ms.push_back(median(sums));
+  return medians_ms;
 }
 
 }  // namespace smemtune

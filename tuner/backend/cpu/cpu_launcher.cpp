@@ -4,9 +4,9 @@
 #include "tuner/backend/cpu/host_compiler.h"
 #include "tuner/backend/cpu/processor.h"
 #include "tuner/backend/fresh_data.h"
-#include "tuner/backend/launch_times.h"
 #include "tuner/core/elapsed.h"
 #include "tuner/core/error.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "tuner/backend/cuda/nvrtc.h"
 
-#include "tuner/core/compiler_choice.h"
+#include "tuner/core/compiler_options.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/input_file.h"
