@@ -122,6 +122,17 @@ bool CompileQueue::ready(std::uint64_t number) const {
   return found != wanted_.end() && found->second.outcome.has_value();
 }
 
+std::vector<std::uint64_t> CompileQueue::add_all(const std::vector<CompileRequest>& requests,
+                                                 bool first) {
+  std::vector<std::uint64_t> numbers;
+  for (const CompileRequest& request : requests) numbers.push_back(add(request, first));
+  return numbers;
+}
+
+bool CompileQueue::all_ready(const std::vector<std::uint64_t>& numbers) const {
+  return std::ranges::all_of(numbers, [this](std::uint64_t number) { return ready(number); });
+}
+
 Outcome<Module> CompileQueue::take(std::uint64_t number) {
   const auto found = wanted_.find(number);
   Outcome<Module> outcome = std::move(*found->second.outcome);

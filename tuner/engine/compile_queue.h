@@ -67,6 +67,11 @@ class CompileQueue {
 
   bool ready(std::uint64_t number) const;
 
+  /// Requests several modules and returns their numbers. `first`: as add_first() does.
+  std::vector<std::uint64_t> add_all(const std::vector<CompileRequest>& requests,
+                                     bool first = false);
+  bool all_ready(const std::vector<std::uint64_t>& numbers) const;
+
   /// Returns the numbers that have become ready since the last call.
   std::vector<std::uint64_t> take_ready() { return std::exchange(ready_, {}); }
 

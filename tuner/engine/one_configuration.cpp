@@ -82,10 +82,8 @@ class One {
 
   /// Returns fewer modules than requests when stop was asked for.
   Outcome<std::vector<Module>> compile(const std::vector<CompileRequest>& requests) {
-    std::vector<std::uint64_t> numbers;
-    for (const CompileRequest& request : requests) numbers.push_back(tuning_.queue.add(request));
-    const auto ready = [this](std::uint64_t number) { return tuning_.queue.ready(number); };
-    while (!std::ranges::all_of(numbers, ready)) {
+    const std::vector<std::uint64_t> numbers = tuning_.queue.add_all(requests);
+    while (!tuning_.queue.all_ready(numbers)) {
       if (tuning_.stop) return std::vector<Module>();
       work(tuning_, state_);
     }
