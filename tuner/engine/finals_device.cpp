@@ -37,23 +37,6 @@ void note_clock(Contender& contender, const RoundSample& sample) {
   contender.throttled = contender.throttled || sample.throttled;
 }
 
-/// Returns the checked reply, or the failure when the worker was lost or can no longer be trusted.
-Outcome<SampleRoundReply> read_round(const DeviceAnswer& answer, const SampleRoundRequest& asked,
-                                     DeviceSession& device) {
-  if (!answer.reply) return answer.failure;
-  try {
-    if (answer.reply->type != MessageType::sampled) throw WireError("no samples");
-    auto reply = unpack<SampleRoundReply>(answer.reply->payload);
-    check(reply, asked);
-    return reply;
-  } catch (const WireError& error) {
-    device.context_is_lost();
-    return Failure{.status = Status::runtime,
-                   .reason = "crash",
-                   .detail = std::string("the device worker answered with ") + error.what()};
-  }
-}
-
 }  // namespace
 
 std::vector<Contender> find_contenders(const ProblemState& state) {
@@ -172,16 +155,13 @@ void FinalsDevice::want_modules(Contender& contender) {
     fail_(contender, variant.failure());
     return;
   }
-  for (const CompileRequest& request : variant->requests) {
-    contender.numbers.push_back(tuning_.queue.add_first(request));
-  }
+  contender.numbers = tuning_.queue.add_all(variant->requests, /*first=*/true);
   contender.variant = std::move(*variant);
 }
 
 /// Waits for a contender's modules. Returns false when it has failed or the run must end.
 bool FinalsDevice::take_modules(Contender& contender) {
-  const auto ready = [this](std::uint64_t number) { return tuning_.queue.ready(number); };
-  while (!std::ranges::all_of(contender.numbers, ready)) {
+  while (!tuning_.queue.all_ready(contender.numbers)) {
     if (tuning_.must_end()) return false;
     work(tuning_, state_);
   }
@@ -290,7 +270,8 @@ std::vector<double> FinalsDevice::sample(const std::vector<std::size_t>& round) 
   const std::optional<DeviceAnswer> answer =
       ask(MessageType::sample_round, pack(request), {}, limit_s, false);
   if (!answer || answer->not_asked || answer->host_lost) return {};
-  const Outcome<SampleRoundReply> reply = read_round(*answer, request, session());
+  const Outcome<SampleRoundReply> reply =
+      read_reply<SampleRoundReply>(*answer, MessageType::sampled, "no samples", request, session());
   if (!reply) {
     const auto at = static_cast<std::size_t>(std::max(0, answer->phase_number));
     Contender& guilty = contenders_[round[places[std::min(at, places.size() - 1)]]];
