@@ -62,11 +62,8 @@ class MutatedOutput {
 
  private:
   Outcome<bool> is_seen(const Mutation& mutation) {
-    const RunRequest request = {.workload = reference_.workload,
-                                .tolerance = reference_.tolerance,
-                                .tolerances = reference_.tolerances,
-                                .download = {}};
-    const Outcome<RunReport> report = launcher_.compare(reference_.handle, request, mutation.edits);
+    const Outcome<RunReport> report =
+        launcher_.compare(reference_.handle, reference_.request(), mutation.edits);
     if (!report) return report.failure();
     if (!report->mismatch) return false;
     // A mutated sum or row is a single edit, and any mismatch reveals it.

@@ -46,14 +46,6 @@ Failure on(const std::string& label, Failure failure) {
   return failure;
 }
 
-RunRequest reference_run(const Check& reference) {
-  return {.workload = reference.workload,
-          .as_reference = true,
-          .tolerance = reference.tolerance,
-          .tolerances = reference.tolerances,
-          .download = {}};
-}
-
 constexpr std::int64_t kMostSummed = std::int64_t{1} << 24;  // 128 MB as doubles.
 constexpr std::int64_t kMostSizes = std::int64_t{1} << 18;
 
@@ -156,10 +148,8 @@ std::map<std::string, Tolerance> timed_tolerances(const Check& check, const Work
   std::map<std::string, Tolerance> wider;
   for (const Argument& argument : workload.arguments) {
     if (!argument.is_result()) continue;
-    const auto own = check.tolerances.find(argument.name);
     Tolerance& tolerance = wider[argument.name];
-    tolerance =
-        tolerance_for(own == check.tolerances.end() ? check.tolerance : own->second, argument.type);
+    tolerance = tolerance_for(check.tolerance_of(argument.name), argument.type);
     for (std::optional<double>* part :
          {&tolerance.absolute, &tolerance.relative, &tolerance.ulps}) {
       if (*part) **part *= kTimes;
@@ -177,10 +167,7 @@ std::map<std::string, Tolerance> timed_tolerances(const Check& check, const Work
 Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks) {
   Verification worst;
   for (const Check& check : checks) {
-    const Outcome<RunReport> report = launcher.run(check.handle, {.workload = check.workload,
-                                                                  .tolerance = check.tolerance,
-                                                                  .tolerances = check.tolerances,
-                                                                  .download = {}});
+    const Outcome<RunReport> report = launcher.run(check.handle, check.request());
     if (!report) return on(check.label, report.failure());
     if (report->mismatch) return failure_of(*report->mismatch, "on " + check.label);
     worst.max_absolute_error = std::max(worst.max_absolute_error, report->max_absolute_error);
@@ -192,7 +179,8 @@ Outcome<Verification> verify(Launcher& launcher, std::span<const Check> checks) 
 
 std::optional<Failure> keep_outputs(Launcher& launcher, const Check& reference,
                                     const std::map<std::string, std::vector<double>>& exact) {
-  RunRequest request = reference_run(reference);
+  RunRequest request = reference.request();
+  request.as_reference = true;
   request.reference = exact;
   const auto run = run_reference(launcher, reference, request);
   if (!run) return run.failure();
@@ -225,10 +213,8 @@ FittedTolerances fitted_tolerances(Launcher& launcher, const Check& reference,
   FittedTolerances fitted;
   for (const Argument& argument : workload.arguments) {
     if (!argument.is_result() || !is_floating(argument.type)) continue;
-    const auto own = reference.tolerances.find(argument.name);
-    const Tolerance& given = own == reference.tolerances.end() ? reference.tolerance : own->second;
-    fit(argument, sizes_of(argument, elements_of(launcher, reference.workload, argument)), given,
-        reference.label, fitted);
+    fit(argument, sizes_of(argument, elements_of(launcher, reference.workload, argument)),
+        reference.tolerance_of(argument.name), reference.label, fitted);
   }
   return fitted;
 }
@@ -266,10 +252,7 @@ Outcome<int> OutputClasses::classify(Launcher& launcher, const Check& check) {
 }
 
 Outcome<OutputClasses::Sample> OutputClasses::sample(Launcher& launcher, const Check& check) const {
-  RunRequest request = {.workload = check.workload,
-                        .tolerance = check.tolerance,
-                        .tolerances = check.tolerances,
-                        .download = {}};
+  RunRequest request = check.request();
   for (const Argument& argument : results_) request.download.push_back(argument.name);
   Outcome<RunReport> report = launcher.run(check.handle, request);
   if (!report) return report.failure();
@@ -287,9 +270,7 @@ Outcome<OutputClasses::Sample> OutputClasses::sample(Launcher& launcher, const C
 
 bool OutputClasses::agree(const Sample& a, const Sample& b, const Check& check) const {
   return std::ranges::all_of(results_, [&](const Argument& argument) {
-    const auto own = check.tolerances.find(argument.name);
-    const Tolerance tolerance =
-        tolerance_for(own == check.tolerances.end() ? check.tolerance : own->second, argument.type);
+    const Tolerance tolerance = tolerance_for(check.tolerance_of(argument.name), argument.type);
     // Written so that NaN agrees with nothing.
     return std::ranges::equal(a.at(argument.name), b.at(argument.name), [&](double x, double y) {
       return x == y || std::abs(x - y) <= allowed_error(tolerance, argument.type, y);

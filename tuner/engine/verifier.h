@@ -27,6 +27,17 @@ struct Check {
   std::map<std::string, double> largest_values = {};
   /// Tolerances by output in timed launches: the result of timed_tolerances().
   std::map<std::string, Tolerance> timed_tolerances = {};
+
+  /// Returns the request to run the kernel and compare its outputs.
+  RunRequest request() const {
+    return {.workload = workload, .tolerance = tolerance, .tolerances = tolerances, .download = {}};
+  }
+
+  /// Returns the tolerance with which an output is compared.
+  const Tolerance& tolerance_of(const std::string& output) const {
+    const auto own = tolerances.find(output);
+    return own == tolerances.end() ? tolerance : own->second;
+  }
 };
 
 /// Returns how far outputs may differ from the reference's in timed launches: twice as far as in
