@@ -124,8 +124,10 @@ std::vector<std::uint8_t> ptx(const Nvrtc& nvrtc, nvrtcProgram program) {
   return text;
 }
 
-nvrtcResult compile_nothing(const Nvrtc& nvrtc, const std::vector<std::string>& options) {
-  const Program program = make_program(nvrtc, {.files = {{.name = "empty.cu", .text = ""}}});
+/// Compiles a text only to see whether that works.
+nvrtcResult try_out(const Nvrtc& nvrtc, const std::string& text,
+                    const std::vector<std::string>& options) {
+  const Program program = make_program(nvrtc, {.files = {{.name = "tried.cu", .text = text}}});
   std::vector<const char*> pointers = c_strings(options);
   return nvrtc.compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
 }
@@ -133,10 +135,10 @@ nvrtcResult compile_nothing(const Nvrtc& nvrtc, const std::vector<std::string>& 
 // Returns those of `options` that this version knows.
 std::vector<std::string> known_options(const Nvrtc& nvrtc,
                                        const std::vector<std::string>& options) {
-  if (compile_nothing(nvrtc, options) == NVRTC_SUCCESS) return options;
+  if (try_out(nvrtc, "", options) == NVRTC_SUCCESS) return options;
   std::vector<std::string> known;
   for (const std::string& option : options) {
-    const nvrtcResult code = compile_nothing(nvrtc, {option});
+    const nvrtcResult code = try_out(nvrtc, "", {option});
     if (code == NVRTC_SUCCESS) {
       known.push_back(option);
     } else if (code != NVRTC_ERROR_INVALID_OPTION) {
@@ -153,11 +155,7 @@ std::vector<std::string> known_options(const Nvrtc& nvrtc,
 // NVRTC 11 resolves no relative include of any header when told not to look beside the source, so
 // that the toolkit's own headers do not compile. Returns false in that case.
 bool finds_own_headers(const Nvrtc& nvrtc, const std::vector<std::string>& options) {
-  const Program program =
-      make_program(nvrtc, {.files = {{.name = "header.cu", .text = "#include <nv/target>\n"}}});
-  std::vector<const char*> pointers = c_strings(options);
-  return nvrtc.compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data()) ==
-         NVRTC_SUCCESS;
+  return try_out(nvrtc, "#include <nv/target>\n", options) == NVRTC_SUCCESS;
 }
 
 void clear_environment() {
