@@ -214,8 +214,7 @@ std::optional<Failure> lacks_feature(const std::string& word, const Device& devi
   return failure({Status::constraints, "requires"},
                  std::string("the kernel requires ") + feature->name +
                      ", which needs compute capability " + std::to_string(feature->major) +
-                     ".0; the device has " + std::to_string(device.compute_major) + "." +
-                     std::to_string(device.compute_minor));
+                     ".0; the device has " + capability_text(device));
 }
 
 /// Checks that all blocks of a cooperative grid, which wait for each other, can be resident at
@@ -452,8 +451,7 @@ std::optional<Failure> exceeds_limits(const KernelInstance& instance, const Devi
       return failure({Status::constraints, "requires"},
                      "programmatic dependent launch needs compute capability " +
                          std::to_string(kProgrammaticMajor) + ".0; the device has " +
-                         std::to_string(device.compute_major) + "." +
-                         std::to_string(device.compute_minor));
+                         capability_text(device));
     }
     auto failure = exceeds_dimensions(launch.grid, launch.block, device);
     if (!failure) failure = exceeds_cluster(launch.grid, launch.cluster);
