@@ -2,6 +2,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/machine_fault.h"
+#include "tuner/core/whole_file.h"
 #include "tuner/engine/messages.h"
 
 #include <array>
@@ -57,13 +58,8 @@ void WorkerChannel::tell_phase(const std::string& name, int number) {
 
 void WorkerChannel::write(const Frame& frame) const {
   const std::vector<std::uint8_t> bytes = encode(frame);
-  std::size_t sent = 0;
-  while (sent < bytes.size()) {
-    const ssize_t size = ::write(descriptor_, bytes.data() + sent, bytes.size() - sent);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) throw WireError(std::string("the parent is gone: ") + std::strerror(errno));
-    sent += static_cast<std::size_t>(size);
-  }
+  if (write_all(descriptor_, bytes.data(), bytes.size())) return;
+  throw WireError(std::string("the parent is gone: ") + std::strerror(errno));
 }
 
 int worker_main(const char* name, int descriptor,
