@@ -10,10 +10,9 @@
 #include "tuner/core/temporary_folder.h"
 #include "tuner/core/usable_cores.h"
 #include "tuner/engine/cached_compiler.h"
-#include "tuner/engine/compile_worker.h"
-#include "tuner/engine/device_worker.h"
 #include "tuner/engine/several_compilers.h"
 #include "tuner/engine/worker_channel.h"
+#include "tuner/engine/workers.h"
 
 #if SMEMTUNE_CUDA_BUILD
 #include "tuner/backend/cuda/cuda_launcher.h"

@@ -5,10 +5,9 @@
 #include "tuner/backend/fake/fake_compiler_test_support.h"
 #include "tuner/backend/fake/fake_launcher_test_support.h"
 #include "tuner/core/temporary_folder.h"
-#include "tuner/engine/compile_worker.h"
-#include "tuner/engine/device_worker.h"
 #include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/worker_channel.h"
+#include "tuner/engine/workers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,9 @@
-#include "tuner/engine/compile_worker.h"
-
 #include "tuner/core/error.h"
 #include "tuner/core/machine_fault.h"
 #include "tuner/core/reasons.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/worker_channel.h"
+#include "tuner/engine/workers.h"
 
 #include <new>
 #include <span>

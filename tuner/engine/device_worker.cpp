@@ -1,5 +1,3 @@
-#include "tuner/engine/device_worker.h"
-
 #include "tuner/core/elapsed.h"
 #include "tuner/core/error.h"
 #include "tuner/engine/messages.h"
@@ -9,6 +7,7 @@
 #include "tuner/engine/tolerance_derivation.h"
 #include "tuner/engine/verifier.h"
 #include "tuner/engine/worker_channel.h"
+#include "tuner/engine/workers.h"
 #include "tuner/source/in_double.h"
 
 #include <algorithm>

@@ -5,12 +5,11 @@
 #include "tuner/backend/fake/script_test_support.h"
 #include "tuner/core/error.h"
 #include "tuner/core/temporary_folder.h"
-#include "tuner/engine/compile_worker.h"
-#include "tuner/engine/device_worker.h"
 #include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/host_agent.h"
 #include "tuner/engine/wire.h"
 #include "tuner/engine/worker_channel.h"
+#include "tuner/engine/workers.h"
 
 #include <gtest/gtest.h>
 
