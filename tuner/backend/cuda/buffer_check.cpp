@@ -47,23 +47,58 @@ std::optional<Mismatch> mismatch(const Argument& argument, const Reason& reason,
   return wrong;
 }
 
-std::vector<std::uint8_t> element_bytes(CUdeviceptr buffer, std::int64_t index, ScalarType type,
-                                        CUstream stream) {
-  const auto size = static_cast<std::int64_t>(size_of(type));
-  return download(buffer + static_cast<CUdeviceptr>(index * size), size, stream);
-}
-
 double element(CUdeviceptr buffer, std::int64_t index, ScalarType type, CUstream stream) {
-  return to_doubles(element_bytes(buffer, index, type, stream), type).front();
+  const auto size = static_cast<std::int64_t>(size_of(type));
+  const auto bytes = download(buffer + static_cast<CUdeviceptr>(index * size), size, stream);
+  return to_doubles(bytes, type).front();
 }
 
 std::string exact_element(CUdeviceptr buffer, std::int64_t index, ScalarType type,
                           CUstream stream) {
-  return exact_text(to_bits(element_bytes(buffer, index, type, stream), type).front(), type);
+  const auto size = static_cast<std::int64_t>(size_of(type));
+  const auto bytes = download(buffer + static_cast<CUdeviceptr>(index * size), size, stream);
+  return exact_text(to_bits(bytes, type).front(), type);
 }
 
 constexpr CompareRule kEqual;
 constexpr std::size_t kComparisons = 3;  // Of each output.
+
+/// Counts the differing elements of each pair of arrays, one comparison after the other.
+class Differences {
+ public:
+  Differences(std::size_t count, CUstream stream)
+      : found_(count), on_device_(allocate(count * sizeof(Comparison) + 1)), stream_(stream) {
+    copy(on_device_.get(), found_.data(), bytes(), cudaMemcpyHostToDevice, stream_);
+  }
+
+  void compare(const DeviceKernels& kernels, ScalarType type, CUdeviceptr left, CUdeviceptr right,
+               std::int64_t elements, std::size_t number) const {
+    kernels.compare(stream_, type, left, right, /*mask=*/0, elements, kEqual,
+                    as_address(on_device_.get()) + number * sizeof(Comparison));
+  }
+
+  void fetch() {
+    copy(found_.data(), on_device_.get(), bytes(), cudaMemcpyDeviceToHost, stream_);
+    synchronize(stream_);
+  }
+
+  /// Returns the largest finite difference.
+  double largest(std::size_t number) const {
+    return std::bit_cast<double>(found_[number].max_absolute_bits);
+  }
+
+  std::int64_t count(std::size_t number) const {
+    return static_cast<std::int64_t>(found_[number].mismatch.count +
+                                     found_[number].not_finite.count);
+  }
+
+ private:
+  std::size_t bytes() const { return found_.size() * sizeof(Comparison); }
+
+  std::vector<Comparison> found_;
+  DeviceMemory on_device_;
+  CUstream stream_;
+};
 
 }  // namespace
 
@@ -331,47 +366,36 @@ void Refiller::run() {
   refills_.clear();
 }
 
-std::vector<KeptOutput> kept_outputs(const DeviceKernels& kernels, Findings& findings,
-                                     const PreparedWorkload& workload, CUstream stream) {
-  if (workload.expected.empty()) return {};
+std::vector<KeptOutput> kept_outputs(const DeviceKernels& kernels, const PreparedWorkload& workload,
+                                     CUstream stream) {
   // For each output: elements that differ from their initial value, from their neighbor, and from 0.
-  findings.begin(kComparisons * workload.expected.size(), {}, stream);
+  Differences differences(kComparisons * workload.expected.size(), stream);
   std::size_t next = 0;
   for (const std::string& name : workload.expected) {
     const DeviceBuffer& buffer = workload.buffers.at(name);
-    const ScalarType type = buffer.argument().type;
-    const std::int64_t elements = buffer.argument().elements();
+    const Argument& argument = buffer.argument();
     const CUdeviceptr expected = buffer.expected();
-    const auto compare = [&](CUdeviceptr left, CUdeviceptr right, std::int64_t count,
-                             std::size_t number) {
-      kernels.compare(stream, type, left, right, /*mask=*/0, count, kEqual,
-                      findings.comparison(number));
-    };
-    if (buffer.has_contents()) compare(expected, buffer.pristine(), elements, next);
-    compare(expected + size_of(type), expected, std::max<std::int64_t>(elements - 1, 0), next + 1);
-    compare(expected, 0, elements, next + 2);
+    if (buffer.has_contents()) {
+      differences.compare(kernels, argument.type, expected, buffer.pristine(), argument.elements(),
+                          next);
+    }
+    differences.compare(kernels, argument.type, expected + size_of(argument.type), expected,
+                        std::max<std::int64_t>(argument.elements() - 1, 0), next + 1);
+    differences.compare(kernels, argument.type, expected, 0, argument.elements(), next + 2);
     next += kComparisons;
   }
-  findings.fetch(stream);
-  synchronize(stream);
-
-  const auto count = [&](std::size_t number) {
-    const Comparison& found = findings.found_comparison(number);
-    return static_cast<std::int64_t>(found.mismatch.count + found.not_finite.count);
-  };
+  differences.fetch();
   std::vector<KeptOutput> outputs;
   for (const std::string& name : workload.expected) {
     const DeviceBuffer& buffer = workload.buffers.at(name);
     const std::size_t number = kComparisons * outputs.size();
     const std::int64_t elements = buffer.argument().elements();
-    // The largest finite difference from 0.
-    const auto largest =
-        std::bit_cast<double>(findings.found_comparison(number + 2).max_absolute_bits);
-    outputs.push_back({.name = name,
-                       .elements = elements,
-                       .changed = buffer.has_contents() ? count(number) : elements,
-                       .is_constant = count(number + 1) == 0,
-                       .largest = is_floating(buffer.argument().type) ? largest : 0});
+    outputs.push_back(
+        {.name = name,
+         .elements = elements,
+         .changed = buffer.has_contents() ? differences.count(number) : elements,
+         .is_constant = differences.count(number + 1) == 0,
+         .largest = is_floating(buffer.argument().type) ? differences.largest(number + 2) : 0});
   }
   return outputs;
 }

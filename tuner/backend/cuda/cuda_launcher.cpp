@@ -241,7 +241,7 @@ Outcome<RunReport> CudaLauncher::run(KernelHandle handle, const RunRequest& requ
 }
 
 std::vector<KeptOutput> CudaLauncher::kept(WorkloadId id) {
-  return kept_outputs(*device_kernels_, findings_, workload(id), stream_.get());
+  return kept_outputs(*device_kernels_, workload(id), stream_.get());
 }
 
 std::vector<std::uint8_t> CudaLauncher::kept_elements(WorkloadId id, const std::string& output,
