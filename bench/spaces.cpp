@@ -2,8 +2,8 @@
 // valid configurations of its kernels and the shortest of several times of finding them, with
 // expressions compiled anew each time.
 #include "tuner/config/space_file.h"
+#include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/h200.h"
 #include "tuner/core/kernel_binding.h"
 
 #include <algorithm>

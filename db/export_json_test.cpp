@@ -2,7 +2,7 @@
 #include "db/folder_test_support.h"
 #include "db/json_forms.h"
 #include "db/rows.h"
-#include "tuner/core/h200.h"
+#include "tuner/core/device.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 #include "db/result_store.h"
 #include "db/run_log.h"
 #include "db/sqlite.h"
+#include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/h200.h"
 #include "tuner/core/planted_recordings_test_support.h"
 
 #include <gmock/gmock.h>

@@ -5,8 +5,8 @@
 #include "db/import.h"
 #include "db/result_store.h"
 #include "db/run_log.h"
+#include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/h200.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

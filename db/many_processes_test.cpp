@@ -8,7 +8,7 @@
 #include "db/plain_model_test_support.h"
 #include "db/result_store.h"
 #include "db/sqlite.h"
-#include "tuner/core/h200.h"
+#include "tuner/core/device.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "db/folder_test_support.h"
 #include "db/result_store.h"
 #include "db/sqlite.h"
-#include "tuner/core/h200.h"
+#include "tuner/core/device.h"
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>

@@ -64,20 +64,6 @@ std::vector<Recording> read_database(const std::filesystem::path& file) {
   return all;
 }
 
-/// Returns the indices of the values. nullopt for a configuration with other parameters.
-std::optional<std::vector<std::uint16_t>> point(const std::vector<Parameter>& parameters,
-                                                const Configuration& configuration) {
-  std::vector<std::uint16_t> indices;
-  for (const Parameter& parameter : parameters) {
-    const auto given = configuration.find(parameter.name);
-    if (given == configuration.end()) return std::nullopt;
-    const auto value = std::ranges::find(parameter.values, given->second);
-    if (value == parameter.values.end()) return std::nullopt;
-    indices.push_back(static_cast<std::uint16_t>(value - parameter.values.begin()));
-  }
-  return indices;
-}
-
 }  // namespace
 
 std::string OddEntries::others_text() const {
@@ -135,8 +121,8 @@ SearchSpace recorded_space(const Recording& recording) {
   }
   std::vector<std::vector<std::uint16_t>> points;
   for (const Recording::Evaluation& evaluation : recording.evaluations) {
-    auto indices = point(recording.parameters, evaluation.result.configuration);
-    if (indices) points.push_back(std::move(*indices));
+    const auto indices = value_indices(recording.parameters, evaluation.result.configuration);
+    if (indices) points.emplace_back(indices->begin(), indices->end());
   }
   return SearchSpace::of_points(recording.parameters, std::move(points));
 }

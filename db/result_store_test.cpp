@@ -10,8 +10,8 @@
 #include "db/result_sql.h"
 #include "db/rows.h"
 #include "db/run_log.h"
+#include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/h200.h"
 #include "tuner/core/repetitions_test_support.h"
 
 #include <gmock/gmock.h>

@@ -13,7 +13,7 @@
 
 #include "db/result_store.h"
 #include "tuner/config/space_file.h"
-#include "tuner/core/h200.h"
+#include "tuner/core/device.h"
 #include "tuner/core/result_log.h"
 #include "tuner/engine/frame_link.h"
 #include "tuner/engine/remote_host.h"

@@ -3,7 +3,7 @@
 
 #include "db/result_store.h"
 #include "fuzz_folder.h"
-#include "tuner/core/h200.h"
+#include "tuner/core/device.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/wire.h"
 

@@ -6,7 +6,6 @@
 #include "tuner/core/element_codec.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
-#include "tuner/core/large_vector.h"
 #include "tuner/core/search_space.h"
 #include "tuner/core/usable_cores.h"
 

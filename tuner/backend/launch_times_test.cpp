@@ -1,4 +1,4 @@
-#include "tuner/backend/launch_times.h"
+#include "tuner/core/kernel_binding.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,15 +5,14 @@
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/config/devices_file.h"
-#include "tuner/core/compiler_choice.h"
+#include "tuner/core/compiler_options.h"
 #include "tuner/core/error.h"
 #include "tuner/core/temporary_folder.h"
 #include "tuner/core/usable_cores.h"
 #include "tuner/engine/cached_compiler.h"
-#include "tuner/engine/compile_worker.h"
-#include "tuner/engine/device_worker.h"
 #include "tuner/engine/several_compilers.h"
 #include "tuner/engine/worker_channel.h"
+#include "tuner/engine/workers.h"
 
 #if SMEMTUNE_CUDA_BUILD
 #include "tuner/backend/cuda/cuda_launcher.h"
@@ -361,8 +360,8 @@ DeviceUse device_use(const Device& device) {
 }
 
 int run_worker(const std::vector<std::string>& arguments) {
-  const auto descriptors = worker_descriptors();
-  if (!descriptors || arguments.size() < 2) {
+  const auto descriptor = worker_descriptor();
+  if (!descriptor || arguments.size() < 2) {
     throw InputError("__worker is how smemtune starts its own workers, not a command");
   }
   // The name in ps and top, because the path says `exe`. It cannot fail.
@@ -370,10 +369,9 @@ int run_worker(const std::vector<std::string>& arguments) {
   if (arguments.front() == "compile") {
     return compile_worker_main(
         [&] { return make_compiler(arguments.at(1), std::span(arguments).subspan(2)); },
-        descriptors->in, descriptors->out);
+        *descriptor);
   }
-  return device_worker_main([&] { return make_launcher(arguments); }, descriptors->in,
-                            descriptors->out);
+  return device_worker_main([&] { return make_launcher(arguments); }, *descriptor);
 }
 
 void launch_alone(const DeviceChoice& choice, const Device& device, const CompileRequest& request,

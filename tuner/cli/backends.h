@@ -44,7 +44,7 @@ void add_limits_of(CLI::App& app, DeviceChoice& choice);
 /// Adds --nvrtc.
 void add_nvrtc(CLI::App& app, DeviceChoice& choice);
 
-/// Lets the search choose among the NVRTC libraries if several are given (core/compiler_choice.h).
+/// Lets the search choose among the NVRTC libraries if several are given (core/compiler_options.h).
 /// Throws InputError for a path without NVRTC, and for two libraries of the same version.
 void offer_compilers(const DeviceChoice& choice, Space& space);
 

@@ -12,7 +12,7 @@
 #include "tuner/config/space_file.h"
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_hash.h"
-#include "tuner/engine/no_log.h"
+#include "tuner/core/result_log.h"
 #include "tuner/engine/tuning_loop.h"
 
 #include <algorithm>

@@ -13,9 +13,9 @@
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_hash.h"
 #include "tuner/core/ranking.h"
+#include "tuner/core/result_log.h"
 #include "tuner/core/temporary_folder.h"
 #include "tuner/core/text.h"
-#include "tuner/engine/no_log.h"
 #include "tuner/engine/race.h"
 #include "tuner/engine/tuning_loop.h"
 

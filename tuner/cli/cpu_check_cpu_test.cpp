@@ -5,9 +5,9 @@
 #include "tuner/cli/options.h"
 #include "tuner/config/devices_file.h"
 #include "tuner/config/space_file.h"
+#include "tuner/core/result_log.h"
 #include "tuner/core/temporary_folder.h"
 #include "tuner/engine/cpu_check.h"
-#include "tuner/engine/no_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

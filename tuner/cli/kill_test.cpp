@@ -5,10 +5,9 @@
 #include "tuner/backend/fake/fake_compiler_test_support.h"
 #include "tuner/backend/fake/fake_launcher_test_support.h"
 #include "tuner/core/temporary_folder.h"
-#include "tuner/engine/compile_worker.h"
-#include "tuner/engine/device_worker.h"
 #include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/worker_channel.h"
+#include "tuner/engine/workers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -200,15 +199,13 @@ TEST_F(Killed, AtTheSameMomentsAgainAndAgainNobodyIsQuarantined) {
   expect_to_end_as_if_nothing_had_been("killed at the same moments");
 }
 
-int run_worker(const std::string& word, const WorkerDescriptors& descriptors) {
+int run_worker(const std::string& word, int descriptor) {
   if (word == kCompileWord) {
-    return compile_worker_main(
-        [&] { return std::make_unique<fake::FakeCompiler>(descriptors.out); }, descriptors.in,
-        descriptors.out);
+    return compile_worker_main([&] { return std::make_unique<fake::FakeCompiler>(descriptor); },
+                               descriptor);
   }
-  return device_worker_main(
-      [&] { return std::make_unique<fake::FakeLauncher>(1, descriptors.out); }, descriptors.in,
-      descriptors.out);
+  return device_worker_main([&] { return std::make_unique<fake::FakeLauncher>(1, descriptor); },
+                            descriptor);
 }
 
 }  // namespace
@@ -217,8 +214,8 @@ int run_worker(const std::string& word, const WorkerDescriptors& descriptors) {
 int main(int argc, char** argv) {
   namespace test = smemtune::test;
   const std::string word = argc > 1 ? argv[1] : "";
-  if (const auto descriptors = smemtune::worker_descriptors()) {
-    return test::run_worker(word, *descriptors);
+  if (const auto descriptor = smemtune::worker_descriptor()) {
+    return test::run_worker(word, *descriptor);
   }
   if (word == test::kParentWord && argc > 3) return test::run_parent(argv[2], std::atoi(argv[3]));
   testing::InitGoogleTest(&argc, argv);

@@ -1,5 +1,5 @@
 #include "tuner/cli/known_devices.h"
-#include "tuner/core/h200.h"
+#include "tuner/core/device.h"
 #include "tuner/core/temporary_folder.h"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 #include "tuner/cli/selected_kernels.h"
 
 #include "tuner/config/space_file.h"
-#include "tuner/core/compiler_choice.h"
+#include "tuner/core/compiler_options.h"
 #include "tuner/core/error.h"
 #include "tuner/core/names.h"
 #include "tuner/core/text.h"

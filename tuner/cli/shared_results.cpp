@@ -6,7 +6,7 @@
 #include "tuner/config/devices_file.h"
 #include "tuner/config/json_reader.h"
 #include "tuner/config/space_file.h"
-#include "tuner/core/compiler_choice.h"
+#include "tuner/core/compiler_options.h"
 #include "tuner/core/error.h"
 #include "tuner/core/input_file.h"
 #include "tuner/core/kernel_hash.h"

@@ -222,21 +222,19 @@ std::vector<Device> load_devices(const std::filesystem::path& file) {
 }
 
 Device find_device(const std::vector<Device>& devices, std::string_view name) {
-  const std::vector<std::string> asked = name_words(name);
-  // Models that contain the words, as `NVIDIA H100 SXM` contains `h100`.
-  std::vector<const Device*> containing;
+  std::vector<std::string> names;
   std::vector<std::string> known = {"cpu"};  // Not a GPU of the list, but perhaps meant.
   for (const Device& device : devices) {
-    const std::vector<std::string> model = name_words(device.name);
-    if (device.architecture == name || capability_text(device) == name ||
-        joined(model, "") == joined(asked, "")) {
-      return device;
-    }
-    // std::ranges::search is avoided: clang 14 cannot compile its result with this standard
-    // library.
-    const auto found = std::search(model.begin(), model.end(), asked.begin(), asked.end());
-    if (!asked.empty() && found != model.end()) containing.push_back(&device);
+    if (device.architecture == name || capability_text(device) == name) return device;
+    names.push_back(device.name);
     known.insert(known.end(), {device.name, device.architecture});
+  }
+  // Several models may contain the words, as `NVIDIA H100 SXM` contains `h100`.
+  const std::vector<std::string> meant_models = meant_names(name, names);
+  std::vector<const Device*> containing;
+  for (const Device& device : devices) {
+    const bool is_meant = std::ranges::find(meant_models, device.name) != meant_models.end();
+    if (is_meant) containing.push_back(&device);
   }
   if (one_architecture(containing)) return *containing.front();
   const std::string message = "no device " + quote(name) + " is known";

@@ -1,5 +1,5 @@
 #include "tuner/config/space_file.h"
-#include "tuner/core/h200.h"
+#include "tuner/core/device.h"
 #include "tuner/core/kernel_binding.h"
 
 #include <gtest/gtest.h>

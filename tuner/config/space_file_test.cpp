@@ -1,7 +1,7 @@
 #include "tuner/config/space_file.h"
 
+#include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/h200.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/temporary_folder.h"

@@ -1,8 +1,8 @@
 #include "tuner/config/space_reader.h"
 #include "tuner/config/space_words.h"
+#include "tuner/core/compiler_options.h"
 #include "tuner/core/error.h"
 #include "tuner/core/limits.h"
-#include "tuner/core/option_template.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>

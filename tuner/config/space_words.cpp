@@ -39,8 +39,7 @@ std::vector<std::string_view> operands_in(std::string_view text) {
 }  // namespace
 
 bool is_identifier(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxNameBytes && is_letter(text.front()) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
+  return text.size() <= kMaxNameBytes && is_name(text);
 }
 
 bool is_word(std::string_view text) {

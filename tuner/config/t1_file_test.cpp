@@ -1,8 +1,8 @@
 #include "tuner/config/t1_file.h"
 
 #include "tuner/config/space_file.h"
+#include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/h200.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/planted_recordings_test_support.h"
 #include "tuner/core/temporary_folder.h"

@@ -3,6 +3,7 @@
 #include "tuner/core/expression.h"
 #include "tuner/core/value.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -103,7 +104,7 @@ class Definition {
                      std::uint64_t max_operations = 200'000'000, unsigned threads = 1) const;
 
   /// Evaluates every element if the effort allows it, otherwise a random sample of them that is
-  /// spread over the output (sample.h), at least one element. Throws ExpressionError, and
+  /// spread over the output (spread_sample), at least one element. Throws ExpressionError, and
   /// TooManyOperations if not even one element may be evaluated.
   DefinedElements evaluate_some(const std::map<std::string, HostArray>& arrays,
                                 const std::map<std::string, double>& scalars,
@@ -118,5 +119,13 @@ class Definition {
   class Elements;
   std::shared_ptr<const Program> program_;
 };
+
+/// Returns the indices of about `wanted` different elements of an array, or of all elements if it
+/// has no more. Every prefix of the result is spread over the array. The first and the last element
+/// come first; a quarter of the indices lie on the faces of the array (its first and last rows,
+/// columns, ...); the array is divided into equal parts, and each of the remaining indices lies in
+/// a part of its own. The result depends only on the arguments.
+std::vector<std::int64_t> spread_sample(std::span<const std::int64_t> shape, std::size_t wanted,
+                                        std::uint64_t seed);
 
 }  // namespace smemtune

@@ -1,6 +1,5 @@
-#include "tuner/core/definition_analysis.h"
-
 #include "tuner/core/definition_arithmetic.h"
+#include "tuner/core/definition_evaluation.h"
 
 #include <algorithm>
 #include <set>

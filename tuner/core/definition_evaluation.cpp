@@ -1,7 +1,6 @@
 #include "tuner/core/definition_evaluation.h"
 
 #include "tuner/core/compensated_sum.h"
-#include "tuner/core/definition_analysis.h"
 #include "tuner/core/definition_arithmetic.h"
 #include "tuner/core/element_codec.h"
 #include "tuner/core/tokens.h"

@@ -79,4 +79,8 @@ std::string capability_text(const Device& device);
 /// the clocks are not known), is_cpu (1 or 0).
 Bindings device_names(const Device& device);
 
+/// Returns an H200 with only its name and published limits. It stands for a GPU where there is
+/// none: when expressions are tried out, and in tests.
+Device h200_limits();
+
 }  // namespace smemtune

@@ -1,6 +1,5 @@
 #include "tuner/core/element_codec.h"
 
-#include "tuner/core/large_vector.h"
 #include "tuner/core/usable_cores.h"
 
 #include <algorithm>
@@ -256,13 +255,6 @@ void encode_to(std::span<std::uint8_t> bytes, std::uint64_t begin, ScalarType ty
   });
 }
 
-std::vector<std::uint8_t> encode_each(std::uint64_t count, ScalarType type,
-                                      const Elements<double>& elements) {
-  auto bytes = large_vector<std::uint8_t>(count * size_of(type));
-  encode_to(bytes, 0, type, elements);
-  return bytes;
-}
-
 std::vector<std::uint8_t> encode_bits(std::uint64_t count, ScalarType type,
                                       const Elements<std::uint64_t>& elements) {
   auto bytes = large_vector<std::uint8_t>(count * size_of(type));
@@ -291,9 +283,11 @@ std::vector<std::uint8_t> encode(double value, ScalarType type) {
 }
 
 std::vector<std::uint8_t> encode(std::span<const double> values, ScalarType type) {
-  return encode_each(values.size(), type, [values](std::uint64_t begin, std::span<double> block) {
+  auto bytes = large_vector<std::uint8_t>(values.size() * size_of(type));
+  encode_to(bytes, 0, type, [values](std::uint64_t begin, std::span<double> block) {
     std::ranges::copy(values.subspan(begin, block.size()), block.begin());
   });
+  return bytes;
 }
 
 std::optional<std::vector<std::uint8_t>> encode_integer(std::int64_t value, ScalarType type) {

@@ -75,11 +75,7 @@ void encode_to(std::span<std::uint8_t> bytes, std::uint64_t begin, ScalarType ty
 void encode_to(std::span<std::uint8_t> bytes, std::uint64_t begin, ScalarType type,
                const Elements<std::uint64_t>& elements);
 
-/// Encodes `count` elements likewise.
-std::vector<std::uint8_t> encode_each(std::uint64_t count, ScalarType type,
-                                      const Elements<double>& elements);
-
-/// Encodes elements of an integer type from the low bits of `elements`, likewise.
+/// Encodes `count` elements of an integer type from the low bits of `elements`, likewise.
 std::vector<std::uint8_t> encode_bits(std::uint64_t count, ScalarType type,
                                       const Elements<std::uint64_t>& elements);
 

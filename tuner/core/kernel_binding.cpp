@@ -1,9 +1,11 @@
 #include "tuner/core/kernel_binding.h"
 
+#include "tuner/core/compiler_options.h"
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_expressions.h"
-#include "tuner/core/option_template.h"
+#include "tuner/core/measurement.h"
 #include "tuner/core/text.h"
+#include "tuner/core/whole.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,34 +17,8 @@
 #include <variant>
 
 namespace smemtune {
+
 namespace {
-
-struct IntegerRange {
-  std::int64_t low;
-  std::int64_t high;
-};
-
-IntegerRange range_of(ScalarType type) {
-  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-  switch (type) {
-    case ScalarType::int8:
-      return {-128, 127};
-    case ScalarType::uint8:
-      return {0, 255};
-    case ScalarType::int16:
-      return {-32768, 32767};
-    case ScalarType::uint16:
-      return {0, 65535};
-    case ScalarType::int32:
-      return {-2147483648ll, 2147483647ll};
-    case ScalarType::uint32:
-      return {0, 4294967295ll};
-    case ScalarType::uint64:
-      return {0, kMax};
-    default:
-      return {-kMax - 1, kMax};
-  }
-}
 
 double largest(ScalarType type) {
   switch (type) {
@@ -467,11 +443,14 @@ class KernelBinding::Evaluation {
   void set_integer(Argument& argument, const std::string& where, std::int64_t integer) const {
     if (is_floating(argument.type))
       return set_number(argument, where, static_cast<double>(integer));
-    const IntegerRange range = range_of(argument.type);
-    if (integer < range.low || integer > range.high) {
+    const auto low = static_cast<std::int64_t>(lowest_of(argument.type));
+    // Values have 63 bits and a sign, whatever the type.
+    const auto high = static_cast<std::int64_t>(
+        std::min<Whole>(highest_of(argument.type), std::numeric_limits<std::int64_t>::max()));
+    if (integer < low || integer > high) {
       fail(where, in_quotes(argument.name) + " is " + std::to_string(integer) + ", " +
-                      std::string(cuda_name(argument.type)) + " holds " +
-                      std::to_string(range.low) + " to " + std::to_string(range.high));
+                      std::string(cuda_name(argument.type)) + " holds " + std::to_string(low) +
+                      " to " + std::to_string(high));
     }
     argument.integer = integer;
   }
@@ -528,11 +507,8 @@ SearchSpace KernelBinding::listed_configurations() const {
   std::vector<std::vector<std::uint16_t>> points;
   for (const Configuration& one : listed) {
     if (why_not_searched(one)) continue;
-    std::vector<std::uint16_t>& point = points.emplace_back();
-    for (const Parameter& parameter : kernel_->parameters) {
-      const auto value = std::ranges::find(parameter.values, one.find(parameter.name)->second);
-      point.push_back(static_cast<std::uint16_t>(value - parameter.values.begin()));
-    }
+    const auto indices = value_indices(kernel_->parameters, one);
+    if (indices) points.emplace_back(indices->begin(), indices->end());
   }
   return SearchSpace::of_points(kernel_->parameters, std::move(points));
 }
@@ -629,6 +605,19 @@ std::optional<std::int64_t> KernelBinding::expected_time(const Configuration& co
   if (time > 0) return time;
   compiled_->fail(compiled_->expected_time->where,
                   "a time of " + std::to_string(time) + " for '" + key(configuration) + "'");
+}
+
+std::vector<double> launch_times_ms(const std::vector<Turn>& turns, std::size_t launches,
+                                    const std::vector<std::vector<double>>& passes_ms) {
+  std::vector<std::vector<double>> sums_ms(launches, std::vector<double>(passes_ms.size()));
+  for (std::size_t pass = 0; pass < passes_ms.size(); ++pass) {
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      sums_ms[turns[i].launch][pass] += passes_ms[pass][i];
+    }
+  }
+  std::vector<double> medians_ms;
+  for (const std::vector<double>& sums : sums_ms) medians_ms.push_back(median(sums));
+  return medians_ms;
 }
 
 }  // namespace smemtune

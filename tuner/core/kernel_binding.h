@@ -4,6 +4,7 @@
 #include "tuner/core/search_space.h"
 #include "tuner/core/space.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -214,5 +215,11 @@ class KernelBinding {
   std::shared_ptr<const Compiled> compiled_;
   mutable std::shared_ptr<const SearchSpace> search_space_;
 };
+
+/// Returns the time of each of a kernel's `launches`, all its repetitions together, in ms: the
+/// median over passes; 0 for one that was never launched. REQUIRES: there is a pass, and each pass
+/// has a time for every turn.
+std::vector<double> launch_times_ms(const std::vector<Turn>& turns, std::size_t launches,
+                                    const std::vector<std::vector<double>>& passes_ms);
 
 }  // namespace smemtune

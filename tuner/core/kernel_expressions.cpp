@@ -1,8 +1,7 @@
 #include "tuner/core/kernel_expressions.h"
 
-#include "tuner/core/compiler_choice.h"
+#include "tuner/core/compiler_options.h"
 #include "tuner/core/error.h"
-#include "tuner/core/option_template.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>

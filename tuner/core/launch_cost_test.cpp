@@ -1,6 +1,6 @@
 #include "tuner/core/launch_cost.h"
 
-#include "tuner/core/h200.h"
+#include "tuner/core/device.h"
 #include "tuner/core/stencil_space_test_support.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "tuner/core/occupancy.h"
 
-#include "tuner/core/h200.h"
+#include "tuner/core/device.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
-#include "tuner/core/option_template.h"
-
+#include "tuner/core/compiler_options.h"
 #include "tuner/core/error.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "tuner/core/outcome.h"
 
-#include "tuner/core/enum_words.h"
+#include "tuner/core/names.h"
 
 namespace smemtune {
 

@@ -1,6 +1,6 @@
 #include "tuner/core/result.h"
 
-#include "tuner/core/enum_words.h"
+#include "tuner/core/names.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "tuner/core/sample.h"
+#include "tuner/core/definition.h"
 
 #include <gtest/gtest.h>
 

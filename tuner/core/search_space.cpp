@@ -456,15 +456,8 @@ Configuration SearchSpace::configuration(ConfigurationIndex index) const {
 
 std::optional<ConfigurationIndex> SearchSpace::index_of(const Configuration& configuration) const {
   if (configuration.size() != parameters_.size()) return std::nullopt;
-  std::vector<std::size_t> indices;
-  for (const Parameter& parameter : parameters_) {
-    const auto given = configuration.find(parameter.name);
-    if (given == configuration.end()) return std::nullopt;
-    const auto value = std::ranges::find(parameter.values, given->second);
-    if (value == parameter.values.end()) return std::nullopt;
-    indices.push_back(static_cast<std::size_t>(value - parameter.values.begin()));
-  }
-  return index_of_values(indices);
+  const auto indices = smemtune::value_indices(parameters_, configuration);
+  return indices ? index_of_values(*indices) : std::nullopt;
 }
 
 std::optional<ConfigurationIndex> SearchSpace::index_of_values(
@@ -550,6 +543,19 @@ std::uint64_t Permutation::operator()(std::uint64_t i) const {
     i = left << half_bits_ | right;
   } while (i >= size_);
   return i;
+}
+
+std::optional<std::vector<std::size_t>> value_indices(const std::vector<Parameter>& parameters,
+                                                      const Configuration& configuration) {
+  std::vector<std::size_t> indices;
+  for (const Parameter& parameter : parameters) {
+    const auto given = configuration.find(parameter.name);
+    if (given == configuration.end()) return std::nullopt;
+    const auto value = std::ranges::find(parameter.values, given->second);
+    if (value == parameter.values.end()) return std::nullopt;
+    indices.push_back(static_cast<std::size_t>(value - parameter.values.begin()));
+  }
+  return indices;
 }
 
 }  // namespace smemtune

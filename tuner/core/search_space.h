@@ -133,4 +133,9 @@ class Permutation {
   int half_bits_;
 };
 
+/// Returns the indices of a configuration's values within their parameters; nullopt if it lacks one
+/// of the parameters or has other values.
+std::optional<std::vector<std::size_t>> value_indices(const std::vector<Parameter>& parameters,
+                                                      const Configuration& configuration);
+
 }  // namespace smemtune

@@ -1,4 +1,4 @@
-#include "tuner/core/tensor_map.h"
+#include "tuner/core/limits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

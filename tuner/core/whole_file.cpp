@@ -58,14 +58,8 @@ class TemporaryFile {
   bool renamed_ = false;
 };
 
-void write_all(int descriptor, std::string_view text, const std::filesystem::path& file) {
-  std::size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t count = write(descriptor, text.data() + written, text.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) cannot_write(file, std::strerror(errno));
-    written += static_cast<std::size_t>(count);
-  }
+void write_part(int descriptor, std::string_view text, const std::filesystem::path& file) {
+  if (!write_all(descriptor, text.data(), text.size())) cannot_write(file, std::strerror(errno));
 }
 
 /// Returns the status of the file; nullopt if there is none. Throws InputError if what is there
@@ -94,7 +88,7 @@ void write_stream(const std::filesystem::path& stream,
   const int descriptor = open(stream.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) cannot_write(stream, std::strerror(errno));
   try {
-    write([&](std::string_view part) { write_all(descriptor, part, stream); });
+    write([&](std::string_view part) { write_part(descriptor, part, stream); });
   } catch (...) {
     close(descriptor);
     throw;
@@ -116,6 +110,17 @@ std::filesystem::path behind_links(std::filesystem::path file) {
 }
 
 }  // namespace
+
+bool write_all(int descriptor, const void* data, std::size_t bytes) {
+  const char* const begin = static_cast<const char*>(data);
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t count = write(descriptor, begin + done, bytes - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    done += static_cast<std::size_t>(count);
+  }
+  return true;
+}
 
 void write_whole_file(const std::filesystem::path& named, const std::string& text) {
   write_whole_file(named, [&](const TextSink& out) { out(text); });
@@ -143,7 +148,7 @@ void write_whole_file(const std::filesystem::path& named,
   if (fstat(temporary.descriptor(), &made) != 0 || fchmod(temporary.descriptor(), 0600) != 0) {
     cannot_write(file, std::strerror(errno));
   }
-  write([&](std::string_view part) { write_all(temporary.descriptor(), part, file); });
+  write([&](std::string_view part) { write_part(temporary.descriptor(), part, file); });
   const mode_t mode = (found ? found->st_mode : made.st_mode) & 0777;
   if (fchmod(temporary.descriptor(), mode) != 0 || fsync(temporary.descriptor()) != 0) {
     cannot_write(file, std::strerror(errno));

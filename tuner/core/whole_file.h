@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
 
 namespace smemtune {
+
+/// Writes all of the bytes to a descriptor. Returns false, and errno says why, if that fails.
+bool write_all(int descriptor, const void* data, std::size_t bytes);
 
 /// Takes the parts of a text, in their order.
 using TextSink = std::function<void(std::string_view)>;

@@ -1,4 +1,4 @@
-#include "tuner/engine/batch_size.h"
+#include "tuner/engine/compile_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,9 @@
-#include "tuner/engine/compile_worker.h"
-
 #include "tuner/core/error.h"
 #include "tuner/core/machine_fault.h"
 #include "tuner/core/reasons.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/worker_channel.h"
+#include "tuner/engine/workers.h"
 
 #include <new>
 #include <span>
@@ -42,8 +41,8 @@ CompiledTogether compile(Compiler& compiler, std::span<const CompileRequest> req
 
 }  // namespace
 
-int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int in, int out) {
-  return worker_main("compile worker", in, out, [&make](WorkerChannel& channel) {
+int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, int descriptor) {
+  return worker_main("compile worker", descriptor, [&make](WorkerChannel& channel) {
     lower_priority(kNiceness);
     const std::unique_ptr<Compiler> compiler = make();
     channel.send(MessageType::hello,

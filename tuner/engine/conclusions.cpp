@@ -1,7 +1,7 @@
 #include "tuner/engine/conclusions.h"
 
 #include "tuner/core/text.h"
-#include "tuner/engine/searched_before.h"
+#include "tuner/engine/problem_strategy.h"
 #include "tuner/search/chance_of_better.h"
 
 #include <algorithm>

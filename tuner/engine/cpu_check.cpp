@@ -171,9 +171,7 @@ bool CpuChecker::begin_plan() {
     pool_ = tuning_.request.cpu->start();
     queue_ = std::make_unique<CompileQueue>(*pool_);
   }
-  for (const CompileRequest& request : plans_.front().variant.requests) {
-    compiling_.push_back(queue_->add(request));
-  }
+  compiling_ = queue_->add_all(plans_.front().variant.requests);
   return true;
 }
 
@@ -256,8 +254,7 @@ bool CpuChecker::advance() {
 
 bool CpuChecker::is_compiled() {
   queue_->pump();
-  const auto ready = [this](std::uint64_t number) { return queue_->ready(number); };
-  if (std::ranges::all_of(compiling_, ready)) return true;
+  if (queue_->all_ready(compiling_)) return true;
   if (!must_end(until_s_)) return false;
   throw OutOfTime("the host compiler had not finished after " +
                   seconds_text(tuning_.elapsed_s() - begun_s_));

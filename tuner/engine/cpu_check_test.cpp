@@ -1,7 +1,7 @@
 #include "tuner/engine/cpu_check.h"
 
+#include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/h200.h"
 #include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/finals.h"
 

@@ -167,9 +167,7 @@ std::optional<Failure> compare(const Argument& argument, const HostArray& expect
     in_order.name += " in ascending order";
     return compare(in_order, sorted(expected), sorted(actual.in_numbers()), reference, definition);
   }
-  const auto own = reference.tolerances.find(argument.name);
-  const Tolerance used = tolerance_for(
-      own == reference.tolerances.end() ? reference.tolerance : own->second, argument.type);
+  const Tolerance used = tolerance_for(reference.tolerance_of(argument.name), argument.type);
   if (argument.compares_sum) {
     const Sum want = array_sum(expected);
     const Sum have = array_sum(actual.in_numbers());

@@ -3,7 +3,6 @@
 #include "tuner/engine/messages.h"
 #include "tuner/engine/problem_state.h"
 #include "tuner/engine/seen_times.h"
-#include "tuner/engine/static_reject.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,18 +1,13 @@
-#include "tuner/engine/device_worker.h"
-
 #include "tuner/core/elapsed.h"
 #include "tuner/core/error.h"
-#include "tuner/engine/comparison_check.h"
-#include "tuner/engine/early_loss.h"
-#include "tuner/engine/fitted_tolerances.h"
 #include "tuner/engine/messages.h"
-#include "tuner/engine/output_classes.h"
 #include "tuner/engine/reference_checks.h"
 #include "tuner/engine/sampler.h"
-#include "tuner/engine/timed_data.h"
+#include "tuner/engine/seen_times.h"
 #include "tuner/engine/tolerance_derivation.h"
 #include "tuner/engine/verifier.h"
 #include "tuner/engine/worker_channel.h"
+#include "tuner/engine/workers.h"
 #include "tuner/source/in_double.h"
 
 #include <algorithm>
@@ -626,8 +621,8 @@ void answer(DeviceWorker& worker, WorkerChannel& channel, const Frame& frame, Im
 
 }  // namespace
 
-int device_worker_main(const std::function<std::unique_ptr<Launcher>()>& make, int in, int out) {
-  return worker_main("device worker", in, out, [&make](WorkerChannel& channel) {
+int device_worker_main(const std::function<std::unique_ptr<Launcher>()>& make, int descriptor) {
+  return worker_main("device worker", descriptor, [&make](WorkerChannel& channel) {
     const std::unique_ptr<Launcher> launcher = make();
     channel.send(MessageType::hello, DeviceHello{launcher->device()});
     DeviceWorker worker(*launcher, channel);

@@ -1,7 +1,6 @@
-#include "tuner/engine/early_loss.h"
-
 #include "tuner/core/repetitions_test_support.h"
 #include "tuner/engine/engine_test_support.h"
+#include "tuner/engine/seen_times.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

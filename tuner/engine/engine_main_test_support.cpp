@@ -5,12 +5,11 @@
 #include "tuner/backend/fake/script_test_support.h"
 #include "tuner/core/error.h"
 #include "tuner/core/temporary_folder.h"
-#include "tuner/engine/compile_worker.h"
-#include "tuner/engine/device_worker.h"
 #include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/host_agent.h"
 #include "tuner/engine/wire.h"
 #include "tuner/engine/worker_channel.h"
+#include "tuner/engine/workers.h"
 
 #include <gtest/gtest.h>
 
@@ -36,21 +35,19 @@ namespace {
 
 /// Runs a worker. `argument`, for a device worker: the number of its unit, `broken`, or `late` (it
 /// greets when FakeFolder::let_happen() is called).
-int run_worker(const std::string& word, const std::string& argument,
-               const WorkerDescriptors& descriptors) {
+int run_worker(const std::string& word, const std::string& argument, int descriptor) {
   if (word == kCompileWord) {
-    return compile_worker_main(
-        [&] { return std::make_unique<fake::FakeCompiler>(descriptors.out); }, descriptors.in,
-        descriptors.out);
+    return compile_worker_main([&] { return std::make_unique<fake::FakeCompiler>(descriptor); },
+                               descriptor);
   }
   return device_worker_main(
       [&] {
         if (argument == "broken") throw UnavailableError("the fake driver is missing");
-        if (argument == "late") fake::commit("wait", descriptors.out);
+        if (argument == "late") fake::commit("wait", descriptor);
         const int unit = argument.empty() || argument == "late" ? 0 : std::stoi(argument);
-        return std::make_unique<fake::FakeLauncher>(1, descriptors.out, unit);
+        return std::make_unique<fake::FakeLauncher>(1, descriptor, unit);
       },
-      descriptors.in, descriptors.out);
+      descriptor);
 }
 
 /// Tunes something that hangs, after writing the workers' process ids to a file in `folder`.
@@ -169,8 +166,8 @@ int run_relay(const std::string& file, const std::string& silence_s) {
 int main(int argc, char** argv) {
   namespace test = smemtune::test;
   const std::string word = argc > 1 ? argv[1] : "";
-  if (const auto descriptors = smemtune::worker_descriptors()) {
-    return test::run_worker(word, argc > 2 ? argv[2] : "", *descriptors);
+  if (const auto descriptor = smemtune::worker_descriptor()) {
+    return test::run_worker(word, argc > 2 ? argv[2] : "", *descriptor);
   }
   if (word == test::kHostWord && argc > 2) return test::run_agent(argv[2]);
   if (word == test::kRelayWord && argc > 3) return test::run_relay(argv[2], argv[3]);

@@ -1,6 +1,6 @@
 #include "tuner/engine/engine_test_support.h"
 
-#include "tuner/core/h200.h"
+#include "tuner/core/device.h"
 #include "tuner/core/ranking.h"
 #include "tuner/engine/worker_pool.h"
 

@@ -28,24 +28,15 @@ std::string loss_text(const EvaluateReply& reply, const EvaluateRequest& asked) 
 
 EvaluateReply read_evaluation(const DeviceAnswer& answer, const EvaluateRequest& asked,
                               DeviceSession& device) {
-  EvaluateReply reply;
-  if (!answer.reply) {
-    reply.failure = answer.failure;
-    return reply;
+  Outcome<EvaluateReply> reply =
+      read_reply<EvaluateReply>(answer, MessageType::evaluated, "no evaluation", asked, device);
+  if (!reply) {
+    EvaluateReply none;
+    none.failure = reply.failure();
+    return none;
   }
-  try {
-    if (answer.reply->type != MessageType::evaluated) throw WireError("no evaluation");
-    reply = unpack<EvaluateReply>(answer.reply->payload);
-    check(reply, asked);
-  } catch (const WireError& error) {
-    device.context_is_lost();
-    reply = EvaluateReply();
-    reply.failure = failure({Status::runtime, "crash"},
-                            std::string("the device worker answered with ") + error.what());
-    return reply;
-  }
-  if (reply.failure && reply.failure->context_lost) device.context_is_lost();
-  return reply;
+  if (reply->failure && reply->failure->context_lost) device.context_is_lost();
+  return std::move(*reply);
 }
 
 void refuse_unlike_itself(const KernelOnProblems& kernel, const Result& result) {

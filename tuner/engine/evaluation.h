@@ -1,11 +1,33 @@
 #pragma once
 
+#include "tuner/core/outcome.h"
 #include "tuner/core/result.h"
 #include "tuner/engine/device_session.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/variant.h"
 
+#include <string>
+
 namespace smemtune {
+
+/// Returns a device's reply to `asked`, checked; the failure when there is none, because the worker
+/// was lost or sent an invalid answer: then it is replaced. `none`: what another message is.
+template <typename Reply>
+Outcome<Reply> read_reply(const DeviceAnswer& answer, MessageType type, const char* none,
+                          const auto& asked, DeviceSession& device) {
+  if (!answer.reply) return answer.failure;
+  try {
+    if (answer.reply->type != type) throw WireError(none);
+    auto reply = unpack<Reply>(answer.reply->payload);
+    check(reply, asked);
+    return reply;
+  } catch (const WireError& error) {
+    device.context_is_lost();
+    return Failure{.status = Status::runtime,
+                   .reason = "crash",
+                   .detail = std::string("the device worker answered with ") + error.what()};
+  }
+}
 
 /// Returns a device's reply to an evaluation, checked. When there is none, because the worker was
 /// lost or sent an invalid answer, the reply's failure says so. A worker that has lost its context

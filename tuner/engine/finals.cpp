@@ -3,7 +3,6 @@
 #include "tuner/core/ranking.h"
 #include "tuner/core/text.h"
 #include "tuner/engine/conclusions.h"
-#include "tuner/engine/contender.h"
 #include "tuner/engine/cpu_check.h"
 #include "tuner/engine/evaluation.h"
 #include "tuner/engine/finals_device.h"

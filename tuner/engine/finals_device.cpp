@@ -5,12 +5,21 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 
 namespace smemtune {
 
 namespace {
+
+bool any_of(const ProblemState& state, const Contender& contender,
+            const std::function<bool(const Result&)>& is_wanted) {
+  return is_wanted(result_of(state, contender)) ||
+         std::ranges::any_of(contender.twins, [&](std::size_t twin) {
+           return is_wanted(state.entries[twin].result);
+         });
+}
 
 constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
@@ -28,24 +37,59 @@ void note_clock(Contender& contender, const RoundSample& sample) {
   contender.throttled = contender.throttled || sample.throttled;
 }
 
-/// Returns the checked reply, or the failure when the worker was lost or can no longer be trusted.
-Outcome<SampleRoundReply> read_round(const DeviceAnswer& answer, const SampleRoundRequest& asked,
-                                     DeviceSession& device) {
-  if (!answer.reply) return answer.failure;
-  try {
-    if (answer.reply->type != MessageType::sampled) throw WireError("no samples");
-    auto reply = unpack<SampleRoundReply>(answer.reply->payload);
-    check(reply, asked);
-    return reply;
-  } catch (const WireError& error) {
-    device.context_is_lost();
-    return Failure{.status = Status::runtime,
-                   .reason = "crash",
-                   .detail = std::string("the device worker answered with ") + error.what()};
+}  // namespace
+
+std::vector<Contender> find_contenders(const ProblemState& state) {
+  std::vector<Contender> contenders;
+  std::map<std::string, std::size_t> by_identity;
+  for (std::size_t i = 0; i < state.entries.size(); ++i) {
+    const Entry& entry = state.entries[i];
+    if (!entry.result.timed() || entry.result.given_up) continue;
+    if (!entry.identity.empty()) {
+      const auto [same, is_new] = by_identity.try_emplace(entry.identity, contenders.size());
+      if (!is_new) {
+        Contender& contender = contenders[same->second];
+        contender.twins.push_back(i);
+        // The entry that was compiled and measured first stands for the others.
+        if (state.entries[contender.entry].origin == Entry::Origin::twin &&
+            entry.origin != Entry::Origin::twin) {
+          std::swap(contender.entry, contender.twins.back());
+        }
+        continue;
+      }
+    }
+    contenders.push_back({.entry = i});
+  }
+  return contenders;
+}
+
+Result& result_of(ProblemState& state, const Contender& contender) {
+  return state.entries[contender.entry].result;
+}
+
+const Result& result_of(const ProblemState& state, const Contender& contender) {
+  return state.entries[contender.entry].result;
+}
+
+const KernelOnProblems& kernel_of(const ProblemState& state, const Contender& contender) {
+  return state.kernels[state.entries[contender.entry].candidate.kernel];
+}
+
+void share_with_twins(ProblemState& state, const Contender& contender) {
+  for (const std::size_t i : contender.twins) {
+    take_measurement(state.entries[i].result, result_of(state, contender));
   }
 }
 
-}  // namespace
+bool holds_default(const ProblemState& state, const Contender& contender) {
+  return any_of(state, contender, [](const Result& result) { return result.is_default; });
+}
+
+bool holds(const ProblemState& state, const Contender& contender, const Result& wanted) {
+  return any_of(state, contender, [&](const Result& other) {
+    return other.kernel == wanted.kernel && other.configuration == wanted.configuration;
+  });
+}
 
 DeviceSession& FinalsDevice::session() {
   const auto is_there = [](const DeviceSession& session) { return !session.gone(); };
@@ -111,16 +155,13 @@ void FinalsDevice::want_modules(Contender& contender) {
     fail_(contender, variant.failure());
     return;
   }
-  for (const CompileRequest& request : variant->requests) {
-    contender.numbers.push_back(tuning_.queue.add_first(request));
-  }
+  contender.numbers = tuning_.queue.add_all(variant->requests, /*first=*/true);
   contender.variant = std::move(*variant);
 }
 
 /// Waits for a contender's modules. Returns false when it has failed or the run must end.
 bool FinalsDevice::take_modules(Contender& contender) {
-  const auto ready = [this](std::uint64_t number) { return tuning_.queue.ready(number); };
-  while (!std::ranges::all_of(contender.numbers, ready)) {
+  while (!tuning_.queue.all_ready(contender.numbers)) {
     if (tuning_.must_end()) return false;
     work(tuning_, state_);
   }
@@ -229,7 +270,8 @@ std::vector<double> FinalsDevice::sample(const std::vector<std::size_t>& round) 
   const std::optional<DeviceAnswer> answer =
       ask(MessageType::sample_round, pack(request), {}, limit_s, false);
   if (!answer || answer->not_asked || answer->host_lost) return {};
-  const Outcome<SampleRoundReply> reply = read_round(*answer, request, session());
+  const Outcome<SampleRoundReply> reply =
+      read_reply<SampleRoundReply>(*answer, MessageType::sampled, "no samples", request, session());
   if (!reply) {
     const auto at = static_cast<std::size_t>(std::max(0, answer->phase_number));
     Contender& guilty = contenders_[round[places[std::min(at, places.size() - 1)]]];

@@ -57,26 +57,21 @@ Asked ask(const Space& space, const std::map<std::string, KernelSource>& sources
     set_failure(asked.result, variant.failure());
     return asked;
   }
-  for (const CompileRequest& request : variant->requests) {
-    asked.numbers.push_back(queue.add(request));
-  }
+  asked.numbers = queue.add_all(variant->requests);
   asked.variant = std::move(*variant);
   return asked;
 }
 
 /// Judges a compiled configuration. REQUIRES: all numbers are ready.
 void judge(Asked& asked, const Device& device, CompileQueue& queue) {
+  Outcome<std::vector<Module>> modules = queue.take(asked.numbers);
   std::optional<Failure> failure;
-  for (const std::uint64_t number : asked.numbers) {
-    Outcome<Module> module = queue.take(number);
-    if (module) {
-      asked.modules.push_back(*module);
-    } else if (!failure) {
-      failure = module.failure();
-    }
-  }
-  if (!failure)
+  if (modules) {
+    asked.modules = std::move(*modules);
     failure = judge(*asked.variant, asked.modules, device, ResourceLimits{}, asked.result);
+  } else {
+    failure = modules.failure();
+  }
   asked.result.status = Status::fits;
   if (failure) set_failure(asked.result, *failure);
 }
@@ -91,7 +86,7 @@ std::vector<Asked> ask_all(const Space& space, const std::map<std::string, Kerne
     all.push_back(ask(space, sources, question, device, queue));
   }
   for (Asked& asked : all) {
-    while (!std::ranges::all_of(asked.numbers, [&](auto number) { return queue.ready(number); })) {
+    while (!queue.all_ready(asked.numbers)) {
       queue.pump();
       for (const WorkerEvent& event : pool.wait(1)) queue.handle(event);
     }

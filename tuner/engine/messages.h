@@ -195,7 +195,7 @@ struct LossLimits {
   /// or if its first sample and a second one take longer than this.
   double doubtful_above = 0;
   /// Time of the fastest of all kernels, of which kLostToAny and kDoubtfulToAny are such multiples
-  /// (early_loss.h); 0: not known.
+  /// (seen_times.h); 0: not known.
   double fastest_of_all_ms = 0;
   double kept_below_ms = 0;  ///< A configuration whose samples take less than this is never lost.
 

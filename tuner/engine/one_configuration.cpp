@@ -3,9 +3,9 @@
 #include "tuner/core/error.h"
 #include "tuner/core/limits.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/result_log.h"
 #include "tuner/engine/evaluation.h"
 #include "tuner/engine/messages.h"
-#include "tuner/engine/no_log.h"
 #include "tuner/engine/preparation.h"
 #include "tuner/engine/problem_state.h"
 #include "tuner/engine/too_fast.h"
@@ -82,10 +82,8 @@ class One {
 
   /// Returns fewer modules than requests when stop was asked for.
   Outcome<std::vector<Module>> compile(const std::vector<CompileRequest>& requests) {
-    std::vector<std::uint64_t> numbers;
-    for (const CompileRequest& request : requests) numbers.push_back(tuning_.queue.add(request));
-    const auto ready = [this](std::uint64_t number) { return tuning_.queue.ready(number); };
-    while (!std::ranges::all_of(numbers, ready)) {
+    const std::vector<std::uint64_t> numbers = tuning_.queue.add_all(requests);
+    while (!tuning_.queue.all_ready(numbers)) {
       if (tuning_.stop) return std::vector<Module>();
       work(tuning_, state_);
     }

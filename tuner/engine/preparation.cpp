@@ -32,9 +32,8 @@ void compile_in_double(Tuning& tuning, const ProblemState& state, CompilingRefer
     return;
   }
   reference.in_double = std::move(*planned);
-  for (const CompileRequest& request : reference.in_double->variant.requests) {
-    reference.double_numbers.push_back(tuning.queue.add_first(request));
-  }
+  reference.double_numbers =
+      tuning.queue.add_all(reference.in_double->variant.requests, /*first=*/true);
 }
 
 /// Replaces the reference by the witness on the further problems.
@@ -103,9 +102,7 @@ CompilingReference begin_reference(Tuning& tuning, const ProblemState& state) {
   }
   plan_witness(tuning, state, *variant);
   CompilingReference reference{.variant = std::move(*variant)};
-  for (const CompileRequest& request : reference.variant.requests) {
-    reference.numbers.push_back(tuning.queue.add_first(request));
-  }
+  reference.numbers = tuning.queue.add_all(reference.variant.requests, /*first=*/true);
   compile_in_double(tuning, state, reference);
   return reference;
 }
@@ -177,10 +174,9 @@ bool devices_have_preparation(Tuning& tuning, ProblemState& state) {
   }
   if (!tuning.observer.may_use_devices()) return false;
   auto& reference = std::get<CompilingReference>(state.preparation);
-  const auto ready = [&](std::uint64_t number) { return tuning.queue.ready(number); };
   if ((tuning.signatures != nullptr && !tuning.signatures->is_done()) ||
-      !std::ranges::all_of(reference.numbers, ready) ||
-      !std::ranges::all_of(reference.double_numbers, ready)) {
+      !tuning.queue.all_ready(reference.numbers) ||
+      !tuning.queue.all_ready(reference.double_numbers)) {
     fill_buffers(tuning, state, reference);
     return false;
   }

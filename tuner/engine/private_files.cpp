@@ -1,5 +1,6 @@
 #include "tuner/engine/private_files.h"
 
+#include "tuner/core/whole_file.h"
 #include "tuner/engine/worker_process.h"
 
 #include <cerrno>
@@ -61,14 +62,9 @@ void write_private(const std::vector<fs::path>& files, std::string_view contents
   const Descriptor created(
       open(temporary.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0600));
   if (!created) return;
-  while (!contents.empty()) {
-    const ssize_t count = ::write(created.number(), contents.data(), contents.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      fs::remove(temporary, error);
-      return;
-    }
-    contents.remove_prefix(static_cast<std::size_t>(count));
+  if (!write_all(created.number(), contents.data(), contents.size())) {
+    fs::remove(temporary, error);
+    return;
   }
   const fs::path link = folder / ("linking." + writer);
   for (const fs::path& file : files) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tuner/core/device.h"
-#include "tuner/core/progress.h"
 #include "tuner/core/result_log.h"
 #include "tuner/core/summary.h"
 #include "tuner/engine/compile_queue.h"

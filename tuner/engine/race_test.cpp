@@ -1,8 +1,8 @@
 #include "tuner/engine/race.h"
 
 #include "tuner/core/repetitions_test_support.h"
-#include "tuner/engine/early_loss.h"
 #include "tuner/engine/finals.h"
+#include "tuner/engine/seen_times.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "tuner/engine/several_compilers.h"
 
-#include "tuner/core/compiler_choice.h"
+#include "tuner/core/compiler_options.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 

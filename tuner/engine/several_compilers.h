@@ -10,7 +10,7 @@
 
 namespace smemtune {
 
-/// Compiles each request with the compiler that its options name (compiler_choice.h), or with the
+/// Compiles each request with the compiler that its options name (compiler_options.h), or with the
 /// first when they name none.
 class SeveralCompilers final : public Compiler {
  public:

@@ -1,6 +1,5 @@
-#include "tuner/engine/static_reject.h"
-
 #include "tuner/engine/engine_test_support.h"
+#include "tuner/engine/seen_times.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,20 +2,24 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/usable_cores.h"
-#include "tuner/engine/compile_ahead.h"
 #include "tuner/engine/conclusions.h"
 #include "tuner/engine/finals.h"
 #include "tuner/engine/preparation.h"
 #include "tuner/engine/problem_state.h"
+#include "tuner/engine/problem_strategy.h"
 #include "tuner/engine/search.h"
 #include "tuner/engine/signature_check.h"
 #include "tuner/engine/winners_elsewhere.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace smemtune {
 
@@ -170,6 +174,73 @@ class Unsettled {
 
   Tuning& tuning_;
   std::deque<One> problems_;
+};
+
+/// The next problem of a run, bound, and compiled as far as its search will ask first, while the
+/// device races the finals of the problem before.
+class CompileAhead {
+ public:
+  explicit CompileAhead(Tuning& tuning) : tuning_(tuning) {}
+  CompileAhead(const CompileAhead&) = delete;
+  CompileAhead& operator=(const CompileAhead&) = delete;
+  ~CompileAhead() { withdraw(); }
+
+  /// Binds problem i of the request, and has compiled what its search would ask for first by what is
+  /// known now, unless the log has results of the problem. Does nothing on the CPU device, whose
+  /// cores are raced, and with a budget of time, some of which is kept for the finals.
+  void begin(std::size_t i) {
+    const std::vector<Problem>& problems = tuning_.request.problems;
+    if (i >= problems.size() || tuning_.device.kind == DeviceKind::cpu) return;
+    if (tuning_.request.options.budget.max_seconds > 0) return;
+    try {
+      state_ = bind_problem(tuning_, problems[i], i + 1);
+      if (!tuning_.request.options.resume || !has_results()) ask();
+    } catch (const InputError&) {
+      state_.reset();  // It is thrown again where the problem begins.
+    } catch (const Cancelled&) {
+      state_.reset();
+    }
+  }
+
+  /// Withdraws what is not being compiled yet. What is compiled is remembered by the queue.
+  void withdraw() {
+    for (const std::uint64_t number : std::exchange(numbers_, {})) tuning_.queue.forget(number);
+  }
+
+  /// Returns the problem if begin() has bound it.
+  std::optional<ProblemState> take() { return std::exchange(state_, std::nullopt); }
+
+ private:
+  // Finals last about as long as it takes to compile so many times what a search has in flight.
+  static constexpr std::size_t kTimesInFlight = 2;
+
+  bool has_results() const {
+    return std::ranges::any_of(state_->kernels, [this](const KernelOnProblems& kernel) {
+      return !known_configurations(tuning_, *state_, kernel).empty();
+    });
+  }
+
+  void ask() {
+    const std::unique_ptr<Strategy> strategy = plan_search(tuning_, *state_).strategy;
+    const std::size_t most =
+        kTimesInFlight * in_flight(learns(tuning_), tuning_.pool.compilers(), tuning_.pool.units());
+    for (std::size_t asked = 0; asked < most; ++asked) {
+      const std::optional<Candidate> candidate = strategy->ask();
+      if (!candidate) return;
+      const KernelOnProblems& kernel = state_->kernels[candidate->kernel];
+      const SearchSpace& space = kernel.bound.front().search_space();
+      const Outcome<Variant> variant =
+          plan(kernel, state_->set, space.configuration(candidate->configuration), tuning_.device);
+      if (!variant) continue;
+      for (const CompileRequest& request : on_tuned_problem(*variant).requests) {
+        numbers_.push_back(tuning_.queue.add(request));
+      }
+    }
+  }
+
+  Tuning& tuning_;
+  std::optional<ProblemState> state_;
+  std::vector<std::uint64_t> numbers_;  ///< Numbers in the compile queue.
 };
 
 /// Holds the finals of a problem, while compilers begin with the next one.

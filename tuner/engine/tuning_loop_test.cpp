@@ -1,8 +1,8 @@
 #include "tuner/engine/tuning_loop.h"
 
 #include "tuner/backend/fake/script_test_support.h"
+#include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/h200.h"
 #include "tuner/core/kernel_binding.h"
 #include "tuner/core/launch_cost.h"
 #include "tuner/core/reasons.h"

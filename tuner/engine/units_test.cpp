@@ -1,7 +1,7 @@
 // Several units of one model in a run.
 
+#include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/h200.h"
 #include "tuner/engine/engine_test_support.h"
 #include "tuner/engine/tuning_loop.h"
 #include "tuner/engine/worker_pool.h"

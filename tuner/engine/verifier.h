@@ -27,6 +27,17 @@ struct Check {
   std::map<std::string, double> largest_values = {};
   /// Tolerances by output in timed launches: the result of timed_tolerances().
   std::map<std::string, Tolerance> timed_tolerances = {};
+
+  /// Returns the request to run the kernel and compare its outputs.
+  RunRequest request() const {
+    return {.workload = workload, .tolerance = tolerance, .tolerances = tolerances, .download = {}};
+  }
+
+  /// Returns the tolerance with which an output is compared.
+  const Tolerance& tolerance_of(const std::string& output) const {
+    const auto own = tolerances.find(output);
+    return own == tolerances.end() ? tolerance : own->second;
+  }
 };
 
 /// Returns how far outputs may differ from the reference's in timed launches: twice as far as in
@@ -62,5 +73,46 @@ std::optional<Failure> repeat_reference(Launcher& launcher, const Check& referen
 Outcome<std::map<std::string, std::vector<double>>> run_reference(Launcher& launcher,
                                                                   const Check& reference,
                                                                   const RunRequest& request);
+
+struct FittedTolerances {
+  std::map<std::string, Tolerance> tolerances;  ///< Tolerances by output, which replace the types'
+                                                ///< defaults.
+  std::vector<std::string> notes;               ///< For people.
+};
+
+/// Checks whether a kernel that writes zeros would pass for the reference, that is, whether most of
+/// an output that it has kept is no larger than the absolute tolerance: of a large output a sample.
+/// If so, the default tolerance is scaled to fit the output; a tolerance that the space gives is
+/// kept, and a note says so. Sums of more than 2^24 elements are not checked.
+FittedTolerances fitted_tolerances(Launcher& launcher, const Check& reference,
+                                   const Workload& workload);
+
+/// Groups the kernels whose outputs differ from the reference's into classes that agree with each
+/// other: where many agree, the reference may be the one that is wrong.
+class OutputClasses {
+ public:
+  static constexpr int kNone = -1;
+
+  /// Forgets everything. `reference`: a check on the workload that kernels will be compared on.
+  void begin(const Check& reference, const NumberedWorkload& workload);
+
+  /// Runs a kernel once more and returns the number of its class. Kernels whose outputs agree
+  /// within the check's tolerance share a class. Returns kNone when the outputs are too large or
+  /// seem equal to the reference's (of large outputs only some elements are compared), or when
+  /// there would be one class too many.
+  Outcome<int> classify(Launcher& launcher, const Check& check);
+
+ private:
+  /// Elements of each result.
+  using Sample = std::map<std::string, std::vector<double>>;
+
+  Outcome<Sample> sample(Launcher& launcher, const Check& check) const;
+  bool agree(const Sample& a, const Sample& b, const Check& check) const;
+
+  std::optional<Check> reference_;
+  std::vector<Argument> results_;
+  std::optional<Sample> right_;  ///< The reference's sample, taken when first needed.
+  std::vector<Sample> classes_;
+};
 
 }  // namespace smemtune

@@ -5,9 +5,8 @@
 #include "tuner/backend/tolerances.h"
 #include "tuner/core/element_codec.h"
 #include "tuner/core/expression.h"
-#include "tuner/engine/comparison_check.h"
 #include "tuner/engine/definition_checks.h"
-#include "tuner/engine/fitted_tolerances.h"
+#include "tuner/engine/reference_checks.h"
 #include "tuner/engine/sampler.h"
 
 #include <gmock/gmock.h>

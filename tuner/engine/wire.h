@@ -182,16 +182,6 @@ class Writer {
   }
 
   template <typename T>
-  void put(const Outcome<T>& outcome) {
-    put(static_cast<bool>(outcome));
-    if (outcome) {
-      put(*outcome);
-    } else {
-      put(outcome.failure());
-    }
-  }
-
-  template <typename T>
   void put(const T& value) requires requires(Writer& writer, const T& described) {
     fields(writer, described);
   }
@@ -277,21 +267,6 @@ class Reader {
   }
 
   void get(Value& value);
-
-  template <typename T>
-  void get(Outcome<T>& outcome) {
-    bool ok = false;
-    get(ok);
-    if (ok) {
-      T value{};
-      get(value);
-      outcome = std::move(value);
-    } else {
-      Failure failure;
-      (*this)(failure);
-      outcome = std::move(failure);
-    }
-  }
 
   template <typename T>
   void get(T& value) requires requires(Reader& reader, T& described) {

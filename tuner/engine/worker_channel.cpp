@@ -2,6 +2,7 @@
 
 #include "tuner/core/error.h"
 #include "tuner/core/machine_fault.h"
+#include "tuner/core/whole_file.h"
 #include "tuner/engine/messages.h"
 
 #include <array>
@@ -14,14 +15,14 @@
 
 namespace smemtune {
 
-std::optional<WorkerDescriptors> worker_descriptors() {
+std::optional<int> worker_descriptor() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread is started.
   const char* text = std::getenv(std::string(kWorkerVariable).c_str());
   if (text == nullptr) return std::nullopt;
   char* end = nullptr;
   const long number = std::strtol(text, &end, 10);
   if (end == text || *end != '\0' || number < 0 || number > 1 << 20) return std::nullopt;
-  return WorkerDescriptors{static_cast<int>(number), static_cast<int>(number)};
+  return static_cast<int>(number);
 }
 
 void lower_priority(int niceness) {
@@ -29,13 +30,11 @@ void lower_priority(int niceness) {
   if (nice(niceness) == -1 && errno != 0) throw_system_error("a lower priority", errno);
 }
 
-WorkerChannel::WorkerChannel(int in, int out) : in_(in), out_(out) {
-  for (const int descriptor : {in_, out_}) {
-    const int flags = fcntl(descriptor, F_GETFD);
-    if (flags < 0 || fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) != 0) {
-      throw UnavailableError("a worker's descriptor " + std::to_string(descriptor) + ": " +
-                             std::strerror(errno));
-    }
+WorkerChannel::WorkerChannel(int descriptor) : descriptor_(descriptor) {
+  const int flags = fcntl(descriptor, F_GETFD);
+  if (flags < 0 || fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) != 0) {
+    throw UnavailableError("a worker's descriptor " + std::to_string(descriptor) + ": " +
+                           std::strerror(errno));
   }
 }
 
@@ -46,7 +45,7 @@ std::optional<Frame> WorkerChannel::receive() {
       sequence_ = frame->sequence;
       return frame;
     }
-    const ssize_t size = read(in_, buffer.data(), buffer.size());
+    const ssize_t size = read(descriptor_, buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) return std::nullopt;
     decoder_.append(std::span(buffer).first(static_cast<std::size_t>(size)));
@@ -59,20 +58,15 @@ void WorkerChannel::tell_phase(const std::string& name, int number) {
 
 void WorkerChannel::write(const Frame& frame) const {
   const std::vector<std::uint8_t> bytes = encode(frame);
-  std::size_t sent = 0;
-  while (sent < bytes.size()) {
-    const ssize_t size = ::write(out_, bytes.data() + sent, bytes.size() - sent);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) throw WireError(std::string("the parent is gone: ") + std::strerror(errno));
-    sent += static_cast<std::size_t>(size);
-  }
+  if (write_all(descriptor_, bytes.data(), bytes.size())) return;
+  throw WireError(std::string("the parent is gone: ") + std::strerror(errno));
 }
 
-int worker_main(const char* name, int in, int out,
+int worker_main(const char* name, int descriptor,
                 const std::function<void(WorkerChannel&)>& serve) {
   constexpr int kBroken = 1;
   try {
-    WorkerChannel channel(in, out);
+    WorkerChannel channel(descriptor);
     try {
       serve(channel);
       return 0;

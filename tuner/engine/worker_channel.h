@@ -14,20 +14,14 @@ namespace smemtune {
 constexpr int kWorkerDescriptor = 3;
 constexpr std::string_view kWorkerVariable = "SMEMTUNE_WORKER_DESCRIPTOR";
 
-/// The descriptors for a worker process's requests and replies.
-struct WorkerDescriptors {
-  int in = -1;
-  int out = -1;
-};
-
-/// Returns the descriptors in a worker's environment; nullopt when this process is no worker.
-std::optional<WorkerDescriptors> worker_descriptors();
+/// Returns the descriptor in a worker's environment; nullopt when this process is no worker.
+std::optional<int> worker_descriptor();
 
 /// The worker's end: waits for requests and answers them one by one.
 class WorkerChannel {
  public:
-  /// The descriptors are not passed on to programs that the worker starts.
-  WorkerChannel(int in, int out);
+  /// The descriptor is not passed on to programs that the worker starts.
+  explicit WorkerChannel(int descriptor);
 
   /// Returns the next request; nullopt when the parent has closed its end. Throws WireError.
   std::optional<Frame> receive();
@@ -44,8 +38,7 @@ class WorkerChannel {
  private:
   void write(const Frame& frame) const;
 
-  int in_;
-  int out_;
+  int descriptor_;
   FrameDecoder decoder_;
   std::uint64_t sequence_ = 0;
 };
@@ -57,7 +50,6 @@ void lower_priority(int niceness);
 /// Runs a worker: `serve` answers requests until the parent has closed its end; an Error is
 /// reported to the parent and ends the worker. Returns the exit status. `name`: for messages, such
 /// as `compile worker`.
-int worker_main(const char* name, int in, int out,
-                const std::function<void(WorkerChannel&)>& serve);
+int worker_main(const char* name, int descriptor, const std::function<void(WorkerChannel&)>& serve);
 
 }  // namespace smemtune

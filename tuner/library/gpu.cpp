@@ -2,7 +2,7 @@
 #include "tuner/backend/cuda/driver.h"
 #include "tuner/backend/cuda/nvrtc.h"
 #include "tuner/backend/cuda/nvrtc_compiler.h"
-#include "tuner/core/compiler_choice.h"
+#include "tuner/core/compiler_options.h"
 #include "tuner/engine/cached_compiler.h"
 #include "tuner/library/planning.h"
 

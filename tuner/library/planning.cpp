@@ -1,9 +1,9 @@
 #include "tuner/library/planning.h"
 
 #include "tuner/config/devices_file.h"
-#include "tuner/core/compiler_choice.h"
+#include "tuner/core/compiler_options.h"
+#include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/h200.h"
 #include "tuner/core/kernel_hash.h"
 #include "tuner/engine/variant.h"
 

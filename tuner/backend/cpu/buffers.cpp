@@ -53,17 +53,6 @@ void for_each_element(const unsigned char* data, std::size_t count, ScalarType t
   }
 }
 
-double element_at(const unsigned char* data, std::size_t index, ScalarType type) {
-  return to_doubles(std::span(data + index * size_of(type), size_of(type)), type).front();
-}
-
-/// Returns the bits of an element.
-std::uint64_t bits_at(const unsigned char* data, std::size_t index, ScalarType type) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, data + index * size_of(type), size_of(type));
-  return bits;
-}
-
 bool is_poison(const unsigned char* element, ScalarType type) {
   const unsigned char poison = poison_byte(type);
   return std::all_of(element, element + size_of(type),
@@ -178,12 +167,6 @@ void Buffers::take_reference(Buffers& other) {
     }
   }
 }
-
-void Buffers::restore() { fill(0); }
-
-void Buffers::refill(const DataSet* set) { fill(set == nullptr ? 0 : set->key); }
-
-void Buffers::refill_afresh() { fill(unforeseeable()); }
 
 void Buffers::fill(std::uint64_t key) {
   holders_.clear();
@@ -347,8 +330,9 @@ std::optional<Mismatch> Buffers::modified_input(const Buffer& buffer) const {
     if (std::memcmp(buffer.data + i * size, buffer.initial.data() + i * size, size) == 0) continue;
     if (mismatch.count == 0) {
       mismatch.index = static_cast<std::int64_t>(i);
-      mismatch.value = element_at(buffer.data, i, buffer.argument.type);
-      mismatch.expected = element_at(buffer.initial.data(), i, buffer.argument.type);
+      const std::span<const std::uint8_t> now(buffer.data, buffer.bytes());
+      mismatch.value = element_at(now, buffer.argument.type, i);
+      mismatch.expected = element_at(buffer.initial, buffer.argument.type, i);
     }
     ++mismatch.count;
   }
@@ -358,6 +342,7 @@ std::optional<Mismatch> Buffers::modified_input(const Buffer& buffer) const {
 std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Tolerance& tolerance,
                                                bool as_reference, RunReport& report) const {
   const unsigned char* const data = holder(buffer).data;
+  const std::span<const std::uint8_t> bytes(data, buffer.bytes());
   const ScalarType type = buffer.argument.type;
   const Tolerance used = tolerance_for(tolerance, type);
   const bool compares = !as_reference && !buffer.reference.empty();
@@ -377,9 +362,9 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
     into.index = static_cast<std::int64_t>(index);
     into.value = value;
     into.expected = expected;
-    into.exact_value = exact_text(bits_at(data, index, type), type);
+    into.exact_value = exact_text(bits_at(bytes, type, index), type);
     if (!compares) return;
-    into.exact_expected = exact_text(bits_at(buffer.reference.data(), index, type), type);
+    into.exact_expected = exact_text(bits_at(buffer.reference, type, index), type);
   };
 
   std::vector<double> expected_portion;
@@ -398,7 +383,7 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
     double error = std::abs(value - expected);
     bool agrees = value == expected;
     if (compares && is_wide_integer(type)) {
-      error = distance(bits_at(data, i, type), bits_at(buffer.reference.data(), i, type), type);
+      error = distance(bits_at(bytes, type, i), bits_at(buffer.reference, type, i), type);
       agrees = error == 0;
     }
     // Poison is NaN in floating-point types; as an integer it may also be the right result.
@@ -420,14 +405,12 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
   });
   if (poison_by_chance(type, static_cast<std::uint64_t>(unwritten.count),
                        static_cast<std::uint64_t>(mismatch.count))) {
+    const std::int64_t count = unwritten.count + mismatch.count;
     if (unwritten.count > 0 && unwritten.index < mismatch.index) {
-      mismatch.index = unwritten.index;
-      mismatch.value = unwritten.value;
-      mismatch.expected = unwritten.expected;
-      mismatch.exact_value = unwritten.exact_value;
-      mismatch.exact_expected = unwritten.exact_expected;
+      std::swap(unwritten.reason, mismatch.reason);
+      mismatch = unwritten;
     }
-    mismatch.count += unwritten.count;
+    mismatch.count = count;
     unwritten.count = 0;
   }
   for (const Mismatch& found : {unwritten, nan, mismatch}) {
@@ -435,11 +418,10 @@ std::optional<Mismatch> Buffers::wrong_element(const Buffer& buffer, const Toler
   }
   if (!compares || buffer.argument.compares_each()) return std::nullopt;
   if (buffer.argument.compares_sorted) {
-    return wrong_sorted(buffer.argument, std::span(data, buffer.bytes()), buffer.reference,
-                        tolerance, report);
+    return wrong_sorted(buffer.argument, bytes, buffer.reference, tolerance, report);
   }
-  const Sum sum = sum_of(std::span(data, buffer.bytes()), type);
-  return wrong_sum(buffer.argument, sum, sum_of(buffer.reference, type), tolerance, report);
+  return wrong_sum(buffer.argument, sum_of(bytes, type), sum_of(buffer.reference, type), tolerance,
+                   report);
 }
 
 void Buffers::keep_reference(const std::map<std::string, std::vector<double>>& instead) {

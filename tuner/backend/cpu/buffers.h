@@ -46,17 +46,11 @@ class Buffers {
   /// Takes over what keep_reference() has kept in other buffers of the same names.
   void take_reference(Buffers& other);
 
-  /// Restores inputs and inouts to their initial contents, poisons outputs, and repairs guard
-  /// zones.
-  void restore();
+  /// Fills inputs and inouts with the data of a key (redraw_for; 0: their initial contents), poisons
+  /// outputs, and repairs guard zones. Textures and constants stay as they are.
+  void fill(std::uint64_t key = 0);
 
-  /// Does the same for a timed launch, with the data of a set (nullptr: the initial contents).
-  /// Textures and constants stay as they are.
-  void refill(const DataSet* set);
-  /// Like refill(), with data that nobody has seen.
-  void refill_afresh();
-
-  /// Returns the outputs, as answers, of a reference that ran on refill()'s data for `key`.
+  /// Returns the outputs, as answers, of a reference that ran on the data of `key`.
   DataSet answered(std::uint64_t key) const;
   /// Returns true if any buffer can be drawn anew.
   bool can_redraw() const;
@@ -77,7 +71,7 @@ class Buffers {
   /// Checks everything after a checked run. Fills in mismatch and errors.
   void examine(const RunRequest& request, RunReport& report) const;
 
-  /// Checks outputs and guard zones after a timed launch for which refill(set) was called.
+  /// Checks outputs and guard zones after a timed launch on the data of a set.
   std::optional<Mismatch> examine(const RunRequest& request, const DataSet* set);
 
   /// Keeps the outputs, or the values that `instead` has for them, for examine() to compare with.
@@ -91,7 +85,7 @@ class Buffers {
   /// Writes the kept outputs, with these edits, as if a kernel had written them.
   void write_kept(const std::vector<Edit>& edits);
 
-  /// Sets which buffer bears the name of another one, by name, until restore(), after launches have
+  /// Sets which buffer bears the name of another one, by name, until fill(), after launches have
   /// swapped them. examine(), keep_reference() and elements() use these buffers.
   void set_holders(std::map<std::string, std::string> holders);
 
@@ -125,7 +119,6 @@ class Buffers {
                                         bool as_reference, RunReport& report) const;
   const Buffer* find(const std::string& name) const;
   std::optional<Mismatch> wrong_results(const RunRequest& request, RunReport& report) const;
-  void fill(std::uint64_t key);
   /// Returns the buffer that bears its name now.
   const Buffer& holder(const Buffer& buffer) const;
   std::span<const std::uint8_t> bytes_of(const Buffer& buffer) const;

@@ -4,9 +4,9 @@
 #include "tuner/backend/cpu/host_compiler.h"
 #include "tuner/backend/cpu/processor.h"
 #include "tuner/backend/fresh_data.h"
-#include "tuner/backend/launch_times.h"
 #include "tuner/core/elapsed.h"
 #include "tuner/core/error.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>
@@ -205,10 +205,10 @@ std::vector<std::uint8_t> CpuLauncher::contents(WorkloadId workload, const std::
 Outcome<RunReport> CpuLauncher::run(KernelHandle handle, const RunRequest& request) {
   const Kernel& kernel = kernel_of(handle);
   Buffers& buffers = *prepared(request.workload, kernel).buffers;
-  buffers.restore();
+  buffers.fill();
   if (auto failure = launch_all(kernel, *kernel.checked, buffers)) return *failure;
 
-  buffers.restore();
+  buffers.fill();
   RunReport report;
   report.before = download(request.download_before, buffers);
   const Clock::time_point start = Clock::now();
@@ -227,7 +227,7 @@ Outcome<bool> CpuLauncher::draw_data(KernelHandle reference, WorkloadId id) {
   const std::int64_t bytes = buffers.result_bytes();
   if (!buffers.can_redraw() || !buffers.has_reference() || bytes > kMostDataBytes) return false;
   const DataSet drawn = {.key = unforeseeable()};
-  buffers.refill(&drawn);
+  buffers.fill(drawn.key);
   if (auto failure = launch_all(kernel, *kernel.fast, buffers)) return *failure;
   const RunRequest request = {.as_reference = true, .tolerance = {}, .download = {}};
   if (buffers.examine(request, nullptr)) return !on.data_sets.empty();
@@ -250,7 +250,7 @@ std::vector<std::uint8_t> CpuLauncher::kept_elements(WorkloadId workload, const 
 Outcome<RunReport> CpuLauncher::compare(KernelHandle handle, const RunRequest& request,
                                         const std::vector<Edit>& edits) {
   Buffers& buffers = buffers_of(request.workload);
-  buffers.restore();
+  buffers.fill();
   set_holders(kernel_of(handle), buffers);
   buffers.write_kept(edits);
   RunReport report;
@@ -343,11 +343,8 @@ Outcome<CpuLauncher::Timed> CpuLauncher::timed_launch(Kernel& kernel, Prepared& 
                                                       const std::function<void()>& mark) {
   const bool compares = wanted.compared && on.buffers->has_reference();
   const DataSet* const set = compares && !wanted.own_data ? choose(kernel, on) : nullptr;
-  if (compares || wanted.own_data) {
-    on.buffers->refill(set);
-  } else {
-    on.buffers->refill_afresh();
-  }
+  const bool is_known = compares || wanted.own_data;
+  on.buffers->fill(set != nullptr ? set->key : is_known ? 0 : unforeseeable());
   if (wanted.cold) flush_caches(*on.buffers);
   const Clock::time_point start = Clock::now();
   if (auto failure = launch_all(kernel, *kernel.fast, *on.buffers, mark)) return *failure;
@@ -385,7 +382,7 @@ Outcome<TimeReport> CpuLauncher::time_launches(Kernel& kernel, Prepared& on,
 Outcome<LookReport> CpuLauncher::look(KernelHandle handle, WorkloadId workload, double seconds) {
   const Kernel& kernel = kernel_of(handle);
   Buffers& buffers = *prepared(workload, kernel).buffers;
-  buffers.restore();
+  buffers.fill();
   Look look;
   look.until = Clock::now() +
                std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));

@@ -5,6 +5,7 @@
 #include "tuner/core/machine_fault.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/temporary_folder.h"
+#include "tuner/core/whole_file.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -51,15 +52,10 @@ bool SharedLayout::reserve(abi::Slot& slot) {
 Outcome<std::shared_ptr<Module>> Module::load(std::span<const std::uint8_t> shared_object) {
   const int file = memfd_create("smemtune kernel", MFD_CLOEXEC);
   if (file < 0) throw_system_error("memfd_create", errno);
-  for (std::size_t done = 0; done < shared_object.size();) {
-    const ssize_t count = write(file, shared_object.data() + done, shared_object.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      const int error = errno;
-      close(file);
-      throw_system_error("writing a kernel to memory", error);
-    }
-    done += static_cast<std::size_t>(count);
+  if (!write_all(file, shared_object.data(), shared_object.size())) {
+    const int error = errno;
+    close(file);
+    throw_system_error("writing a kernel to memory", error);
   }
   const std::string path = "/proc/self/fd/" + std::to_string(file);
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

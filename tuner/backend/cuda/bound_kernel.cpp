@@ -4,12 +4,16 @@
 #include "tuner/backend/cuda/driver.h"
 #include "tuner/backend/cuda/plain_kernel.h"
 #include "tuner/backend/cuda/texture.h"
+#include "tuner/core/error.h"
 #include "tuner/core/reasons.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <thread>
 
 namespace smemtune::cuda {
+
 namespace {
 
 std::string described(const Argument& argument) {
@@ -257,6 +261,39 @@ std::size_t BoundKernel::provide_copies(std::size_t wanted, CUstream stream) {
   for (const DeviceBuffer* buffer : buffers_) provided = std::min(provided, buffer->copies());
   for (const Scratch& scratch : scratch_) provided = std::min(provided, scratch.copies->size());
   return provided;
+}
+
+RepeatedLaunches::RepeatedLaunches(const Driver& driver, const BoundKernel& bound,
+                                   std::size_t copies, std::size_t batch, CUstream stream)
+    : driver_(driver),
+      bound_(bound),
+      copies_(copies),
+      batch_(batch),
+      stream_(stream),
+      ends_{make_event(), make_event()} {}
+
+std::size_t RepeatedLaunches::step() {
+  while (queued_ - ended_ < ends_.size()) enqueue();
+  const cudaError_t state = cudaEventQuery(ends_[ended_ % ends_.size()].get());
+  if (state == cudaErrorNotReady) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  } else {
+    check(state, "cudaEventQuery");
+    ++ended_;
+    enqueue();
+  }
+  return ended_ * batch_;
+}
+
+void RepeatedLaunches::enqueue() {
+  for (std::size_t i = 0; i < batch_; ++i) {
+    const std::size_t copy = (queued_ * batch_ + i) % copies_;
+    if (const auto failure = bound_.enqueue(driver_, copy, stream_)) {
+      throw UnavailableError(failure->detail);
+    }
+  }
+  check(cudaEventRecord(ends_[queued_ % ends_.size()].get(), stream_), "cudaEventRecord");
+  ++queued_;
 }
 
 }  // namespace smemtune::cuda

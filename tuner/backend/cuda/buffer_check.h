@@ -112,4 +112,12 @@ class BufferCheck {
   std::size_t guards_ = 0;                    ///< How many of them are of guard zones.
 };
 
+/// Returns the outputs that a reference run has kept as a workload's expected ones.
+std::vector<KeptOutput> kept_outputs(const DeviceKernels& kernels, const PreparedWorkload& workload,
+                                     CUstream stream);
+
+/// Writes the expected outputs, with the edits, to where the kernel's launches leave its outputs.
+void write_kept(const PreparedWorkload& workload, const BoundKernel& bound,
+                const std::vector<Edit>& edits, CUstream stream);
+
 }  // namespace smemtune::cuda

@@ -1,11 +1,11 @@
 #include "tuner/backend/cuda/cuda_launcher.h"
 
+#include "tuner/backend/cuda/bound_kernel.h"
+#include "tuner/backend/cuda/buffer_check.h"
 #include "tuner/backend/cuda/devices.h"
 #include "tuner/backend/cuda/driver.h"
-#include "tuner/backend/cuda/kept_outputs.h"
 #include "tuner/backend/cuda/nvml.h"
 #include "tuner/backend/cuda/power_meter.h"
-#include "tuner/backend/cuda/repeated_launches.h"
 #include "tuner/backend/fresh_data.h"
 #include "tuner/core/element_codec.h"
 #include "tuner/core/error.h"

@@ -1,7 +1,7 @@
 #include "tuner/backend/cuda/driver.h"
 
-#include "tuner/core/large_vector.h"
 #include "tuner/core/reasons.h"
+#include "tuner/core/usable_cores.h"
 
 #include <cuda_runtime_api.h>
 

@@ -1,9 +1,9 @@
 #include "tuner/backend/cuda/kernel_timer.h"
 
 #include "tuner/backend/fresh_data.h"
-#include "tuner/backend/launch_times.h"
 #include "tuner/core/elapsed.h"
 #include "tuner/core/error.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/measurement.h"
 
 #include <algorithm>

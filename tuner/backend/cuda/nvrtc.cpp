@@ -1,6 +1,6 @@
 #include "tuner/backend/cuda/nvrtc.h"
 
-#include "tuner/core/compiler_choice.h"
+#include "tuner/core/compiler_options.h"
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/input_file.h"
@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <type_traits>
 
 namespace smemtune::cuda {
 namespace {
@@ -26,50 +27,29 @@ namespace fs = std::filesystem;
 constexpr std::array<const char*, 4> kLibraryNames = {"libnvrtc.so.13", "libnvrtc.so.12",
                                                       "libnvrtc.so.11.2", "libnvrtc.so"};
 
-template <typename Function>
-bool find_function(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
-
 // Returns the name of a function that was not found; empty if all were found.
 std::string find_functions(void* library, Nvrtc& nvrtc) {
-  if (!find_function(library, "nvrtcGetErrorString", nvrtc.error_string)) {
-    return "nvrtcGetErrorString";
-  }
-  if (!find_function(library, "nvrtcVersion", nvrtc.version)) return "nvrtcVersion";
-  if (!find_function(library, "nvrtcGetNumSupportedArchs", nvrtc.num_supported_archs)) {
-    return "nvrtcGetNumSupportedArchs";
-  }
-  if (!find_function(library, "nvrtcGetSupportedArchs", nvrtc.supported_archs)) {
-    return "nvrtcGetSupportedArchs";
-  }
-  if (!find_function(library, "nvrtcCreateProgram", nvrtc.create_program)) {
-    return "nvrtcCreateProgram";
-  }
-  if (!find_function(library, "nvrtcDestroyProgram", nvrtc.destroy_program)) {
-    return "nvrtcDestroyProgram";
-  }
-  if (!find_function(library, "nvrtcAddNameExpression", nvrtc.add_name_expression)) {
-    return "nvrtcAddNameExpression";
-  }
-  if (!find_function(library, "nvrtcCompileProgram", nvrtc.compile_program)) {
-    return "nvrtcCompileProgram";
-  }
-  if (!find_function(library, "nvrtcGetLoweredName", nvrtc.lowered_name)) {
-    return "nvrtcGetLoweredName";
-  }
-  if (!find_function(library, "nvrtcGetProgramLogSize", nvrtc.program_log_size)) {
-    return "nvrtcGetProgramLogSize";
-  }
-  if (!find_function(library, "nvrtcGetProgramLog", nvrtc.program_log)) {
-    return "nvrtcGetProgramLog";
-  }
-  if (!find_function(library, "nvrtcGetCUBINSize", nvrtc.cubin_size)) return "nvrtcGetCUBINSize";
-  if (!find_function(library, "nvrtcGetCUBIN", nvrtc.cubin)) return "nvrtcGetCUBIN";
-  if (!find_function(library, "nvrtcGetPTXSize", nvrtc.ptx_size)) return "nvrtcGetPTXSize";
-  if (!find_function(library, "nvrtcGetPTX", nvrtc.ptx)) return "nvrtcGetPTX";
-  return {};
+  std::string missing;
+  const auto find = [&](const char* name, auto& function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    if (function == nullptr && missing.empty()) missing = name;
+  };
+  find("nvrtcGetErrorString", nvrtc.error_string);
+  find("nvrtcVersion", nvrtc.version);
+  find("nvrtcGetNumSupportedArchs", nvrtc.num_supported_archs);
+  find("nvrtcGetSupportedArchs", nvrtc.supported_archs);
+  find("nvrtcCreateProgram", nvrtc.create_program);
+  find("nvrtcDestroyProgram", nvrtc.destroy_program);
+  find("nvrtcAddNameExpression", nvrtc.add_name_expression);
+  find("nvrtcCompileProgram", nvrtc.compile_program);
+  find("nvrtcGetLoweredName", nvrtc.lowered_name);
+  find("nvrtcGetProgramLogSize", nvrtc.program_log_size);
+  find("nvrtcGetProgramLog", nvrtc.program_log);
+  find("nvrtcGetCUBINSize", nvrtc.cubin_size);
+  find("nvrtcGetCUBIN", nvrtc.cubin);
+  find("nvrtcGetPTXSize", nvrtc.ptx_size);
+  find("nvrtcGetPTX", nvrtc.ptx);
+  return missing;
 }
 
 fs::path path_of(const Nvrtc& nvrtc, const std::string& candidate) {

@@ -1,4 +1,4 @@
-#include "tuner/backend/cuda/compiler_log.h"
+#include "tuner/backend/cuda/nvrtc_compiler.h"
 
 #include <gtest/gtest.h>
 

@@ -20,7 +20,7 @@ struct alignas(64) TensorMap {
 bool l2_fetches_256_bytes(const std::vector<std::uint64_t>& strides);
 
 /// Returns the tensor map of an argument's buffer at `data` and of the box that is copied of it.
-/// REQUIRES: the argument keeps the limits of core/tensor_map.h, `data` is a multiple of 16. Throws
+/// REQUIRES: the argument keeps the limits of core/limits.h, `data` is a multiple of 16. Throws
 /// CudaError; UnavailableError if the driver or the toolkit of the build has no tensor maps.
 TensorMap make_tensor_map(const Driver& driver, const Argument& argument, CUdeviceptr data);
 

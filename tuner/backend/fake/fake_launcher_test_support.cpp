@@ -2,11 +2,11 @@
 
 #include "tuner/backend/contents.h"
 #include "tuner/backend/fake/fake_module_test_support.h"
-#include "tuner/backend/launch_times.h"
+#include "tuner/core/device.h"
 #include "tuner/core/element_codec.h"
 #include "tuner/core/error.h"
-#include "tuner/core/h200.h"
 #include "tuner/core/hash.h"
+#include "tuner/core/kernel_binding.h"
 #include "tuner/core/occupancy.h"
 #include "tuner/core/reasons.h"
 
