@@ -181,12 +181,17 @@ void add_definition(const FlatSource& source, const KernelFile& file, const Spac
       const auto held = expected->contents.find(argument["name"]);
       if (held != expected->contents.end()) argument["init"] = held->second;
     }
+    // Many definitions have the same total, above all of inputs that are all equal.
+    if (expected->is_in_total) verify["definition_is_a_guess"] = true;
     const std::string what =
-        expected->is_in_total ? "the kernel itself seems to compute; its total is what " : "";
+        expected->is_in_total ? "the kernel itself seems to compute; only its total is what " : "";
     const std::string does =
         expected->is_printed ? "prints beside the results, " : "compares the results with, ";
-    add_text(verify, " The definition is what " + what + "the host " + does +
-                         source.place(expected->line) + ".");
+    add_text(verify,
+             " The definition is what " + what + "the host " + does + source.place(expected->line) +
+                 (expected->is_in_total ? ": correct it where something else is meant, then remove "
+                                          "definition_is_a_guess."
+                                        : "."));
   } else if (own) {
     verify["definition"] = *own;
     const bool is_guess = !verify.contains("also_reference");
