@@ -11,6 +11,10 @@ const std::vector<ExportFormat>& export_formats() {
        [](const ExportInput& of, const TextSink& out) {
          export_json(of.results, of.defaults, of.candidates, of.portfolios, out);
        }},
+      {"times", "JSON with tables of times only, for sizes that were not measured", bests, true,
+       [](const ExportInput& of, const TextSink& out) {
+         out(export_times(of.results, of.defaults, of.candidates));
+       }},
       {"csv", "", bests, false,
        [](const ExportInput& of, const TextSink& out) { out(export_csv(of.results)); }},
       {"header", "a C++17 header with tables and select()", bests, true,

@@ -104,6 +104,12 @@ void export_json(const std::vector<StoredResult>& best, const std::vector<Kernel
                  const std::vector<StoredResult>& candidates,
                  const nlohmann::ordered_json& portfolios, const TextSink& out);
 
+/// Returns the times of the same as JSON, `"format": "smemtune-times", "version": 1`: tables of them, by
+/// which select() of libsmemtune predicts other sizes.
+std::string export_times(const std::vector<StoredResult>& best,
+                         const std::vector<KernelDefaults>& defaults,
+                         const std::vector<StoredResult>& candidates);
+
 /// A decision tree for a space on a device.
 struct DeviceRules {
   std::string space;

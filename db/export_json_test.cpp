@@ -274,6 +274,39 @@ TEST(ExportJson, MarksTheCpuDevice) {
   EXPECT_EQ(device.at("limits_of"), "NVIDIA H200");
 }
 
+TEST(ExportTimes, HasATableForResultsThatHaveAllElseInCommon) {
+  std::vector<StoredResult> candidates;
+  for (const auto& [n, tile, ms] : {std::tuple(64, 16, 3.0), {64, 32, 2.0}, {128, 32, 4.0}}) {
+    StoredResult& one = candidates.emplace_back(stored_result());
+    one.result.problem["N"] = std::int64_t{n};
+    one.result.configuration["TILE"] = std::int64_t{tile};
+    one.result.measurement = summarize(std::vector<double>{ms});
+  }
+  candidates.push_back(candidates.front());
+  candidates.back().device.uuid = "GPU-2";
+  candidates.push_back(candidates.front());
+  candidates.back().result.status = Status::runtime;
+  const json document = json::parse(export_times({}, {some_defaults()}, candidates));
+  EXPECT_EQ("smemtune-times", document["format"]);
+  EXPECT_EQ("tiled", document["defaults"][0]["kernel"]);
+  ASSERT_EQ(2U, document["candidates"].size());
+  const json& table = document["candidates"][0];
+  EXPECT_EQ("gemm", table["space"]);
+  ASSERT_EQ(2U, table["problems"].size());
+  ASSERT_EQ(2U, table["configurations"].size());
+  std::map<std::pair<int, int>, json> times;
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t j = 0; j < 2; ++j) {
+      times[{table["problems"][j]["N"], table["configurations"][i]["TILE"]}] =
+          table["mean_ms"][i][j];
+    }
+  }
+  EXPECT_EQ(3, (times[{64, 16}]));
+  EXPECT_EQ(2, (times[{64, 32}]));
+  EXPECT_EQ(4, (times[{128, 32}]));
+  EXPECT_TRUE((times[{128, 16}].is_null()));
+}
+
 TEST(ExportMd, ShowsEveryMember) {
   const std::string documentation = contents(fs::path(SMEMTUNE_SOURCE_DIR) / "db" / "EXPORT.md");
   const std::set<std::string> of_the_space = {"N", "T", "TILE", "LAYOUT", "loads"};

@@ -8,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -19,8 +21,14 @@ namespace {
 
 const std::filesystem::path kSource = SMEMTUNE_SOURCE_DIR;
 
-std::vector<db::StoredResult> shipped_results() {
-  const db::LayeredStore store(std::nullopt, db::files_in(kSource / "db/shipped", "shipped"),
+/// Returns the shipped results, or those of the tables of times as well.
+std::vector<db::StoredResult> shipped_results(bool with_times = false) {
+  std::vector<db::SharedFile> files = db::files_in(kSource / "db/shipped", "shipped");
+  if (with_times) {
+    std::ranges::move(db::files_in(kSource / "db/shipped/times", "times"),
+                      std::back_inserter(files));
+  }
+  const db::LayeredStore store(std::nullopt, files,
                                [](const std::string& warning) { ADD_FAILURE() << warning; });
   return store.results({.source = "shared"});
 }
@@ -29,7 +37,7 @@ std::vector<db::StoredResult> shipped_results() {
 TEST(ShippedTimes, AreAllPossible) {
   std::map<std::string, LoadedSpace> spaces;
   std::size_t judged = 0;
-  for (const db::StoredResult& stored : shipped_results()) {
+  for (const db::StoredResult& stored : shipped_results(/*with_times=*/true)) {
     const Result& result = stored.result;
     const auto [space, is_new] = spaces.try_emplace(stored.space);
     if (is_new) {
@@ -55,7 +63,7 @@ TEST(ShippedTimes, AreAllPossible) {
 TEST(ShippedResults, AreOfTheKernelsAsTheyAreNow) {
   std::map<std::string, LoadedSpace> spaces;
   std::set<std::string> stale;
-  for (const db::StoredResult& stored : shipped_results()) {
+  for (const db::StoredResult& stored : shipped_results(/*with_times=*/true)) {
     const auto [found, is_new] = spaces.try_emplace(stored.space);
     LoadedSpace& loaded = found->second;
     if (is_new) loaded = load_space(kSource / "configs" / (stored.space + ".json"), kSource);
@@ -129,6 +137,10 @@ TEST(ShippedDefaults, HaveTheConditionsOfTheSpacesAsTheyAreNow) {
       ASSERT_NE(nullptr, kernel) << name;
       EXPECT_EQ(defaults.constraints, texts_of(kernel->constraints)) << name;
       EXPECT_EQ(defaults.promising, texts_of(kernel->promising)) << name;
+      EXPECT_EQ(defaults.launches.blocks.size(), kernel->launches.size()) << name;
+      for (const auto& [metric, text] : defaults.launches.metrics) {
+        EXPECT_EQ(text, kernel->metrics.at(metric).text) << name;
+      }
       if (!defaults.constraints.empty()) with_conditions.insert(name);
     }
   }

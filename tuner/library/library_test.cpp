@@ -224,7 +224,7 @@ TEST_F(Library, AddsTimesToWhatAFolderKnows) {
 
 TEST_F(Library, RefusesTablesOfTimesThatAreNotWhole) {
   for (const auto& [rows, place] : {std::pair("[1],[2],[3]", "/mean_ms/0 has not a time"),
-                                    {"[1]", "/mean_ms/0 has not a time"}}) {
+                                    {"1, 2, 3", "/mean_ms/0 has not a time"}}) {
     const Results results(write(times_of_waves(rows)));
     EXPECT_THAT([&] { results.select(kH200, "scale", size(1)); },
                 testing::ThrowsMessage<std::runtime_error>(HasSubstr(place)));

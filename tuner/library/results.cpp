@@ -290,7 +290,9 @@ void read_table(const Reader& reader, const Json& group, const std::string& at, 
   for (const Json& one : reader.array(group, at, "configurations")) {
     common.parameters = reader.bindings(one, at + "/configurations");
     const std::string where = at + "/mean_ms/" + std::to_string(row);
-    if (row >= times.size() || times[row].size() != problems.size()) {
+    const bool is_whole =
+        row < times.size() && times[row].is_array() && times[row].size() == problems.size();
+    if (!is_whole) {
       reader.fail(where, "has not a time or null for each problem");
     }
     for (std::size_t i = 0; i < problems.size(); ++i) {
