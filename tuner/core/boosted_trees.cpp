@@ -101,17 +101,18 @@ class BoostedTrees::Growth {
     for (const std::uint32_t sample : samples) all.of += rests_[sample];
     const BinSplit split = depth > 0 ? best_split(samples, all) : BinSplit();
     if (split.feature == nullptr) return become_leaf(node, samples, kRate * all.mean());
-    const auto right = std::ranges::partition(samples, [&split](std::uint32_t sample) {
-      return split.feature->bins[sample] <= split.bin;
-    });
+    const auto middle = std::partition(
+        samples.begin(), samples.end(),
+        [&split](std::uint32_t sample) { return split.feature->bins[sample] <= split.bin; });
+    const auto on_left = static_cast<std::size_t>(middle - samples.begin());
     const auto left = static_cast<std::uint32_t>(trees_.nodes_.size());
     trees_.nodes_.resize(left + 2);
     trees_.nodes_[node] = {.cut = split.feature->cuts[split.bin],
                            .feature = split.feature->feature,
                            .left = left,
                            .value = 0};
-    grow(left, samples.first(samples.size() - right.size()), depth - 1);
-    grow(left + 1, samples.last(right.size()), depth - 1);
+    grow(left, samples.first(on_left), depth - 1);
+    grow(left + 1, samples.subspan(on_left), depth - 1);
   }
 
   void become_leaf(std::uint32_t node, std::span<const std::uint32_t> samples, double value) {
