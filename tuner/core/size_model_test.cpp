@@ -108,7 +108,7 @@ TEST(SizeModel, TakesKernelsAndWordsThatWereNotMeasured) {
 }
 
 TEST(SizeModel, CountsWhatDoesNotRunAsSlow) {
-  const double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::vector<SizeModel::Measured> measured;
   for (std::int64_t n = 1; n <= 20; ++n) {
     measured.push_back({.of = Waves::sized(16, n), .to_best = 1});
