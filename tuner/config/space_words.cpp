@@ -38,9 +38,7 @@ std::vector<std::string_view> operands_in(std::string_view text) {
 
 }  // namespace
 
-bool is_identifier(std::string_view text) {
-  return text.size() <= kMaxNameBytes && is_name(text);
-}
+bool is_identifier(std::string_view text) { return text.size() <= kMaxNameBytes && is_name(text); }
 
 bool is_word(std::string_view text) {
   int depth = 0;  // A comma may only stand between template arguments.

@@ -2642,7 +2642,7 @@ TEST(DefinitionDraft, OfAKernelIsAGuessOfWhichTheHostMayExpectTheTotal) {
   }
   const Json squares =
       expected_total("int sum = std::inner_product(ones.begin(), ones.end(), ones.begin(), 0);\n",
-                      "if (all != sum) return 1;", "in[i] * in[i]");
+                     "if (all != sum) return 1;", "in[i] * in[i]");
   EXPECT_THAT(squares["description"], HasSubstr("only its total"));
   const Json json = Drafted(R"cu(#include <vector>
 __global__ void k(const int* in, int* out) {
