@@ -1,6 +1,7 @@
 #include "tuner/init/clang_library.h"
 
 #include "tuner/core/error.h"
+#include "tuner/core/library_function.h"
 
 #include <algorithm>
 #include <dlfcn.h>
@@ -30,18 +31,11 @@ std::vector<std::string> usual_places() {
   return places;
 }
 
-/// Returns the address of a function; nullptr if the library does not have it.
-template <typename Function>
-void look_up(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-}
-
 /// Fills the table. Returns false if the library lacks a function.
 bool fill(void* library, ClangLibrary& table) {
   bool is_whole = true;
-#define SMEMTUNE_LOOK_UP(name)                  \
-  look_up(library, "clang_" #name, table.name); \
-  is_whole = is_whole && table.name != nullptr;
+#define SMEMTUNE_LOOK_UP(name) \
+  is_whole = find_function(library, "clang_" #name, table.name) && is_whole;
   SMEMTUNE_CLANG_FUNCTIONS(SMEMTUNE_LOOK_UP)
 #undef SMEMTUNE_LOOK_UP
   return is_whole;

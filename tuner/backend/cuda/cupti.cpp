@@ -2,6 +2,7 @@
 
 #include "tuner/backend/cuda/nvrtc.h"
 #include "tuner/core/error.h"
+#include "tuner/core/library_function.h"
 
 #include <dlfcn.h>
 
@@ -14,8 +15,7 @@ constexpr const char* kNames[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.
 std::string find_functions(void* library, Cupti& cupti) {
   std::string missing;
   const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    if (function == nullptr && missing.empty()) missing = name;
+    if (!find_function(library, name, function) && missing.empty()) missing = name;
   };
   find("cuptiProfilerInitialize", cupti.begin);
   find("cuptiDeviceGetChipName", cupti.chip_name);

@@ -1,5 +1,7 @@
 #include "tuner/backend/cuda/nvml.h"
 
+#include "tuner/core/library_function.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -12,8 +14,7 @@ namespace {
 
 template <typename Function>
 bool fetch(const Nvml& nvml, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(nvml.library.get(), name));
-  return function != nullptr;
+  return find_function(nvml.library.get(), name, function);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "tuner/core/error.h"
 #include "tuner/core/hash.h"
 #include "tuner/core/input_file.h"
+#include "tuner/core/library_function.h"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <type_traits>
 
 namespace smemtune::cuda {
 namespace {
@@ -31,8 +31,7 @@ constexpr std::array<const char*, 4> kLibraryNames = {"libnvrtc.so.13", "libnvrt
 std::string find_functions(void* library, Nvrtc& nvrtc) {
   std::string missing;
   const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    if (function == nullptr && missing.empty()) missing = name;
+    if (!find_function(library, name, function) && missing.empty()) missing = name;
   };
   find("nvrtcGetErrorString", nvrtc.error_string);
   find("nvrtcVersion", nvrtc.version);
