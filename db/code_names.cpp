@@ -3,7 +3,7 @@
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
 #include "tuner/core/expression_operations.h"
-#include "tuner/core/kernel_conditions.h"
+#include "tuner/core/stored_expressions.h"
 #include "tuner/core/text.h"
 #include "tuner/core/tokens.h"
 

@@ -2,7 +2,7 @@
 #include "db/export_formats.h"
 #include "db/folder_test_support.h"
 #include "tuner/core/error.h"
-#include "tuner/core/kernel_conditions.h"
+#include "tuner/core/stored_expressions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -267,7 +267,7 @@ TEST_F(ExportHeader, HasConstraintsThatSayWhatThoseOfTheSpaceDo) {
   std::string program = "#include \"best.h\"\nnamespace gemm = smemtune_best::gemm;\n";
   int true_count = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const KernelConditions ours({texts[i]}, {{"TILE", number(8)}}, size(128, "float"));
+    const StoredExpressions ours({texts[i]}, {{"TILE", number(8)}}, size(128, "float"));
     for (const std::int64_t n : {0, 1, 96, 100, 4096}) {
       for (const std::int64_t tile : {4, 8, 12, 32}) {
         for (const char* type : {"float", "double"}) {

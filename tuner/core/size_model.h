@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tuner/core/boosted_trees.h"
-#include "tuner/core/kernel_conditions.h"
+#include "tuner/core/stored_expressions.h"
 #include "tuner/core/value.h"
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct LaunchTexts {
 /// compute, how evenly the multiprocessors share them, and the metrics for each block.
 class LaunchFeatures {
  public:
-  /// See KernelConditions().
+  /// See StoredExpressions().
   LaunchFeatures(const LaunchTexts& texts, const Configuration& configuration,
                  const Problem& problem);
 
@@ -39,8 +39,8 @@ class LaunchFeatures {
   double blocks(const Configuration& configuration, const Problem& problem,
                 const Bindings& device) const;
 
-  KernelConditions blocks_;
-  KernelConditions metrics_;
+  StoredExpressions blocks_;
+  StoredExpressions metrics_;
 };
 
 /// Predicts the times of configurations for sizes that were not measured from all that was measured

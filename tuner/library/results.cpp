@@ -7,7 +7,7 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/kernel_conditions.h"
+#include "tuner/core/stored_expressions.h"
 #include "tuner/core/outcome.h"
 #include "tuner/core/selection_table.h"
 #include "tuner/core/size_model.h"
@@ -174,8 +174,8 @@ class Reader {
 };
 
 struct Conditions {
-  KernelConditions constraints;
-  KernelConditions promising;
+  StoredExpressions constraints;
+  StoredExpressions promising;
 };
 
 /// The results of a space in several files. The first file that has a problem and device decides
@@ -397,7 +397,7 @@ void compile_expressions(Table& table) {
   const Problem& problem = table.measured.front().problem;
   for (const Record& one : table.defaults) {
     const auto compiled = [&](const std::vector<std::string>& texts) {
-      return KernelConditions(texts, one.parameters, problem);
+      return StoredExpressions(texts, one.parameters, problem);
     };
     table.conditions.try_emplace(one.kernel,
                                  Conditions{compiled(one.constraints), compiled(one.promising)});

@@ -18,14 +18,14 @@ std::optional<Expression> compile_condition(const std::string& text, Scope& scop
 
 /// A list of expressions of a kernel whose space file is not at hand, such as its constraints, compiled
 /// once for all its configurations, the problems of its space and all devices.
-class KernelConditions {
+class StoredExpressions {
  public:
-  KernelConditions() = default;  ///< No expression.
+  StoredExpressions() = default;  ///< No expression.
 
   /// `texts`: as in the space file. The values of `configuration` and `problem` say which names
   /// stand for words; another name that no device has (device_names()) is a word itself.
-  KernelConditions(const std::vector<std::string>& texts, const Configuration& configuration,
-                   const Problem& problem);
+  StoredExpressions(const std::vector<std::string>& texts, const Configuration& configuration,
+                    const Problem& problem);
 
   std::size_t count() const { return expressions_.size(); }
 

@@ -1,4 +1,4 @@
-#include "tuner/core/kernel_conditions.h"
+#include "tuner/core/stored_expressions.h"
 
 #include "tuner/core/device.h"
 #include "tuner/core/tokens.h"
@@ -32,8 +32,8 @@ std::optional<Expression> compile_condition(const std::string& text, Scope& scop
   }
 }
 
-KernelConditions::KernelConditions(const std::vector<std::string>& texts,
-                                   const Configuration& configuration, const Problem& problem) {
+StoredExpressions::StoredExpressions(const std::vector<std::string>& texts,
+                                     const Configuration& configuration, const Problem& problem) {
   Scope scope;
   for (const Bindings& bindings : {device_names({}), problem, configuration}) {
     for (const auto& [name, value] : bindings) {
@@ -47,7 +47,7 @@ KernelConditions::KernelConditions(const std::vector<std::string>& texts,
   for (const std::string& text : texts) expressions_.push_back(compile_condition(text, scope));
 }
 
-std::vector<std::optional<std::int64_t>> KernelConditions::values(
+std::vector<std::optional<std::int64_t>> StoredExpressions::values(
     const Configuration& configuration, const Problem& problem, const Bindings& device) const {
   std::vector<std::int64_t> slots(slots_.size());
   for (const Bindings* bindings : {&device, &problem, &configuration}) {
@@ -67,8 +67,8 @@ std::vector<std::optional<std::int64_t>> KernelConditions::values(
   return values;
 }
 
-bool KernelConditions::hold(const Configuration& configuration, const Problem& problem,
-                            const Bindings& device) const {
+bool StoredExpressions::hold(const Configuration& configuration, const Problem& problem,
+                             const Bindings& device) const {
   const auto holds = [](const std::optional<std::int64_t>& value) {
     return value.value_or(0) != 0;
   };

@@ -1,4 +1,4 @@
-#include "tuner/core/kernel_conditions.h"
+#include "tuner/core/stored_expressions.h"
 
 #include "tuner/core/device.h"
 
@@ -7,8 +7,8 @@
 namespace smemtune {
 namespace {
 
-TEST(KernelConditions, HoldForTheConfigurationTheProblemAndTheDevice) {
-  const KernelConditions constraints(
+TEST(StoredExpressions, HoldForTheConfigurationTheProblemAndTheDevice) {
+  const StoredExpressions constraints(
       {"N % TILE == 0", "TILE * TILE * sizeof(T) <= max_shared_bytes_per_block"},
       parse_key("TILE=8"), parse_key("N=64,T=float"));
   Device device;
@@ -19,21 +19,21 @@ TEST(KernelConditions, HoldForTheConfigurationTheProblemAndTheDevice) {
   EXPECT_FALSE(constraints.hold(parse_key("TILE=32"), parse_key("N=96,T=double"), names));
 }
 
-TEST(KernelConditions, TakeNamesThatNothingHasForWords) {
-  const KernelConditions constraints({"T == float || LAYOUT != row"}, parse_key("LAYOUT=column"),
-                                     parse_key("T=__half"));
+TEST(StoredExpressions, TakeNamesThatNothingHasForWords) {
+  const StoredExpressions constraints({"T == float || LAYOUT != row"}, parse_key("LAYOUT=column"),
+                                      parse_key("T=__half"));
   EXPECT_TRUE(constraints.hold(parse_key("LAYOUT=column"), parse_key("T=__half"), {}));
   EXPECT_FALSE(constraints.hold(parse_key("LAYOUT=row"), parse_key("T=__half"), {}));
   EXPECT_TRUE(constraints.hold(parse_key("LAYOUT=row"), parse_key("T=float"), {}));
 }
 
-TEST(KernelConditions, DoNotHoldWhereOneHasNoValueOrIsNoExpression) {
-  const KernelConditions divides({"N / TILE >= 1"}, parse_key("TILE=1"), parse_key("N=1"));
+TEST(StoredExpressions, DoNotHoldWhereOneHasNoValueOrIsNoExpression) {
+  const StoredExpressions divides({"N / TILE >= 1"}, parse_key("TILE=1"), parse_key("N=1"));
   EXPECT_TRUE(divides.hold(parse_key("TILE=1"), parse_key("N=1"), {}));
   EXPECT_FALSE(divides.hold(parse_key("TILE=0"), parse_key("N=1"), {}));
-  const KernelConditions odd({"N >"}, parse_key("TILE=1"), parse_key("N=1"));
+  const StoredExpressions odd({"N >"}, parse_key("TILE=1"), parse_key("N=1"));
   EXPECT_FALSE(odd.hold(parse_key("TILE=1"), parse_key("N=1"), {}));
-  EXPECT_TRUE(KernelConditions().hold(parse_key("TILE=1"), parse_key("N=1"), {}));
+  EXPECT_TRUE(StoredExpressions().hold(parse_key("TILE=1"), parse_key("N=1"), {}));
 }
 
 }  // namespace
