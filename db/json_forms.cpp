@@ -554,27 +554,43 @@ namespace {
 /// Returns the results of a group that has a table of their times.
 Json results_of_table(const Json& group) {
   Json results = Json::array();
-  const Json& configurations = group.at("configurations");
-  const Json& problems = group.at("problems");
-  const Json& times = group.at("mean_ms");
-  for (std::size_t i = 0; i < configurations.size(); ++i) {
-    for (std::size_t j = 0; j < problems.size(); ++j) {
-      const Json& mean_ms = times.at(i).at(j);
-      if (mean_ms.is_null()) continue;
-      results.push_back({{"configuration", configurations[i]},
-                         {"problem", problems[j]},
-                         {"status", "correct"},
-                         {"stage", "race"},
-                         {"compared_with", group.at("compared_with")},
-                         {"time", {{"median_ms", nullptr}, {"mean_ms", mean_ms}}},
-                         {"metrics", Json::object()},
-                         {"measured_utc", group.at("measured_utc")}});
-    }
-  }
+  for_each_time(group, "", [&](std::size_t configuration, std::size_t problem, double mean_ms) {
+    results.push_back({{"configuration", group["configurations"][configuration]},
+                       {"problem", group["problems"][problem]},
+                       {"status", "correct"},
+                       {"stage", "race"},
+                       {"compared_with", group.at("compared_with")},
+                       {"time", {{"median_ms", nullptr}, {"mean_ms", mean_ms}}},
+                       {"metrics", Json::object()},
+                       {"measured_utc", group.at("measured_utc")}});
+  });
   return results;
 }
 
 }  // namespace
+
+void for_each_time(const Json& group, const std::string& where,
+                   const std::function<void(std::size_t, std::size_t, double)>& take) {
+  const auto list = [&](const char* name) -> const Json& {
+    const bool is_there = group.contains(name) && group[name].is_array();
+    if (!is_there) throw InputError(where + "/" + name + " is not an array");
+    return group[name];
+  };
+  const std::size_t problems = list("problems").size();
+  const Json& times = list("mean_ms");
+  for (std::size_t i = 0; i < list("configurations").size(); ++i) {
+    const std::string at = where + "/mean_ms/" + std::to_string(i);
+    if (i >= times.size() || !times[i].is_array() || times[i].size() != problems) {
+      throw InputError(at + " has not a time or null for each problem");
+    }
+    for (std::size_t j = 0; j < problems; ++j) {
+      const Json& ms = times[i][j];
+      if (ms.is_null()) continue;
+      if (!ms.is_number()) throw InputError(at + "/" + std::to_string(j) + " is not a number");
+      take(i, j, ms.get<double>());
+    }
+  }
+}
 
 std::vector<Json> entries_of(Json entry) {
   std::vector<Json> entries;

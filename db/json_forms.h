@@ -76,8 +76,15 @@ Stage parse_word(const std::string& word, Stage);
 /// was compared.
 ComparedWith parse_word(const std::string& word, ComparedWith);
 
+/// Calls `take` with each time in a group's table (EXPORT.md), and the numbers of its configuration and
+/// its problem in the group's lists. Throws InputError naming a place behind `where` for a table that
+/// has not a time or null for each of them.
+void for_each_time(const Json& group, const std::string& where,
+                   const std::function<void(std::size_t configuration, std::size_t problem,
+                                            double mean_ms)>& take);
+
 /// Returns the stored results that an entry of an export's lists is: itself, or each of the `results`
-/// of a group with what they have in common.
+/// or times of a group with what they have in common.
 std::vector<Json> entries_of(Json entry);
 
 /// Returns `percent` and the ends of its interval; null where nothing is known, and so an end that

@@ -7,10 +7,10 @@
 #include "tuner/config/json_reader.h"
 #include "tuner/core/device.h"
 #include "tuner/core/error.h"
-#include "tuner/core/stored_expressions.h"
 #include "tuner/core/outcome.h"
 #include "tuner/core/selection_table.h"
 #include "tuner/core/size_model.h"
+#include "tuner/core/stored_expressions.h"
 #include "tuner/core/text.h"
 
 #include <algorithm>
@@ -57,6 +57,8 @@ class Reader {
  public:
   explicit Reader(std::string file) : file_(std::move(file)) {}
 
+  const std::string& file() const { return file_; }
+
   const Json& member(const Json& object, const std::string& at, const char* name) const {
     if (!object.is_object() || !object.contains(name)) fail(at + "/" + name, "is missing");
     return object.at(name);
@@ -100,12 +102,6 @@ class Reader {
   double number(const Json& object, const std::string& at, const char* name) const {
     const Json& value = member(object, at, name);
     if (!value.is_number()) fail(at + "/" + name, "is not a number");
-    return value.get<double>();
-  }
-
-  double number(const Json& array, const std::string& at, std::size_t index) const {
-    const Json& value = array.at(index);
-    if (!value.is_number()) fail(at + "/" + std::to_string(index), "is not a number");
     return value.get<double>();
   }
 
@@ -285,24 +281,17 @@ void read_table(const Reader& reader, const Json& group, const std::string& at, 
   for (const Json& one : reader.array(group, at, "problems")) {
     problems.push_back(reader.bindings(one, at + "/problems"));
   }
-  const Json& times = reader.array(group, at, "mean_ms");
-  std::size_t row = 0;
+  std::vector<Configuration> configurations;
   for (const Json& one : reader.array(group, at, "configurations")) {
-    common.parameters = reader.bindings(one, at + "/configurations");
-    const std::string where = at + "/mean_ms/" + std::to_string(row);
-    const bool is_whole =
-        row < times.size() && times[row].is_array() && times[row].size() == problems.size();
-    if (!is_whole) {
-      reader.fail(where, "has not a time or null for each problem");
-    }
-    for (std::size_t i = 0; i < problems.size(); ++i) {
-      if (times[row][i].is_null()) continue;
-      Record& record = measured.emplace_back(common);
-      record.problem = problems[i];
-      record.time_ms = reader.number(times[row], where, i);
-    }
-    ++row;
+    configurations.push_back(reader.bindings(one, at + "/configurations"));
   }
+  const auto add = [&](std::size_t configuration, std::size_t problem, double mean_ms) {
+    Record& record = measured.emplace_back(common);
+    record.parameters = configurations[configuration];
+    record.problem = problems[problem];
+    record.time_ms = mean_ms;
+  };
+  db::for_each_time(group, reader.file() + ": " + at, add);
 }
 
 /// Adds the results of an entry of an export: itself, or those of a group.
@@ -566,13 +555,14 @@ Selection Results::select(const Target& target, const std::string& space, const 
     return wanted(record) && (on_target == table.measured.end() ||
                               fitness_on(record, on_target->limits) != Fitness::wrong);
   };
+  std::optional<const SizeModel*> model;  // Asked for only if the problem was not measured.
   const auto predicted = [&](const Record& record, double by_nearness) {
-    // Where few problems were measured, trees know less than how near they are.
+    if (!model) model = contents_->model(space, table, target, problem);
+    if (*model == nullptr) return by_nearness;
+    // Trees of few problems know less than how near these are.
     constexpr double kFewProblems = 10;
-    const SizeModel* const model = contents_->model(space, table, target, problem);
-    if (model == nullptr) return by_nearness;
-    const double share = kFewProblems / (kFewProblems + static_cast<double>(model->problems()));
-    const double by_trees = model->log_to_best({record.kernel, record.parameters, problem});
+    const double share = kFewProblems / (kFewProblems + static_cast<double>((*model)->problems()));
+    const double by_trees = (*model)->log_to_best({record.kernel, record.parameters, problem});
     return std::exp(share * std::log(by_nearness) + (1 - share) * by_trees);
   };
   const Choice<Record> choice =
