@@ -291,9 +291,9 @@ class ArgumentDrafter {
       with.update(values);
       const std::int64_t count = value_with(text, {&names_.problem(), &with}).value_or(0);
       if (&kernel == &kernels_.front()) most.values = values;
-      if (count > std::exchange(largest, std::max(largest, count))) {
-        most.text = substituted(without_parentheses(text), terms_of_values(values));
-      }
+      if (count <= largest) continue;
+      largest = count;
+      most.text = substituted(without_parentheses(text), terms_of_values(values));
     }
     return most;
   }
