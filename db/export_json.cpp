@@ -78,7 +78,8 @@ struct TimesTable {
   Json group;
   std::vector<std::pair<std::size_t, std::size_t>> places = {};  ///< Configuration and problem.
   std::vector<Json> times = {};
-  std::map<std::string, std::map<std::string, std::size_t>> places_of = {};  ///< By list and value.
+  std::map<std::string, std::map<std::string, std::size_t>> places_of =
+      {};  ///< Keyed by list and value.
 
   /// Returns the place of a value in the group's list of this name, in which it may be new.
   std::size_t place(const char* list, const Json& value) {

@@ -14,7 +14,7 @@ namespace {
 constexpr int kTrees = 150;
 constexpr int kDepth = 6;
 constexpr double kRate = 0.12;            ///< The part of the rest that a tree adds.
-constexpr std::size_t kLeastSamples = 5;  ///< In a leaf.
+constexpr std::size_t kLeastSamples = 5;  ///< Least number of samples in a leaf.
 constexpr double kShrinkage = 1;  ///< Number of samples of value 0 that a leaf counts as well.
 
 constexpr std::size_t kBins = 64;
@@ -26,7 +26,7 @@ struct Sum {
 
   Sum operator-(const Sum& other) const { return {of - other.of, count - other.count}; }
   double mean() const { return of / (static_cast<double>(count) + kShrinkage); }
-  /// By how much the mean reduces the squared error.
+  /// Returns by how much the mean reduces the squared error.
   double gain() const { return of * mean(); }
 };
 
@@ -144,7 +144,7 @@ class BoostedTrees::Growth {
 
   BoostedTrees& trees_;
   std::vector<BinnedFeature> features_;
-  std::vector<double> rests_;  ///< What the trees leave of each target.
+  std::vector<double> rests_;  ///< The part of each target that the trees leave.
   std::vector<std::uint32_t> samples_;
   std::vector<const BinnedFeature*> used_;  ///< Those that the present tree may cut, half of all.
   RandomEngine random_{1};

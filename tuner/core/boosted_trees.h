@@ -24,7 +24,7 @@ class BoostedTrees {
     float cut = 0;              ///< Features up to and including it go left.
     std::uint32_t feature = 0;  ///< Feature that is cut.
     std::uint32_t left = 0;     ///< Index of the left child, before the right one; 0 in a leaf.
-    double value = 0;           ///< What a leaf adds.
+    double value = 0;           ///< The prediction that a leaf adds.
   };
   class Growth;
 

@@ -38,7 +38,7 @@ void remove_twins(std::vector<std::int64_t>& sample) {
 std::vector<std::int64_t> some_elements(std::span<const std::int64_t> shape, std::int64_t count,
                                         std::size_t wanted, RandomEngine& random) {
   std::vector<std::int64_t> sample = {0, count - 1};
-  // In one dimension, the first and the last element are the faces.
+  // The faces of one dimension are its first and its last element.
   const std::size_t per_face = shape.size() < 2 ? 0 : wanted / (8 * shape.size());
   for (std::size_t d = 0; d < shape.size(); ++d) {
     for (std::size_t i = 0; i < per_face; ++i) {

@@ -12,7 +12,7 @@
 
 namespace smemtune {
 
-/// What a space file says of the work of a kernel's launches, as expressions.
+/// Expressions of a space file for the work of a kernel's launches.
 struct LaunchTexts {
   std::vector<std::string> blocks;             ///< The number of blocks of each launch.
   std::map<std::string, std::string> metrics;  ///< The space's `metrics`, such as `flops`.

@@ -38,10 +38,10 @@ const KernelOnProblems& kernel_of(const ProblemState& state, const Contender& co
 /// Copies the contender's measurement to its twins.
 void share_with_twins(ProblemState& state, const Contender& contender);
 
-/// Whether the contender or one of its twins is its kernel's default.
+/// Returns whether the contender or one of its twins is its kernel's default.
 bool holds_default(const ProblemState& state, const Contender& contender);
 
-/// Whether the contender or one of its twins has the kernel and configuration of `wanted`.
+/// Returns whether the contender or one of its twins has the kernel and configuration of `wanted`.
 bool holds(const ProblemState& state, const Contender& contender, const Result& wanted);
 
 /// The device of the finals: loads contenders onto it, verifies and samples them. It stays the same

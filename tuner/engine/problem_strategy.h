@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-// What to evaluate next of a problem, and what is left to evaluate when its search has ended.
+// The configurations of a problem to evaluate next, and those left when its search has ended.
 
 namespace smemtune {
 
@@ -58,10 +58,10 @@ class SearchedBefore {
   void add(const ProblemState& state, const PriorTimings& prior_timings, double most_ms);
 
   std::optional<Searched> searched_;
-  std::string cubin_sha256_;  ///< Of the winner there.
+  std::string cubin_sha256_;  ///< The winner's, there.
   Candidate winner_;
   std::vector<Candidate> first_;
-  std::set<Candidate> missing_;          ///< What has to be measured before anything is confirmed.
+  std::set<Candidate> missing_;          ///< Candidates to measure before anything is confirmed.
   std::optional<double> winner_low_ms_;  ///< Lower end of its median's confidence interval.
   std::optional<double> best_high_ms_;   ///< Lowest upper end of all.
   bool is_refuted_ = false;

@@ -93,7 +93,7 @@ class StaticReject {
 /// reason `spills` or `serialized_wgmma`. A kernel's default is always worth timing.
 std::optional<Failure> rejects(const StaticLimits& limits, const Result& result);
 
-/// Whether a result is such a rejection, which is not lasting knowledge of the configuration.
+/// Returns whether a result is such a rejection, which is not lasting knowledge of the configuration.
 bool is_static_reject(const Result& result);
 
 /// Learns from the times of one kernel's configurations which of those that follow are not worth

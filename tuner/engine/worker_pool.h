@@ -85,11 +85,11 @@ struct WorkerSlot {
   bool condemned = false;        ///< True if its messages are ignored until its end is reported.
   bool has_started = false;      ///< True if it or a predecessor has greeted.
   bool was_spare = false;        ///< True if it was a spare before.
-  std::deque<Asked> asked = {};  ///< In the order of sending; it works on the first.
+  std::deque<Asked> asked = {};  ///< Sorted by when they were sent; it works on the first.
   std::uint64_t generation = 0;
   std::optional<Broken> broken = std::nullopt;
   Spares spares = {};                ///< For a device worker.
-  std::array<bool, 2> in_line = {};  ///< Whether it is in each line of FreeCompilers.
+  std::array<bool, 2> in_line = {};  ///< True for each line of FreeCompilers that it is in.
 
   bool gone() const { return presence == Presence::gone; }
   bool away() const { return presence == Presence::away; }
