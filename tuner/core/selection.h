@@ -66,15 +66,15 @@ constexpr int alignment(long long size) {
 /// Returns the larger of two sizes divided by the smaller, times 1.1 for each of the factors 2, 4, 8
 /// and 16 that divides only one of them: vectors and tiles that fit the one may not fit the other.
 constexpr double size_ratio(long long one, long long other) {
-  constexpr double kAlignment = 1.1;
+  constexpr double kPerAlignment = 1.1;
   if (one == other) return 1;
   const double low = static_cast<double>(one < other ? one : other);
   const double high = static_cast<double>(one < other ? other : one);
   double ratio = low > 0 ? high / low : 1 + high - low;
   int divides_one = alignment(one);
   int divides_other = alignment(other);
-  for (; divides_one < divides_other; divides_one *= 2) ratio *= kAlignment;
-  for (; divides_other < divides_one; divides_other *= 2) ratio *= kAlignment;
+  for (; divides_one < divides_other; divides_one *= 2) ratio *= kPerAlignment;
+  for (; divides_other < divides_one; divides_other *= 2) ratio *= kPerAlignment;
   return ratio;
 }
 

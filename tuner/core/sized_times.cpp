@@ -122,8 +122,9 @@ std::vector<std::size_t> candidates_of(const SizedTimes& times,
 
 TimeTable with_predicted_times(const SizedTimes& times, std::span<const std::size_t> variants) {
   TimeTable table = times.table;
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  for (std::vector<double>& ms : table.ms) std::ranges::fill(ms, kInfinity);
+  for (std::vector<double>& ms : table.ms) {
+    std::ranges::fill(ms, std::numeric_limits<double>::infinity());
+  }
   for (std::size_t in = 0; in < table.cases(); ++in) {
     std::vector<double> ratios = ratios_to(times.problems[in], times);
     ratios[in] = 0;
