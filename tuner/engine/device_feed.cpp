@@ -92,7 +92,7 @@ void DeviceFeed::submit(const Assignment& assignment) {
     if (result.is_default) {
       asked.loss.kept_below_ms = kLongLaunch_ms;
     } else {
-      asked.loss = times.loss_limits();
+      asked.loss = loss_limits(times_, pending.candidate.kernel);
     }
     const double fastest_ms = fastest_of_all_ms(times_);
     if (fastest_ms < HUGE_VAL) asked.loss.fastest_of_all_ms = fastest_ms;

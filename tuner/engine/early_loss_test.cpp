@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 namespace smemtune::test {
 namespace {
@@ -62,6 +63,40 @@ TEST(PresentTime, IsTakenThreeTimesAndThenNowAndThen) {
   EXPECT_EQ(compared, 16);
   time.add(5);
   EXPECT_EQ(time.ms(), 2) << "of 1, 2 and 5";
+}
+
+/// Returns the times of a kernel of which so many configurations took about this long, the first
+/// sample twice `spread` more or less than the others.
+SeenTimes seen(std::size_t configurations, double time_ms, double spread) {
+  SeenTimes times;
+  for (std::size_t i = 0; i < configurations; ++i) {
+    const double first_ms = time_ms * (1 + spread * static_cast<double>(i % 5) - 2 * spread);
+    Result result;
+    result.status = Status::correct;
+    result.stage = Stage::screen;
+    result.measurement = summarize(std::vector{first_ms, time_ms, time_ms}, 1);
+    times.see(result);
+    times.see_launches(result);
+  }
+  return times;
+}
+
+TEST(EarlyLoss, IsKnownFromKernelsThatAreAsFastWhileLittleIsSeenOfOne) {
+  const SeenTimes fast = seen(40, 1, 0.02);
+  const SeenTimes slow = seen(40, 10, 0.001);
+  const double fast_limit = fast.loss().limits().doubtful_above;
+  const double slow_limit = slow.loss().limits().doubtful_above;
+  ASSERT_LT(slow_limit, fast_limit);
+  const auto limits_of = [&](const SeenTimes& last) {
+    return loss_limits(std::vector{fast, slow, last}, 2);
+  };
+  EXPECT_EQ(limits_of(seen(16, 1, 0.1)).doubtful_above,
+            seen(16, 1, 0.1).loss().limits().doubtful_above);
+  EXPECT_NEAR(limits_of(seen(1, 1.2, 0)).doubtful_above, fast_limit, 0.02);
+  EXPECT_EQ(limits_of(seen(1, 1.2, 0)).lost_above, 0) << "two samples are needed";
+  EXPECT_EQ(limits_of(seen(1, 0.5, 0)).doubtful_above, 0) << "none is as fast";
+  // One that is as slow as the others counts those that are faster, whose samples differ more.
+  EXPECT_GT(limits_of(seen(1, 12, 0)).doubtful_above, slow_limit);
 }
 
 constexpr std::uint64_t kSeeds = repetitions(20);

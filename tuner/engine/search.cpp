@@ -222,13 +222,14 @@ class Search {
     }
   }
 
-  /// Returns whether a configuration may lose before its code for further problems is compiled.
+  /// Returns whether a configuration may lose before its code for further problems is compiled. A
+  /// default is what others of its kernel lose to.
   bool is_to_be_tried(const InFlight& pending) const {
     const SeenTimes& its = times_[pending.candidate.kernel];
     const bool is_far_behind =
         its.least_ms() < HUGE_VAL && its.least_ms() > kDoubtfulToAny * fastest_of_all_ms(times_);
     return !pending.never_pruned && pending.variant->requests.size() > 1 &&
-           !state_.devices.empty() && (is_far_behind || its.loss_limits().doubtful_above > 0);
+           !state_.devices.empty() && (is_far_behind || !pending.result.is_default);
   }
 
   void compile(InFlight& pending, std::uint64_t number) {

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
+#include <utility>
 
 namespace smemtune {
 
@@ -24,6 +26,9 @@ constexpr double kLeastNoise = 0.01;
 // it. Some of those that could be given up are launched twice nevertheless, so that more is seen.
 constexpr double kTimesLargest = 2;
 constexpr std::size_t kUnsampledPerTold = 9;
+
+// A kernel whose fastest configuration takes at most this many times as long as another's is as fast.
+constexpr double kAsFast = 1.5;
 
 constexpr std::size_t kLatest = 3;
 constexpr int kComparedPerTime = 16;
@@ -62,6 +67,12 @@ void EarlyLoss::tell(double first_ms, double time_ms) {
   if (!(first_ms > 0) || !(time_ms > 0)) return;
   const double ratio = std::log(first_ms / time_ms);
   log_ratios_.insert(std::ranges::upper_bound(log_ratios_, ratio), ratio);
+}
+
+void EarlyLoss::add(const EarlyLoss& other) {
+  const std::vector<double> own = std::exchange(log_ratios_, {});
+  std::ranges::merge(own, other.log_ratios_, std::back_inserter(log_ratios_));
+  unsampled_ += other.unsampled_;
 }
 
 LossLimits EarlyLoss::limits() const {
@@ -168,6 +179,17 @@ void SeenTimes::see_samples(std::span<const double> samples_ms) {
   if (samples_ms.size() < 2) return;
   const auto later = samples_ms.subspan(1);
   loss_.tell(samples_ms.front(), median({later.begin(), later.end()}));
+}
+
+LossLimits loss_limits(std::span<const SeenTimes> times, std::size_t kernel) {
+  LossLimits limits = times[kernel].loss().limits();
+  if (limits.doubtful_above > 0) return limits;
+  EarlyLoss all;
+  for (const SeenTimes& one : times) {
+    if (one.least_ms() <= kAsFast * times[kernel].least_ms()) all.add(one.loss());
+  }
+  limits.doubtful_above = all.limits().doubtful_above;
+  return limits;
 }
 
 double fastest_of_all_ms(std::span<const SeenTimes> times) {

@@ -34,6 +34,9 @@ class EarlyLoss {
   /// Records a configuration that was given up after a single sample.
   void tell_unsampled() { ++unsampled_; }
 
+  /// Adds what another has recorded.
+  void add(const EarlyLoss& other);
+
   /// Returns the present limits.
   LossLimits limits() const;
 
@@ -116,8 +119,8 @@ class SeenTimes {
   /// Depends only on the results told, so that it is the same whatever the workers do.
   StaticLimits static_limits() const { return static_reject_.limits(); }
 
-  /// Returns the limits beyond which the next configuration may be given up.
-  LossLimits loss_limits() const { return loss_.limits(); }
+  /// How much its first samples differ from later ones.
+  const EarlyLoss& loss() const { return loss_; }
 
   /// The least median seen; HUGE_VAL when nothing was timed.
   double least_ms() const { return least_ms_; }
@@ -136,5 +139,10 @@ class SeenTimes {
 
 /// Returns the least median that was seen of any kernel; HUGE_VAL when nothing was timed.
 double fastest_of_all_ms(std::span<const SeenTimes> times);
+
+/// Returns the limits beyond which the next configuration of a kernel may be given up. While too
+/// little was seen of the kernel, the others that are as fast count as well: the shorter a launch, the
+/// more its first sample differs. Then two samples must show the loss.
+LossLimits loss_limits(std::span<const SeenTimes> times, std::size_t kernel);
 
 }  // namespace smemtune
