@@ -5,6 +5,7 @@
 #include "db/recording.h"
 #include "db/rows.h"
 #include "db/sections.h"
+#include "db/sqlite.h"
 #include "db/stored_names.h"
 #include "db/stored_portfolio.h"
 #include "tuner/core/error.h"
@@ -28,10 +29,9 @@ bool is_shareable(const std::filesystem::path& file) {
                              [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-/// Opens a database, or imports an export into a database in memory.
-ResultStore open_shared(const std::filesystem::path& file, const std::string& space,
+/// Imports an export into a database in memory.
+ResultStore read_export(const std::filesystem::path& file, const std::string& space,
                         const std::function<void(const std::string&)>& warn) {
-  if (is_database(file)) return ResultStore(file, ResultStore::Mode::read_only);
   ResultStore store(":memory:");
   const auto add = [&store](RunRecord&& record) { store.add(std::move(record)); };
   const ImportedFile read = read_runs(file, {}, Runs::ours, add, space);
@@ -40,6 +40,12 @@ ResultStore open_shared(const std::filesystem::path& file, const std::string& sp
     warn(file.string() + ": " + read.odd.faults.front() + read.odd.others_text() + "; left out");
   }
   return store;
+}
+
+ResultStore open_shared(const std::filesystem::path& file, const std::string& space,
+                        const std::function<void(const std::string&)>& warn) {
+  if (is_database(file)) return ResultStore(file, ResultStore::Mode::read_only);
+  return read_export(file, space, warn);
 }
 
 /// The parsed form of a query's source.
@@ -119,6 +125,14 @@ class Answered {
 bool means_shared(const std::string& source) {
   const Sources sources = sources_of(source);
   return sources.shared || !sources.file.empty();
+}
+
+std::optional<std::vector<std::uint8_t>> database_of_export(const std::filesystem::path& file) {
+  bool is_whole = true;
+  const ResultStore store =
+      read_export(file, {}, [&is_whole](const std::string&) { is_whole = false; });
+  if (!is_whole) return std::nullopt;
+  return store.connection().file_bytes();
 }
 
 std::vector<SharedFile> files_in(const std::filesystem::path& folder, const std::string& name) {

@@ -3,6 +3,7 @@
 #include "db/result_reader.h"
 #include "db/result_store.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -24,6 +25,10 @@ std::vector<SharedFile> shared_files(const std::string& list);
 /// Returns the databases and exports in a folder, sorted by name. Their results are labelled
 /// `name/FILE`.
 std::vector<SharedFile> files_in(const std::filesystem::path& folder, const std::string& name);
+
+/// Returns the bytes of a database with the results of an export, which is read in a fraction of the
+/// time; nullopt if some of the export would be left out. Throws Error as reading it does.
+std::optional<std::vector<std::uint8_t>> database_of_export(const std::filesystem::path& file);
 
 /// Returns true if a query with this source also asks the shared files.
 bool means_shared(const std::string& source);

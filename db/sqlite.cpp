@@ -173,6 +173,14 @@ std::int64_t Connection::last_insert_id() const { return sqlite3_last_insert_row
 
 std::int64_t Connection::changes() const { return sqlite3_changes64(handle_.get()); }
 
+std::vector<std::uint8_t> Connection::file_bytes() const {
+  sqlite3_int64 size = 0;
+  const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> bytes(
+      sqlite3_serialize(handle_.get(), "main", &size, 0), sqlite3_free);
+  if (!bytes) check(SQLITE_NOMEM);
+  return {bytes.get(), bytes.get() + size};
+}
+
 void Connection::back_up_to(const Connection& target) const {
   sqlite3_backup* backup = sqlite3_backup_init(target.handle_.get(), "main", handle_.get(), "main");
   if (backup == nullptr) target.check(sqlite3_extended_errcode(target.handle_.get()));

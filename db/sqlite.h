@@ -170,6 +170,9 @@ class Connection {
   /// Returns the number of rows that the last INSERT, UPDATE or DELETE changed.
   std::int64_t changes() const;
 
+  /// Returns the bytes that a file of this database has.
+  std::vector<std::uint8_t> file_bytes() const;
+
   /// Replaces the contents of `target` by a copy of the whole database as it is now.
   void back_up_to(const Connection& target) const;
 

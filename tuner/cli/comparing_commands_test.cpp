@@ -125,6 +125,44 @@ TEST_F(ComparingCommands, SharedResultsLieBelowOnesOwn) {
   EXPECT_EQ(smemtune("best --source own,team").status, 2);
 }
 
+TEST_F(ComparingCommands, SharedExportsAreReadOnceAndAgainWhenTheyChange) {
+  namespace fs = std::filesystem;
+  const auto share = [&](const std::string& device) {
+    record(device, {planted(tile(8), 9), planted(tile(16), 3)});
+    ASSERT_EQ(smemtune("export --db results.sqlite -o team.json").status, 0);
+    fs::remove(database());
+  };
+  const auto best = [&] {
+    return run("SMEMTUNE_SHARED_DB=team.json '" SMEMTUNE_EXECUTABLE "' best --db none.sqlite");
+  };
+  const fs::path folder = folder_.path() / "cache" / "smemtune" / "shared";
+  const auto copies = [&] {
+    const fs::directory_iterator all(folder);
+    return std::vector<fs::path>(begin(all), end(all));
+  };
+  share("Small");
+  EXPECT_THAT(best().out, HasSubstr("Small"));
+  ASSERT_THAT(copies(), testing::SizeIs(1));
+  const auto written = fs::last_write_time(copies().front());
+  EXPECT_THAT(best().out, HasSubstr("Small"));
+  EXPECT_EQ(fs::last_write_time(copies().front()), written);
+
+  share("Other");
+  EXPECT_THAT(best().out, AllOf(HasSubstr("Other"), Not(HasSubstr("Small"))));
+  ASSERT_THAT(copies(), testing::SizeIs(1)) << "the copy of what it was before is gone";
+
+  fs::resize_file(copies().front(), 0);  // As a loss of power may leave it.
+  EXPECT_THAT(best().out, HasSubstr("Other"));
+  EXPECT_GT(fs::file_size(copies().front()), 0u);
+
+  share("Small");
+  fs::permissions(folder, fs::perms::all);
+  const Ended others_may_write = best();
+  EXPECT_THAT(others_may_write.out, HasSubstr("Small"));
+  EXPECT_THAT(others_may_write.err, Not(HasSubstr("left out")));
+  EXPECT_THAT(copies(), testing::IsEmpty());
+}
+
 TEST_F(ComparingCommands, ImportsAnswerByThemselvesAndBelowWhatWasMeasuredHere) {
   const auto cache = [&](const std::string& device) {
     folder_.write(device + ".json", R"({"device_name": ")" + device +

@@ -1,5 +1,7 @@
 #include "tuner/cli/shared_results.h"
 
+#include "db/recording.h"
+#include "tuner/backend/compiler.h"
 #include "tuner/cli/known_devices.h"
 #include "tuner/cli/options.h"
 #include "tuner/cli/terminal.h"
@@ -8,9 +10,12 @@
 #include "tuner/config/space_file.h"
 #include "tuner/core/compiler_options.h"
 #include "tuner/core/error.h"
+#include "tuner/core/hash.h"
 #include "tuner/core/input_file.h"
 #include "tuner/core/kernel_hash.h"
 #include "tuner/core/text.h"
+#include "tuner/engine/cached_compiler.h"
+#include "tuner/engine/private_files.h"
 
 #include <algorithm>
 #include <array>
@@ -27,6 +32,8 @@
 namespace smemtune::cli {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 void warn(const std::string& line) {
   write_error("smemtune: shared results: " + printable(line) + "\n");
@@ -48,6 +55,53 @@ std::optional<std::filesystem::path> shipped_folder() {
   } catch (const InputError&) {
     return std::nullopt;
   }
+}
+
+/// Returns whether a copy is there, nobody else can have written it, and it can be opened.
+bool is_usable(const fs::path& copy) {
+  if (!is_private_file(copy)) return false;
+  try {
+    const db::ResultStore opened(copy, db::ResultStore::Mode::read_only);
+    return true;
+  } catch (const Error&) {  // It was not written to the end, as where power was lost.
+    return false;
+  }
+}
+
+/// Returns a copy of an export as a database, which is opened in a hundredth of the time in which the
+/// export is read; `makes_copy`: one is made if there is none. Its name changes with the export and
+/// with this program, and copies of what the export was before are removed. Returns the file itself
+/// if it is a database or there is no copy. Throws Error as reading the export does.
+fs::path copy_or(const fs::path& file, bool makes_copy) {
+  constexpr std::size_t kHexDigits = 24;
+  const fs::path cache = default_cache_folder();
+  if (cache.empty() || db::is_database(file)) return file;
+  const std::string beginning = sha256(fs::absolute(file).string()).substr(0, kHexDigits) + "-";
+  const std::string state = sha256(smemtune::state_of(file) + smemtune::state_of(executable()));
+  const fs::path copy = cache / "shared" / (beginning + state.substr(0, kHexDigits) + ".sqlite");
+  if (is_usable(copy)) return copy;
+  if (!makes_copy) return file;
+  const auto bytes = db::database_of_export(file);
+  if (!bytes) return file;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(copy.parent_path(), ignored)) {
+    if (entry.path().filename().string().starts_with(beginning)) {
+      fs::remove(entry.path(), ignored);
+    }
+  }
+  write_private({copy}, {reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+  return is_usable(copy) ? copy : file;
+}
+
+/// Replaces exports by their copies (copy_or()).
+std::vector<db::SharedFile> copied(std::vector<db::SharedFile> files, bool makes_copies) {
+  for (db::SharedFile& one : files) {
+    try {
+      one.file = copy_or(one.file, makes_copies);
+    } catch (const Error&) {  // It is reported where the export is read.
+    }
+  }
+  return files;
 }
 
 using Names = std::set<std::string>;
@@ -123,7 +177,8 @@ db::LayeredStore open_results(const StoredChoice& choice) {
     std::optional<db::ResultStore> own;
     if (!is_missing) own.emplace(database, db::ResultStore::Mode::read_only);
     if (own) newer = own->newer_version();
-    return db::LayeredStore(std::move(own), shared, warn, completion(), space);
+    return db::LayeredStore(std::move(own), copied(shared, space.empty()), warn, completion(),
+                            space);
   };
   db::LayeredStore store = open(choice.query.space);
   if (newer) {
@@ -136,7 +191,7 @@ db::LayeredStore open_results(const StoredChoice& choice) {
 }
 
 db::LayeredStore open_shared(bool no_shipped, const std::string& space) {
-  return {std::nullopt, shared_files(no_shipped), warn, completion(), space};
+  return {std::nullopt, copied(shared_files(no_shipped), space.empty()), warn, completion(), space};
 }
 
 void refuse_unknown(const std::filesystem::path& database, const db::Query& asked,

@@ -30,6 +30,12 @@ bool is_private_folder(const fs::path& folder) {
 
 }  // namespace
 
+bool is_private_file(const fs::path& file) {
+  struct stat found = {};
+  return is_private_folder(file.parent_path()) && lstat(file.c_str(), &found) == 0 &&
+         S_ISREG(found.st_mode) && is_private(found);
+}
+
 std::optional<std::vector<std::uint8_t>> read_private(const fs::path& file) {
   if (!is_private_folder(file.parent_path())) return std::nullopt;
   const Descriptor descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));

@@ -8,6 +8,10 @@
 
 namespace smemtune {
 
+/// Returns whether this is a file that only this user can have written, in a folder of which the same
+/// holds.
+bool is_private_file(const std::filesystem::path& file);
+
 /// Reads a file that only this user can have written, in a folder of which the same holds; nullopt
 /// for any other, and for one of more than a GiB.
 std::optional<std::vector<std::uint8_t>> read_private(const std::filesystem::path& file);
