@@ -45,8 +45,9 @@ def prune(attack, database, axis, name, names):
     after = rows_by(attack, database, axis)
     lost = {key for key, ids in before.items() if not ids <= after.get(key, set())}
     alike = [other for other in names if name.lower() in other.lower()]
-    exact = [other for other in names if other == name] or [other for other in names if other.lower() == name.lower()]
-    # One whose whole name it is; else one of whose name alone it is a part; else none.
+    exact = [other for other in names if other == name] or [
+        other for other in names if name.strip().lower() in (other.lower(), other.lower().removeprefix("nvidia "))]
+    # One whose whole name it is, with the vendor or without; else one of whose name alone it is a part; else none.
     allowed = set(exact) if exact else set(alike) if len(alike) == 1 else set()
     if not lost <= allowed:
         attack.defect(f"`db prune --{axis} {name!r}` removed {sorted(lost - allowed)}", str(database))
