@@ -17,6 +17,9 @@ namespace {
 
 constexpr float kUnknown = -1;
 
+// What takes longer than this by the best counts as that, so that trees tell apart what may be chosen.
+constexpr double kMostPredicted = 1.5;
+
 float log_of(double value) { return value > 0 ? static_cast<float>(std::log2(value)) : kUnknown; }
 
 std::vector<std::string> texts_of(const std::map<std::string, std::string>& named) {
@@ -121,7 +124,7 @@ BoostedTrees SizeModel::fitted_to(const std::vector<Measured>& measured) const {
   std::vector<double> targets;
   for (const Measured& one : measured) {
     rows.push_back(row(one.of));
-    targets.push_back(std::log(std::min(one.to_best, kMostToBest)));
+    targets.push_back(std::log(std::min(one.to_best, kMostPredicted)));
   }
   return {rows, targets};
 }
