@@ -251,8 +251,7 @@ class Definition::Parser {
     const auto known = std::find_if(kFunctions.begin(), kFunctions.end(),
                                     [&](const Function& f) { return token.text == f.name; });
     if (known == kFunctions.end()) {
-      std::vector<std::string> names;
-      for (const Function& function : kFunctions) names.emplace_back(function.name);
+      const std::vector<std::string> names = texts_of(kFunctions, &Function::name);
       tokens_.fail(token.column,
                    "unknown function " + in_quotes(token.text) + suggestion(token.text, names));
     }

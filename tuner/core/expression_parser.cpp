@@ -354,10 +354,8 @@ class ExpressionParser {
       if (scope_.contains(token.text)) {
         tokens_.fail(token.column, in_quotes(token.text) + " is not a function");
       }
-      std::vector<std::string> names;
-      for (const expressions::Function& function : expressions::kFunctions)
-        names.emplace_back(function.name);
-      fail_unknown(token, "function", names);
+      fail_unknown(token, "function",
+                   texts_of(expressions::kFunctions, &expressions::Function::name));
     }
     tokens_.expect("(");
     const Nesting nesting(tokens_, depth_);
