@@ -190,8 +190,8 @@ bool takes_reals(Operation operation);
 const char* power(std::int64_t base, std::int64_t exponent, std::int64_t& result);
 const char* greatest_common_divisor(std::int64_t left, std::int64_t right, std::int64_t& result);
 
-// Computes an operation in double precision. Operations with one operand use `left`. It is inline so
-// that loops over it can be vectorized.
+// Computes an operation in double precision. Operations with one operand use `left`. It is inline
+// so that loops over it can be vectorized.
 inline double calculated(Operation operation, double left, double right) {
   switch (operation) {
     case Operation::negate:
