@@ -234,10 +234,8 @@ class ExpressionWriter {
   std::string binary(int lowest_level) {
     std::string left = unary();
     for (;;) {
-      const auto known =
-          std::ranges::find_if(expressions::kBinaryOperators,
-                               [this](const auto& one) { return tokens_.peek().is(one.symbol); });
-      if (known == expressions::kBinaryOperators.end() || known->level < lowest_level) return left;
+      const expressions::BinaryOperator* const known = expressions::find_operator(tokens_.peek());
+      if (known == nullptr || known->level < lowest_level) return left;
       tokens_.take();
       const std::string right = binary(known->level + 1);
       left = operation(known->operation, std::string(known->symbol), left, right);

@@ -156,8 +156,7 @@ void export_t4(const EachResult& each, const TextSink& out) {
 namespace {
 
 [[noreturn]] void refuse(const std::string& why, const std::vector<const StoredResult*>& results) {
-  std::vector<std::string> subjects;
-  for (const StoredResult* stored : results) subjects.push_back(stored->subject());
+  const std::vector<std::string> subjects = texts_of(results, &StoredResult::subject);
   throw InputError(why + ": --space, --kernel, --device and --problem narrow down what matches:" +
                    subject_lines(subjects));
 }

@@ -60,9 +60,7 @@ Sources sources_of(const std::string& words) {
   Sources sources;
   // If no word is a keyword, the whole text is the name of a file, commas included.
   bool any = false;
-  for (std::size_t begin = 0; begin <= words.size();) {
-    const std::size_t end = std::min(words.find(',', begin), words.size());
-    const std::string word = words.substr(begin, end - begin);
+  for (const std::string& word : split(words, ',')) {
     const bool all = word == "all";
     if (all || word == "own") sources.own = true;
     if (all || word == "shared") sources.shared = true;
@@ -70,7 +68,6 @@ Sources sources_of(const std::string& words) {
     const bool is_word = all || word == "own" || word == "shared" || word == "imported";
     any = any || is_word;
     if (!is_word) sources.file = word;
-    begin = end + 1;
   }
   if (!any) sources.file = words;
   if (any && !sources.file.empty()) {
@@ -148,16 +145,13 @@ std::vector<SharedFile> files_in(const std::filesystem::path& folder, const std:
 
 std::vector<SharedFile> shared_files(const std::string& list) {
   std::vector<SharedFile> files;
-  for (std::size_t begin = 0; begin < list.size();) {
-    const std::size_t end = std::min(list.find(':', begin), list.size());
-    const std::filesystem::path member = list.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string& member : split(list, ':')) {
     if (member.empty()) continue;
     std::error_code ignored;
     if (std::filesystem::is_directory(member, ignored)) {
-      std::ranges::move(files_in(member, member.string()), std::back_inserter(files));
+      std::ranges::move(files_in(member, member), std::back_inserter(files));
     } else {
-      files.push_back({.file = member, .name = member.string()});
+      files.push_back({.file = member, .name = member});
     }
   }
   return files;

@@ -1,10 +1,12 @@
 #include "db/process_name.h"
 
 #include "tuner/core/input_file.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 #include <unistd.h>
 #include <vector>
 
@@ -32,17 +34,6 @@ std::string start_ticks(const std::string& pid) {
 }
 
 std::string boot_id() { return first_line_of_file("/proc/sys/kernel/random/boot_id"); }
-
-/// Splits the text at slashes.
-std::vector<std::string> parts_of(const std::string& process) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= process.size();) {
-    const std::size_t end = std::min(process.find('/', begin), process.size());
-    parts.push_back(process.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 /// Returns true if the process belongs to another machine. Earlier versions wrote no host name;
 /// their processes count as belonging to this machine, even from another boot.
@@ -72,17 +63,13 @@ std::string sign_of_life(double now_unix, const std::string& state) {
 }
 
 std::string state_of(const std::string& sign) {
-  std::size_t begin = 0;
-  for (std::size_t part = 0; part <= kHeard; ++part) {
-    const std::size_t end = sign.find('/', begin);
-    if (end == std::string::npos) return "";
-    begin = end + 1;
-  }
-  return sign.substr(begin);
+  const std::vector<std::string> parts = split(sign, '/');
+  if (parts.size() <= kHeard + 1) return "";
+  return joined(std::span(parts).subspan(kHeard + 1), "/");
 }
 
 bool is_alive(const std::string& process) {
-  const std::vector<std::string> parts = parts_of(process);
+  const std::vector<std::string> parts = split(process, '/');
   if (parts.size() < 3) return false;
   const std::string& pid = parts[1];
   const std::string& ticks = parts[2];
@@ -91,14 +78,14 @@ bool is_alive(const std::string& process) {
 }
 
 bool may_be_alive(const std::string& process, double begun_s_ago, double now_unix) {
-  const std::vector<std::string> parts = parts_of(process);
+  const std::vector<std::string> parts = split(process, '/');
   if (!is_elsewhere(parts)) return is_alive(process);
   if (parts.size() <= kHeard) return begun_s_ago <= kDay_s;
   return now_unix - std::strtod(parts[kHeard].c_str(), nullptr) <= kSilence_s;
 }
 
 bool went_down_with_machine(const std::string& process, double begun_s_ago) {
-  const std::vector<std::string> parts = parts_of(process);
+  const std::vector<std::string> parts = split(process, '/');
   if (parts.size() < 3) return false;
   return is_elsewhere(parts) ? begun_s_ago > kDay_s : parts[0] != boot_id();
 }

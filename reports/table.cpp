@@ -263,8 +263,7 @@ std::string Table::row_text(const std::vector<std::string>& row, const Layout& l
 }
 
 std::string Table::titles_text(const Layout& layout, const std::string& indent) const {
-  std::vector<std::string> titles;
-  for (const Column& column : columns_) titles.push_back(column.title);
+  const std::vector<std::string> titles = texts_of(columns_, &Column::title);
   return row_text(titles, layout, indent);
 }
 

@@ -10,6 +10,7 @@
 #include "tuner/cli/selected_kernels.h"
 #include "tuner/cli/terminal.h"
 #include "tuner/config/space_file.h"
+#include "tuner/config/space_words.h"
 #include "tuner/core/error.h"
 #include "tuner/core/kernel_hash.h"
 #include "tuner/core/ranking.h"
@@ -155,15 +156,10 @@ LoadedSpace side_by_side(const LoadedSpace& before, const LoadedSpace& now) {
   return both;
 }
 
-std::vector<std::string> names(const Problem& problem) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : problem) names.push_back(name);
-  return names;
-}
-
 void refuse_other_problems(const SpaceVersion& before, const SpaceVersion& now) {
-  const std::vector<std::string> old_names = names(before.loaded.space.problems.front());
-  const std::vector<std::string> new_names = names(now.loaded.space.problems.front());
+  const std::vector<std::string> old_names =
+      smemtune::names_of(before.loaded.space.problems.front());
+  const std::vector<std::string> new_names = smemtune::names_of(now.loaded.space.problems.front());
   if (old_names == new_names) return;
   throw InputError("problems of " + before.name + " have " + joined(old_names, ", ") +
                    " and those of " + now.name + " " + joined(new_names, ", ") +

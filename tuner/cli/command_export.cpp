@@ -201,8 +201,7 @@ db::EachResult all_or_throw(const ExportOptions& options, const db::ResultReader
 /// Throws InputError unless there is only one result, as the format needs.
 void refuse_several(const std::string& format, const std::vector<db::StoredResult>& best) {
   if (best.size() == 1) return;
-  std::vector<std::string> subjects;
-  for (const db::StoredResult& one : best) subjects.push_back(one.subject());
+  const std::vector<std::string> subjects = texts_of(best, &db::StoredResult::subject);
   throw InputError("--format " + format + " writes one configuration, and " +
                    std::to_string(best.size()) +
                    " match: --space, --problem, --device and --kernel narrow them down to one:" +
@@ -373,8 +372,7 @@ std::string export_formats_help() {
 
 void add_export_options(CLI::App& app, ExportOptions& options) {
   add_choice(app, options);
-  std::vector<std::string> names;
-  for (const db::ExportFormat& format : db::export_formats()) names.emplace_back(format.name);
+  const std::vector<std::string> names = texts_of(db::export_formats(), &db::ExportFormat::name);
   add_value(app, "--format", options.format, export_formats_help(), "WORD")
       ->check(CLI::IsMember(names))
       ->capture_default_str();

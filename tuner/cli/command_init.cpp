@@ -59,8 +59,7 @@ ChosenKernels kernels_to_take(const FlatSource& source, const KernelFile& file,
     throw InputError(options.source.string() + ": has no __global__ function with a body");
   }
   if (options.kernels.empty()) return launched_or_alike(file, first->name);
-  std::vector<std::string> names;
-  for (const KernelFunction& kernel : file.kernels) names.push_back(kernel.name);
+  const std::vector<std::string> names = texts_of(file.kernels, &KernelFunction::name);
   for (const std::string& wanted : options.kernels) {
     if (std::ranges::find(names, wanted) == names.end()) {
       const std::string nearest = suggestion(wanted, names);

@@ -283,20 +283,16 @@ std::string heading(const Device& device) {
 std::int64_t parse_threads(const std::string& text, const Device& device) {
   constexpr std::uint64_t kMost = 1 << 20;
   std::uint64_t threads = 1;
-  std::size_t begin = 0;
-  for (std::size_t axis = 0; begin <= text.size(); ++axis) {
-    const std::size_t end = std::min(text.find('x', begin), text.size());
+  const std::vector<std::string> sizes = split(text, 'x');
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     if (axis == 3) throw InputError("--threads: '" + text + "' has more than three dimensions");
-    const std::uint64_t size =
-        parse_count("--threads", text.substr(begin, end - begin), 1, UINT64_MAX);
-    const bool several = text.find('x') != std::string::npos;
+    const std::uint64_t size = parse_count("--threads", sizes[axis], 1, UINT64_MAX);
     const auto most = static_cast<std::uint64_t>(device.max_block_dim[axis]);
-    if (several && size > most) {
+    if (sizes.size() > 1 && size > most) {
       beyond("--threads", text, device, device.max_block_dim[axis],
              std::string("threads per block in ") + "xyz"[axis]);
     }
     threads *= std::min(size, kMost);
-    begin = end + 1;
   }
   if (threads > static_cast<std::uint64_t>(device.max_threads_per_block)) {
     beyond("--threads", text, device, device.max_threads_per_block, "threads per block");

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -164,31 +165,22 @@ std::string lines_of(const std::vector<std::string>& words) {
   return text;
 }
 
-std::vector<std::string_view> lines_in(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
 /// Returns the compiler's report, without the entries of other configurations compiled together
 /// with this one.
 std::string own_report(const OneResult& one) {
   constexpr std::string_view kBegin = "Compiling entry function '";
   std::string text;
   bool is_own = true;
-  for (const std::string_view line : lines_in(one.module->log)) {
+  std::istringstream lines(one.module->log);
+  for (std::string line; std::getline(lines, line);) {
     if (const std::size_t begin = line.find(kBegin); begin != line.npos) {
-      const std::string_view rest = line.substr(begin + kBegin.size());
+      const std::string rest = line.substr(begin + kBegin.size());
       is_own = std::ranges::any_of(one.request->name_expressions, [&](const std::string& name) {
         const CompiledEntry* const entry = one.module->entry(name);
         return entry != nullptr && rest.starts_with(entry->lowered_name + "'");
       });
     }
-    if (is_own) text += std::string(line) + "\n";
+    if (is_own) text += line + "\n";
   }
   return text;
 }

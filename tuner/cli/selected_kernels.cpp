@@ -12,9 +12,7 @@ namespace smemtune::cli {
 namespace {
 
 std::vector<std::string> names_of(const std::vector<const KernelTemplate*>& kernels) {
-  std::vector<std::string> names;
-  for (const KernelTemplate* kernel : kernels) names.push_back(kernel->name);
-  return names;
+  return texts_of(kernels, &KernelTemplate::name);
 }
 
 const Parameter* find_parameter(const KernelTemplate& kernel, const std::string& name) {

@@ -39,8 +39,7 @@ std::vector<ArgumentTemplate> SpaceReader::read_arguments(const Given& given, bo
       if (found != arguments_.end()) {
         argument = *found;
       } else {
-        std::vector<std::string> known;
-        for (const ArgumentTemplate& other : arguments_) known.push_back(other.name);
+        const std::vector<std::string> known = texts_of(arguments_, &ArgumentTemplate::name);
         fault(one.where, "the space has no argument " + quote(name) + suggestion(name, known));
       }
     } else {
@@ -303,8 +302,7 @@ void SpaceReader::check_members(const ArgumentTemplate& argument,
     const std::string where = child(child(argument.where, "members"), i);
     const auto member = std::ranges::find(before, name, &ArgumentTemplate::name);
     if (member == before.end()) {
-      std::vector<std::string> known;
-      for (const ArgumentTemplate& other : before) known.push_back(other.name);
+      const std::vector<std::string> known = texts_of(before, &ArgumentTemplate::name);
       fault(where,
             "there is no argument " + quote(name) + " before the struct" + suggestion(name, known));
     } else if (member->memory == MemorySpace::constant ||

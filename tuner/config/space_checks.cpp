@@ -157,8 +157,7 @@ void SpaceReader::check_names() {
 
 /// Chooses the only kernel if none is named; the first one if "default" is named.
 void SpaceReader::choose_reference() {
-  std::vector<std::string> kernels;
-  for (const KernelTemplate& kernel : space_.kernels) kernels.push_back(kernel.name);
+  const std::vector<std::string> kernels = texts_of(space_.kernels, &KernelTemplate::name);
   const bool names_default = space_.verify.reference == "default" &&
                              std::find(kernels.begin(), kernels.end(), "default") == kernels.end();
   if (names_default && !kernels.empty()) space_.verify.reference = kernels.front();

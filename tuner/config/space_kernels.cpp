@@ -28,8 +28,7 @@ KernelTemplate SpaceReader::read_kernel(const Given& given) {
   KernelTemplate kernel;
   kernel.where = given.where;
   kernel.arguments = arguments_;
-  std::vector<std::string> passed;
-  for (const ArgumentTemplate& argument : arguments_) passed.push_back(argument.name);
+  std::vector<std::string> passed = texts_of(arguments_, &ArgumentTemplate::name);
   kernel.metrics = metrics_;
   kernel.tolerance = tolerance_;
   if (!check_object(given, "kernel")) return kernel;
@@ -227,11 +226,9 @@ void SpaceReader::read_default(const Given& kernel, KernelTemplate& result) {
     if (!found) continue;
     const std::vector<Value>& values = parameter->values;
     if (std::ranges::find(values, *found) == values.end()) {
-      std::vector<std::string> texts;
-      texts.reserve(values.size());
-      for (const Value& other : values) texts.push_back(to_text(other));
-      fault(member.where,
-            quote(to_text(*found)) + " is not one of the parameter's values " + listed(texts));
+      const auto text = [](const Value& other) { return to_text(other); };
+      fault(member.where, quote(to_text(*found)) + " is not one of the parameter's values " +
+                              listed(texts_of(values, text)));
       continue;
     }
     result.default_configuration.insert_or_assign(name, *found);

@@ -54,9 +54,7 @@ bool is_word(std::string_view text) {
 bool holds_word(const Value& value) { return std::holds_alternative<std::string>(value); }
 
 std::vector<std::string> names_of(const Bindings& bindings) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : bindings) names.push_back(name);
-  return names;
+  return texts_of(bindings, [](const auto& binding) { return binding.first; });
 }
 
 std::string listed(std::span<const std::string> names) {

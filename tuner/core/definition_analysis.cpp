@@ -27,12 +27,12 @@ bool Definition::Analysis::compare(Operation comparison, const Node& left, const
 // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
 void Definition::Analysis::choose(Node& node) {
   for (Node& operand : node.operands) choose(operand);
-  const auto is_number = [](const Node& one) { return one.operation == Operation::number; };
+  const auto is_number = [](const Node& one) { return one.operation == Operation::constant; };
   if (is_comparison(node.operation) && std::ranges::all_of(node.operands, is_number)) {
     node.whole = compare(node.operation, node.operands[0], node.operands[1]) ? 1 : 0;
     node.number = static_cast<double>(node.whole);
     node.is_whole = true;
-    node.operation = Operation::number;
+    node.operation = Operation::constant;
     node.operands.clear();
   } else if (node.operation == Operation::conditional && is_number(node.operands.front())) {
     const Node& condition = node.operands.front();
@@ -51,9 +51,9 @@ void Definition::Analysis::find_whole(Node& node) const {
                        node.operands.end(), [](const Node& one) { return one.is_whole; });
   };
   switch (node.operation) {
-    case Operation::number:
+    case Operation::constant:
       return;
-    case Operation::index:
+    case Operation::variable:
     case Operation::logical_not:
     case Operation::logical_and:
     case Operation::logical_or:
@@ -115,7 +115,7 @@ void Definition::Analysis::find_inner_loops(Node& node, bool is_inside) {
 // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
 std::set<std::size_t> Definition::Analysis::slots_read(const Node& node) {
   std::set<std::size_t> read;
-  if (node.operation == Operation::index) read.insert(node.slot);
+  if (node.operation == Operation::variable) read.insert(node.slot);
   for (const Expression& index : node.indices) {
     for (const std::size_t slot : index.variables()) read.insert(slot);
   }
@@ -153,7 +153,7 @@ void Definition::Analysis::find_even(Node& node, std::size_t slot) {
 }
 
 bool Definition::Analysis::is_positive_number(const Node& node) {
-  return node.operation == Operation::number && node.is_whole && node.whole > 0;
+  return node.operation == Operation::constant && node.is_whole && node.whole > 0;
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): at most as deep as the parser allowed.
@@ -169,7 +169,7 @@ bool Definition::Analysis::gathers_integers(const Node& node) const {
 std::optional<std::uint64_t> Definition::Analysis::operations_of_column(const Node& node) const {
   const Operation operation = node.operation;
   const bool is_leaf = operation <= Operation::element;
-  const bool divides = operation == Operation::divide || operation == Operation::remainder;
+  const bool divides = operation == Operation::divide || operation == Operation::modulo;
   const bool may_divide_by_0 = node.is_whole && divides && !is_positive_number(node.operands[1]);
   if (!gathers_integers(node) || operation == Operation::logical_not || is_comparison(operation) ||
       operation >= Operation::logical_and || may_divide_by_0) {

@@ -8,54 +8,13 @@
 #include <cstdint>
 #include <span>
 
-// The operations of a definition. They are inline so that loops over them can be vectorized.
+// The operations of a definition on whole numbers. They are inline so that loops over them can be
+// vectorized.
 
 namespace smemtune {
 
-/// Computes an operation in double precision. Operations with one operand use `left`.
-inline double calculated(DefinitionOperation operation, double left, double right) {
-  using Operation = DefinitionOperation;
-  switch (operation) {
-    case Operation::negate:
-      return -left;
-    case Operation::square_root:
-      return std::sqrt(left);
-    case Operation::exponential:
-      return std::exp(left);
-    case Operation::logarithm:
-      return std::log(left);
-    case Operation::absolute:
-      return std::abs(left);
-    case Operation::round_down:
-      return std::floor(left);
-    case Operation::sine:
-      return std::sin(left);
-    case Operation::cosine:
-      return std::cos(left);
-    case Operation::tangent:
-      return std::tan(left);
-    case Operation::hyperbolic_tangent:
-      return std::tanh(left);
-    case Operation::error_function:
-      return std::erf(left);
-    case Operation::power:
-      return std::pow(left, right);
-    case Operation::add:
-      return left + right;
-    case Operation::subtract:
-      return left - right;
-    case Operation::multiply:
-      return left * right;
-    case Operation::divide:
-      return left / right;
-    case Operation::remainder:
-      return std::fmod(left, right);
-    case Operation::minimum:
-      return std::min(left, right);
-    default:
-      return std::max(left, right);
-  }
-}
+using expressions::calculated;
+using expressions::holds;
 
 /// Returns true if both numbers have 64 bits and are not negative: dividing them takes a fraction of
 /// the time.
@@ -74,8 +33,8 @@ inline Whole remainder(Whole left, Whole right) {
 }
 
 /// Computes an operation modulo 2^128. REQUIRES: `right` is not 0 for a division.
-inline Whole calculated(DefinitionOperation operation, Whole left, Whole right) {
-  using Operation = DefinitionOperation;
+inline Whole calculated(expressions::Operation operation, Whole left, Whole right) {
+  using Operation = expressions::Operation;
   const auto a = static_cast<UnsignedWhole>(left);
   const auto b = static_cast<UnsignedWhole>(right);
   switch (operation) {
@@ -94,7 +53,7 @@ inline Whole calculated(DefinitionOperation operation, Whole left, Whole right) 
     case Operation::divide:
       return quotient(left, right) -
              (remainder(left, right) != 0 && (left < 0) != (right < 0) ? 1 : 0);
-    case Operation::remainder:
+    case Operation::modulo:
       return remainder(left, right);
     case Operation::minimum:
       return std::min(left, right);
@@ -119,24 +78,6 @@ inline bool divided(bool takes_remainders, std::span<Whole> numbers, Whole divis
     number = static_cast<Whole>(takes_remainders ? from - quotient * by : quotient);
   }
   return true;
-}
-
-inline bool holds(DefinitionOperation comparison, const auto& left, const auto& right) {
-  using Operation = DefinitionOperation;
-  switch (comparison) {
-    case Operation::less:
-      return left < right;
-    case Operation::less_equal:
-      return left <= right;
-    case Operation::greater:
-      return left > right;
-    case Operation::greater_equal:
-      return left >= right;
-    case Operation::equal:
-      return left == right;
-    default:
-      return left != right;
-  }
 }
 
 }  // namespace smemtune

@@ -36,17 +36,17 @@ bool is_nan(Whole /*x*/) { return false; }
 template <typename Number>
 class Reduction {
  public:
-  explicit Reduction(DefinitionOperation operation) : operation_(operation) {}
+  explicit Reduction(expressions::Operation operation) : operation_(operation) {}
 
   void add(Number x) {
-    if (operation_ == DefinitionOperation::sum) {
+    if (operation_ == expressions::Operation::sum) {
       if constexpr (std::is_same_v<Number, double>) {
         sum_.add(x);
       } else {
-        result_ = calculated(DefinitionOperation::add, result_, x);
+        result_ = calculated(expressions::Operation::add, result_, x);
       }
     } else if (is_first_ || is_nan(x) ||
-               (operation_ == DefinitionOperation::largest ? x > result_ : x < result_)) {
+               (operation_ == expressions::Operation::largest ? x > result_ : x < result_)) {
       result_ = x;
     }
     is_first_ = false;
@@ -54,13 +54,13 @@ class Reduction {
 
   Number result() const {
     if constexpr (std::is_same_v<Number, double>) {
-      if (operation_ == DefinitionOperation::sum) return sum_.total();
+      if (operation_ == expressions::Operation::sum) return sum_.total();
     }
     return result_;
   }
 
  private:
-  DefinitionOperation operation_;
+  expressions::Operation operation_;
   bool is_first_ = true;
   Number result_ = 0;
   CompensatedSum sum_;  ///< The result of a sum in double precision.
@@ -286,10 +286,10 @@ void Definition::Evaluation::spend(std::size_t column) {
 template <typename Number>
 Number Definition::Evaluation::value(const Node& node) {
   switch (node.operation) {
-    case Operation::number:
+    case Operation::constant:
       if constexpr (std::is_same_v<Number, Whole>) return node.whole;
       return static_cast<Number>(node.number);
-    case Operation::index:
+    case Operation::variable:
       return static_cast<Number>(slots_[node.slot]);
     case Operation::scalar:
       return static_cast<Number>(scalars_[node.slot]);
@@ -334,8 +334,7 @@ bool Definition::Evaluation::compare(const Node& node) {
 }
 
 void Definition::Evaluation::require_divisor(const Node& node, Whole divisor) const {
-  const bool divides =
-      node.operation == Operation::divide || node.operation == Operation::remainder;
+  const bool divides = node.operation == Operation::divide || node.operation == Operation::modulo;
   if (divides && divisor == 0) fail(node.column, "a whole number is divided by 0");
 }
 
@@ -471,13 +470,13 @@ bool Definition::Evaluation::find_column(const Node& node, std::size_t slot, std
   switch (node.operation) {
     case Operation::element:
       return find_elements(node, slot, begin, values);
-    case Operation::index:
+    case Operation::variable:
       for (std::size_t i = 0; i < values.size(); ++i) {
         values[i] = static_cast<Number>(node.slot == slot ? begin + static_cast<std::int64_t>(i)
                                                           : slots_[node.slot]);
       }
       return true;
-    case Operation::number:
+    case Operation::constant:
     case Operation::scalar:
       std::ranges::fill(values, value<Number>(node));
       return true;
@@ -486,10 +485,9 @@ bool Definition::Evaluation::find_column(const Node& node, std::size_t slot, std
   }
   if (!find_column(node.operands[0], slot, begin, values)) return false;
   if constexpr (std::is_same_v<Number, Whole>) {
-    const bool divides =
-        node.operation == Operation::divide || node.operation == Operation::remainder;
+    const bool divides = node.operation == Operation::divide || node.operation == Operation::modulo;
     if (divides && Analysis::is_positive_number(node.operands[1]) &&
-        divided(node.operation == Operation::remainder, values, node.operands[1].whole)) {
+        divided(node.operation == Operation::modulo, values, node.operands[1].whole)) {
       return true;
     }
   }

@@ -85,7 +85,7 @@ class Definition::Analysis {
   static bool is_positive_number(const Node& node);
 
  private:
-  using Operation = DefinitionOperation;
+  using Operation = expressions::Operation;
 
   static bool compare(Operation comparison, const Node& left, const Node& right);
   static void choose(Node& node);
@@ -151,7 +151,7 @@ class Definition::Evaluation {
   [[noreturn]] void fail_too_many() const;
 
  private:
-  using Operation = DefinitionOperation;
+  using Operation = expressions::Operation;
 
   /// The number of turns of a loop, or of elements of a row, that are evaluated at once.
   static constexpr std::size_t kColumn = 64;

@@ -10,33 +10,18 @@
 namespace smemtune {
 namespace {
 
-using Operation = DefinitionOperation;
+using expressions::BinaryOperator;
+using expressions::Operation;
 
-struct BinaryOperator {
-  std::string_view symbol;
-  Operation operation;
-  int level;  // Higher binds tighter.
-};
+constexpr int kComparisonLevel = 7;  // All comparisons bind equally.
 
-constexpr int kComparisonLevel = 3;
-
-constexpr std::array<BinaryOperator, 16> kBinaryOperators = {
-    {{"||", Operation::logical_or, 1},
-     {"or", Operation::logical_or, 1},
-     {"&&", Operation::logical_and, 2},
-     {"and", Operation::logical_and, 2},
-     {"==", Operation::equal, kComparisonLevel},
-     {"!=", Operation::not_equal, kComparisonLevel},
-     {"<", Operation::less, kComparisonLevel},
-     {"<=", Operation::less_equal, kComparisonLevel},
-     {">", Operation::greater, kComparisonLevel},
-     {">=", Operation::greater_equal, kComparisonLevel},
-     {"+", Operation::add, 4},
-     {"-", Operation::subtract, 4},
-     {"*", Operation::multiply, 5},
-     {"/", Operation::divide, 5},
-     {"//", Operation::round_down, 5},  // Rounds the quotient down.
-     {"%", Operation::remainder, 5}}};
+/// Returns how tightly the operator binds in a definition; 0 if definitions do not have it.
+int level_of(const BinaryOperator& one) {
+  const bool shifts =
+      one.operation == Operation::shift_left || one.operation == Operation::shift_right;
+  if (shifts || is_bitwise(one.operation)) return 0;
+  return is_comparison(one.operation) ? kComparisonLevel : one.level;
+}
 
 struct Function {
   std::string_view name;
@@ -108,17 +93,15 @@ class Definition::Parser {
   Node binary(int lowest_level) {
     Node left = unary();
     while (true) {
-      const Token& token = tokens_.peek();
-      const auto known = std::find_if(kBinaryOperators.begin(), kBinaryOperators.end(),
-                                      [&](const BinaryOperator& o) { return token.is(o.symbol); });
-      if (known == kBinaryOperators.end() || known->level < lowest_level) return left;
+      const BinaryOperator* const known = expressions::find_operator(tokens_.peek());
+      const int level = known == nullptr ? 0 : level_of(*known);
+      if (level < lowest_level) return left;
       const std::size_t column = tokens_.take().column;
-      Node right = binary(known->level + 1);
-      if (known->level == kComparisonLevel && is_comparison(left.operation) &&
-          !left.in_parentheses) {
+      Node right = binary(level + 1);
+      if (level == kComparisonLevel && is_comparison(left.operation) && !left.in_parentheses) {
         tokens_.fail(column, "comparisons in a row need parentheses");
       }
-      if (known->operation == Operation::round_down) {
+      if (known->operation == Operation::floor_divide) {
         left = node(Operation::round_down, column,
                     node(Operation::divide, column, std::move(left), std::move(right)));
       } else {
@@ -149,7 +132,7 @@ class Definition::Parser {
   Node primary() {
     const Token token = tokens_.take();
     if (token.kind == Token::Kind::integer || token.kind == Token::Kind::real) {
-      Node number = node(Operation::number, token.column);
+      Node number = node(Operation::constant, token.column);
       number.number = token.real;
       number.is_whole = token.kind == Token::Kind::integer;
       if (number.is_whole) number.whole = static_cast<Whole>(token.integer);
@@ -176,7 +159,7 @@ class Definition::Parser {
   Node name(const Token& token) {
     const auto index = index_slots_.find(token.text);
     if (index != index_slots_.end()) {
-      Node found = node(Operation::index, token.column);
+      Node found = node(Operation::variable, token.column);
       found.slot = index->second;
       return found;
     }
@@ -256,7 +239,7 @@ class Definition::Parser {
   }
 
   Node whole_number(std::size_t column, std::int64_t value) {
-    Node number = node(Operation::number, column);
+    Node number = node(Operation::constant, column);
     number.number = static_cast<double>(value);
     number.whole = value;
     number.is_whole = true;
@@ -268,8 +251,7 @@ class Definition::Parser {
     const auto known = std::find_if(kFunctions.begin(), kFunctions.end(),
                                     [&](const Function& f) { return token.text == f.name; });
     if (known == kFunctions.end()) {
-      std::vector<std::string> names;
-      for (const Function& function : kFunctions) names.emplace_back(function.name);
+      const std::vector<std::string> names = texts_of(kFunctions, &Function::name);
       tokens_.fail(token.column,
                    "unknown function " + in_quotes(token.text) + suggestion(token.text, names));
     }

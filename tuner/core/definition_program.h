@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tuner/core/definition.h"
+#include "tuner/core/expression_operations.h"
 #include "tuner/core/whole.h"
 
 #include <cstddef>
@@ -10,57 +11,8 @@
 
 namespace smemtune {
 
-/// The operation of a node of a definition.
-enum class DefinitionOperation : std::uint8_t {
-  // Leaves.
-  number,
-  index,
-  scalar,
-  element,
-  // Operations with one operand.
-  negate,
-  logical_not,
-  square_root,
-  exponential,
-  logarithm,
-  absolute,
-  round_down,
-  sine,
-  cosine,
-  tangent,
-  hyperbolic_tangent,
-  error_function,
-  // Operations with two operands.
-  power,
-  add,
-  subtract,
-  multiply,
-  divide,
-  remainder,
-  less,
-  less_equal,
-  greater,
-  greater_equal,
-  equal,
-  not_equal,
-  minimum,
-  maximum,
-  // Operations that evaluate their operands lazily.
-  logical_and,
-  logical_or,
-  conditional,
-  // Loops over an index from 0 to below a bound.
-  sum,
-  largest,
-  smallest,
-};
-
-constexpr bool is_comparison(DefinitionOperation operation) {
-  return operation >= DefinitionOperation::less && operation <= DefinitionOperation::not_equal;
-}
-
 struct Definition::Node {
-  DefinitionOperation operation = DefinitionOperation::number;
+  expressions::Operation operation = expressions::Operation::constant;
   std::size_t column = 0;
   double number = 0;
   Whole whole = 0;  ///< Value of a number as an integer, if `is_whole`.

@@ -32,9 +32,7 @@ void Scope::add_constants(const Bindings& bindings) {
 bool Scope::contains(std::string_view name) const { return entries_.find(name) != entries_.end(); }
 
 std::vector<std::string> Scope::names() const {
-  std::vector<std::string> names;
-  for (const auto& [name, entry] : entries_) names.push_back(name);
-  return names;
+  return texts_of(entries_, [](const auto& entry) { return entry.first; });
 }
 
 const std::map<std::string, std::size_t, std::less<>>& type_sizes() {

@@ -1,6 +1,7 @@
 #include "tuner/core/expression_operations.h"
 
 #include "tuner/core/text.h"
+#include "tuner/core/tokens.h"
 
 #include <cmath>
 #include <numeric>
@@ -55,6 +56,12 @@ bool takes_reals(Operation operation) {
   }
 }
 
+const BinaryOperator* find_operator(const Token& token) {
+  const auto found = std::ranges::find_if(
+      kBinaryOperators, [&](const BinaryOperator& one) { return token.is(one.symbol); });
+  return found == kBinaryOperators.end() ? nullptr : &*found;
+}
+
 const char* power(std::int64_t base, std::int64_t exponent, std::int64_t& result) {
   if (exponent < 0) return "the exponent is negative";
   result = 1;
@@ -92,48 +99,22 @@ const char* apply_to_reals(Operation operation, std::int64_t left_bits, std::int
     return apply(operation, is_unary(operation) ? left != 0 : (left > right) - (left < right), 0,
                  result);
   }
-  switch (operation) {
-    case Operation::negate:
-      return give(-left);
-    case Operation::absolute:
-      return give(std::abs(left));
-    case Operation::to_integer:
-      if (!(std::abs(left) < 0x1p63)) return kOverflow;
-      result = static_cast<std::int64_t>(left);
-      return nullptr;
-    case Operation::square_root:
-      return left < 0 ? "the square root of a negative number" : give(std::sqrt(left));
-    case Operation::exponential:
-      return give(std::exp(left));
-    case Operation::logarithm:
-      return left > 0 ? give(std::log(left)) : "the logarithm needs a positive number";
-    case Operation::sine:
-      return give(std::sin(left));
-    case Operation::cosine:
-      return give(std::cos(left));
-    case Operation::round_down:
-      return give(std::floor(left));
-    case Operation::add:
-      return give(left + right);
-    case Operation::subtract:
-      return give(left - right);
-    case Operation::multiply:
-      return give(left * right);
-    case Operation::divide:
-      return right == 0 ? kDivisionByZero : give(left / right);
-    case Operation::modulo:
-      return right == 0 ? kDivisionByZero : give(std::fmod(left, right));
-    case Operation::floor_divide:
-      return right == 0 ? kDivisionByZero : give(python_floor_divide(left, right));
-    case Operation::floor_modulo:
-      return right == 0 ? kDivisionByZero : give(python_modulo(left, right));
-    case Operation::power:
-      return give(std::pow(left, right));
-    case Operation::minimum:
-      return give(std::min(left, right));
-    default:
-      return give(std::max(left, right));
+  if (operation == Operation::to_integer) {
+    if (!(std::abs(left) < 0x1p63)) return kOverflow;
+    result = static_cast<std::int64_t>(left);
+    return nullptr;
   }
+  if (operation == Operation::square_root && left < 0) {
+    return "the square root of a negative number";
+  }
+  if (operation == Operation::logarithm && !(left > 0)) {
+    return "the logarithm needs a positive number";
+  }
+  const bool divides = operation >= Operation::divide && operation <= Operation::floor_modulo;
+  if (divides && right == 0) return kDivisionByZero;
+  if (operation == Operation::floor_divide) return give(python_floor_divide(left, right));
+  if (operation == Operation::floor_modulo) return give(python_modulo(left, right));
+  return give(calculated(operation, left, right));
 }
 
 namespace {

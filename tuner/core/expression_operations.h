@@ -3,20 +3,27 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
 
-// The operations of expressions on 64-bit integers and on reals. Used by the parser,
-// which folds constants, and by the evaluation.
+// The operations of expressions on 64-bit integers and on reals, and of definitions. Used by the
+// parsers, which fold constants, and by the evaluations.
+
+namespace smemtune {
+struct Token;
+}
 
 namespace smemtune::expressions {
 
 enum class Operation : std::uint8_t {
-  // Leaves.
+  // Leaves; the last two only of definitions.
   constant,
   variable,
+  scalar,
+  element,
   // Operations with one operand.
   negate,
   complement,
@@ -34,6 +41,9 @@ enum class Operation : std::uint8_t {
   logarithm,
   sine,
   cosine,
+  tangent,
+  hyperbolic_tangent,
+  error_function,
   round_down,
   size_of,
   // Operations with two operands.
@@ -70,11 +80,15 @@ enum class Operation : std::uint8_t {
   copy,
   jump,
   jump_if_zero,
+  // Only of definitions: loops over an index from 0 to below a bound.
+  sum,
+  largest,
+  smallest,
 };
 
 // Flag of an operation on reals. The bits of reals lie where integers do.
 constexpr auto kOfReals = std::uint8_t{0x40};
-static_assert(static_cast<std::uint8_t>(Operation::jump_if_zero) < kOfReals);
+static_assert(static_cast<std::uint8_t>(Operation::smallest) < kOfReals);
 
 constexpr bool is_of_reals(Operation operation) {
   return (static_cast<std::uint8_t>(operation) & kOfReals) != 0;
@@ -164,6 +178,9 @@ inline constexpr std::array<BinaryOperator, 23> kBinaryOperators = {
      {"%", Operation::modulo, 11},        {"%", Operation::floor_modulo, 11},
      {"**", Operation::power, 12}}};
 
+/// Returns the operator that a token is; null if it is none.
+const BinaryOperator* find_operator(const Token& token);
+
 inline constexpr const char* kOverflow = "overflow";
 inline constexpr const char* kDivisionByZero = "division by zero";
 
@@ -173,44 +190,100 @@ bool takes_reals(Operation operation);
 const char* power(std::int64_t base, std::int64_t exponent, std::int64_t& result);
 const char* greatest_common_divisor(std::int64_t left, std::int64_t right, std::int64_t& result);
 
+// Computes an operation in double precision. Operations with one operand use `left`. It is inline
+// so that loops over it can be vectorized.
+inline double calculated(Operation operation, double left, double right) {
+  switch (operation) {
+    case Operation::negate:
+      return -left;
+    case Operation::square_root:
+      return std::sqrt(left);
+    case Operation::exponential:
+      return std::exp(left);
+    case Operation::logarithm:
+      return std::log(left);
+    case Operation::absolute:
+      return std::abs(left);
+    case Operation::round_down:
+      return std::floor(left);
+    case Operation::sine:
+      return std::sin(left);
+    case Operation::cosine:
+      return std::cos(left);
+    case Operation::tangent:
+      return std::tan(left);
+    case Operation::hyperbolic_tangent:
+      return std::tanh(left);
+    case Operation::error_function:
+      return std::erf(left);
+    case Operation::power:
+      return std::pow(left, right);
+    case Operation::add:
+      return left + right;
+    case Operation::subtract:
+      return left - right;
+    case Operation::multiply:
+      return left * right;
+    case Operation::divide:
+      return left / right;
+    case Operation::modulo:
+      return std::fmod(left, right);
+    case Operation::minimum:
+      return std::min(left, right);
+    default:
+      return std::max(left, right);
+  }
+}
+
+inline bool holds(Operation comparison, const auto& left, const auto& right) {
+  switch (comparison) {
+    case Operation::less:
+      return left < right;
+    case Operation::less_equal:
+      return left <= right;
+    case Operation::greater:
+      return left > right;
+    case Operation::greater_equal:
+      return left >= right;
+    case Operation::equal:
+      return left == right;
+    default:
+      return left != right;
+  }
+}
+
 // Sets `result` and returns nullptr, or returns what is wrong with the operands. Operations with
 // one operand use `left`.
 inline const char* apply(Operation operation, std::int64_t left, std::int64_t right,
                          std::int64_t& result) {
+  const auto give = [&result](std::int64_t value) -> const char* {
+    result = value;
+    return nullptr;
+  };
   switch (operation) {
     case Operation::negate:
       return __builtin_sub_overflow(0, left, &result) ? kOverflow : nullptr;
     case Operation::complement:
-      result = ~left;
-      return nullptr;
+      return give(~left);
     case Operation::logical_not:
-      result = left == 0;
-      return nullptr;
+      return give(left == 0);
     case Operation::truth:
-      result = left != 0;
-      return nullptr;
+      return give(left != 0);
     case Operation::absolute:
       if (left == std::numeric_limits<std::int64_t>::min()) return kOverflow;
-      result = left < 0 ? -left : left;
-      return nullptr;
+      return give(left < 0 ? -left : left);
     case Operation::pow2:
       if (left < 0) return "the exponent is negative";
-      if (left > 62) return kOverflow;
-      result = std::int64_t{1} << left;
-      return nullptr;
+      return left > 62 ? kOverflow : give(std::int64_t{1} << left);
     case Operation::is_pow2:
-      result = left > 0 && (left & (left - 1)) == 0;
-      return nullptr;
+      return give(left > 0 && (left & (left - 1)) == 0);
     case Operation::log2:
       if (left <= 0) return "the logarithm needs a positive number";
-      result = 63 - std::countl_zero(static_cast<std::uint64_t>(left));
-      return nullptr;
+      return give(63 - std::countl_zero(static_cast<std::uint64_t>(left)));
     case Operation::to_real:
-      result = std::bit_cast<std::int64_t>(static_cast<double>(left));
-      return nullptr;
+      return give(std::bit_cast<std::int64_t>(static_cast<double>(left)));
     case Operation::to_integer:
-      result = left;
-      return nullptr;
+      return give(left);
     case Operation::size_of:
       result = left & 0xFF;
       return result == 0 ? "the word is not a type of known size" : nullptr;
@@ -232,21 +305,17 @@ inline const char* apply(Operation operation, std::int64_t left, std::int64_t ri
       // Division rounded the quotient up.
       const bool below = rest != 0 && (rest < 0) != (right < 0);
       const bool above = rest != 0 && !below;  // Division rounded it down.
-      result = operation == Operation::divide         ? quotient
-               : operation == Operation::modulo       ? rest
-               : operation == Operation::floor_modulo ? rest + (below ? right : 0)
-               : operation == Operation::floor_divide ? quotient - (below ? 1 : 0)
-                                                      : quotient + (above ? 1 : 0);
-      return nullptr;
+      return give(operation == Operation::divide         ? quotient
+                  : operation == Operation::modulo       ? rest
+                  : operation == Operation::floor_modulo ? rest + (below ? right : 0)
+                  : operation == Operation::floor_divide ? quotient - (below ? 1 : 0)
+                                                         : quotient + (above ? 1 : 0));
     }
     case Operation::round_up: {
       if (right <= 0) return "can only round up to a multiple of a positive number";
       std::int64_t rest = left % right;
       if (rest < 0) rest += right;
-      if (rest == 0) {
-        result = left;
-        return nullptr;
-      }
+      if (rest == 0) return give(left);
       return __builtin_add_overflow(left, right - rest, &result) ? kOverflow : nullptr;
     }
     case Operation::power:
@@ -256,41 +325,24 @@ inline const char* apply(Operation operation, std::int64_t left, std::int64_t ri
       return __builtin_mul_overflow(left, std::int64_t{1} << right, &result) ? kOverflow : nullptr;
     case Operation::shift_right:
       if (right < 0 || right > 62) return "the shift is not within 0 .. 62";
-      result = left >> right;
-      return nullptr;
+      return give(left >> right);
     case Operation::less:
-      result = left < right;
-      return nullptr;
     case Operation::less_equal:
-      result = left <= right;
-      return nullptr;
     case Operation::greater:
-      result = left > right;
-      return nullptr;
     case Operation::greater_equal:
-      result = left >= right;
-      return nullptr;
     case Operation::equal:
-      result = left == right;
-      return nullptr;
     case Operation::not_equal:
-      result = left != right;
-      return nullptr;
+      return give(holds(operation, left, right));
     case Operation::bit_and:
-      result = left & right;
-      return nullptr;
+      return give(left & right);
     case Operation::bit_or:
-      result = left | right;
-      return nullptr;
+      return give(left | right);
     case Operation::bit_xor:
-      result = left ^ right;
-      return nullptr;
+      return give(left ^ right);
     case Operation::minimum:
-      result = std::min(left, right);
-      return nullptr;
+      return give(std::min(left, right));
     case Operation::maximum:
-      result = std::max(left, right);
-      return nullptr;
+      return give(std::max(left, right));
     default:
       return greatest_common_divisor(left, right, result);
   }

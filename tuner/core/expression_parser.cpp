@@ -81,11 +81,8 @@ class ExpressionParser {
   std::size_t binary(int lowest_level) {
     std::size_t left = operand(lowest_level);
     while (true) {
-      const Token& token = tokens_.peek();
-      const auto known =
-          std::find_if(expressions::kBinaryOperators.begin(), expressions::kBinaryOperators.end(),
-                       [&](const BinaryOperator& o) { return token.is(o.symbol); });
-      if (known == expressions::kBinaryOperators.end() || known->level < lowest_level) return left;
+      const BinaryOperator* const known = expressions::find_operator(tokens_.peek());
+      if (known == nullptr || known->level < lowest_level) return left;
       if (in_python_ && is_comparison(known->operation)) return left;
       const std::size_t column = tokens_.take().column;
       const std::size_t right = binary(known->level + 1);
@@ -144,11 +141,8 @@ class ExpressionParser {
     std::optional<std::size_t> all;
     while (true) {
       const Token token = tokens_.peek();
-      const auto known =
-          std::find_if(expressions::kBinaryOperators.begin(), expressions::kBinaryOperators.end(),
-                       [&](const BinaryOperator& o) { return token.is(o.symbol); });
-      const bool compares =
-          known != expressions::kBinaryOperators.end() && is_comparison(known->operation);
+      const BinaryOperator* const known = expressions::find_operator(token);
+      const bool compares = known != nullptr && is_comparison(known->operation);
       const bool is_not = token.is("not");
       if (!compares && !is_not && !is_name("in")) return all.value_or(left);
       tokens_.take();
@@ -347,10 +341,10 @@ class ExpressionParser {
 
   std::size_t call(const Token& token) {
     if (token.text == "python" && !scope_.contains("python")) return python(token);
-    if (in_python_ && token.text == "int") return integer(token);
+    if (in_python_ && token.text == "int") return one_operand_call(token, Operation::to_integer);
     if (may_be_real()) {
       for (const expressions::Function& function : expressions::kRealFunctions) {
-        if (token.text == function.name) return real_function(token, function.operation);
+        if (token.text == function.name) return one_operand_call(token, function.operation);
       }
     }
     const auto known =
@@ -360,10 +354,8 @@ class ExpressionParser {
       if (scope_.contains(token.text)) {
         tokens_.fail(token.column, in_quotes(token.text) + " is not a function");
       }
-      std::vector<std::string> names;
-      for (const expressions::Function& function : expressions::kFunctions)
-        names.emplace_back(function.name);
-      fail_unknown(token, "function", names);
+      fail_unknown(token, "function",
+                   texts_of(expressions::kFunctions, &expressions::Function::name));
     }
     tokens_.expect("(");
     const Nesting nesting(tokens_, depth_);
@@ -394,12 +386,8 @@ class ExpressionParser {
     return result;
   }
 
-  // Parses the rest of int(EXPRESSION).
-  std::size_t integer(const Token& token) {
-    return add(Operation::to_integer, token.column, {only_operand()});
-  }
-
-  std::size_t real_function(const Token& token, Operation operation) {
+  // Parses the rest of a function of one operand.
+  std::size_t one_operand_call(const Token& token, Operation operation) {
     return add(operation, token.column, {only_operand()});
   }
 

@@ -166,8 +166,7 @@ void KernelBinding::Compiled::check_swapped(const Repeat& repeat, const std::str
 void KernelBinding::Compiled::check_option(const std::string& option) const {
   const auto name = name_in_option(option);
   if (!name || problem.contains(*name)) return;
-  std::vector<std::string> known;
-  for (const Parameter& parameter : kernel->parameters) known.push_back(parameter.name);
+  const std::vector<std::string> known = texts_of(kernel->parameters, &Parameter::name);
   if (std::ranges::find(known, *name) != known.end()) return;
   fail(kernel->where + "/options", in_quotes(option) + ": " + in_quotes(*name) +
                                        " is neither a parameter nor a name of the problem" +
@@ -366,8 +365,7 @@ std::vector<std::int64_t> KernelBinding::Compiled::slots(const Configuration& co
     slots.push_back(to_slot(given->second));
   }
   if (configuration.size() == slots.size()) return slots;
-  std::vector<std::string> names;
-  for (const Parameter& parameter : kernel->parameters) names.push_back(parameter.name);
+  const std::vector<std::string> names = texts_of(kernel->parameters, &Parameter::name);
   for (const auto& [name, value] : configuration) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     fail(kernel->where, "the kernel '" + kernel->name + "' has no parameter '" + name + "'" +

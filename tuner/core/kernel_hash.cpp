@@ -110,8 +110,7 @@ void add_kernel(CanonicalText& text, const KernelTemplate& kernel, const KernelS
   text.add("pass", code(kernel.pass));
   text.add("options", kernel.options);
   text.add("architecture_specific", std::int64_t{kernel.architecture_specific});
-  std::vector<std::string> names;
-  for (const Parameter& parameter : kernel.parameters) names.push_back(parameter.name);
+  std::vector<std::string> names = texts_of(kernel.parameters, &Parameter::name);
   std::sort(names.begin(), names.end());
   text.add("parameters", names);
   text.add("launches", std::ssize(kernel.launches));

@@ -427,11 +427,7 @@ std::optional<Failure> exceeds_tensor_map(const Argument& argument) {
 }
 
 const std::vector<std::string>& feature_words() {
-  static const std::vector<std::string> words = [] {
-    std::vector<std::string> all;
-    for (const Feature& feature : kFeatures) all.emplace_back(feature.word);
-    return all;
-  }();
+  static const std::vector<std::string> words = texts_of(kFeatures, &Feature::word);
   return words;
 }
 

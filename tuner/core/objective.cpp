@@ -108,8 +108,7 @@ Expression compiled(const std::string& text, const std::vector<ResultFigure>& fi
   try {
     return Expression::compile_real(text, scope_of(figures));
   } catch (const ExpressionError& error) {
-    std::vector<std::string> names;
-    for (const ResultFigure& figure : figures) names.push_back(figure.name);
+    const std::vector<std::string> names = texts_of(figures, &ResultFigure::name);
     throw InputError("objective " + std::string(error.what()) + "; it is an expression over " +
                      joined(names, ", "));
   }

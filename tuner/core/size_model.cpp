@@ -2,6 +2,7 @@
 
 #include "tuner/core/expression.h"
 #include "tuner/core/selection.h"
+#include "tuner/core/text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,12 +22,6 @@ constexpr float kUnknown = -1;
 constexpr double kMostPredicted = 1.5;
 
 float log_of(double value) { return value > 0 ? static_cast<float>(std::log2(value)) : kUnknown; }
-
-std::vector<std::string> texts_of(const std::map<std::string, std::string>& named) {
-  std::vector<std::string> texts;
-  for (const auto& [name, text] : named) texts.push_back(text);
-  return texts;
-}
 
 /// Returns the largest value; 0 if none is known.
 double largest(const std::vector<std::optional<std::int64_t>>& values) {
@@ -80,7 +75,8 @@ float number_of(const std::string& word, const std::set<std::string>& words) {
 LaunchFeatures::LaunchFeatures(const LaunchTexts& texts, const Configuration& configuration,
                                const Problem& problem)
     : blocks_(texts.blocks, configuration, problem),
-      metrics_(texts_of(texts.metrics), configuration, problem) {}
+      metrics_(texts_of(texts.metrics, [](const auto& metric) { return metric.second; }),
+               configuration, problem) {}
 
 double LaunchFeatures::blocks(const Configuration& configuration, const Problem& problem,
                               const Bindings& device) const {

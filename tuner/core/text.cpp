@@ -193,6 +193,18 @@ bool in_natural_order(const std::string& one, const std::string& other) {
   return strverscmp(one.c_str(), other.c_str()) < 0;
 }
 
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
 std::string joined(std::span<const std::string> words, std::string_view separator) {
   std::string text;
   for (const std::string& word : words) {

@@ -77,7 +77,18 @@ std::string counted(std::uint64_t count, const std::string& noun);
 /// `N=512` before `N=1024`.
 bool in_natural_order(const std::string& one, const std::string& other);
 
+/// Returns the parts of a text between separators, empty ones too.
+std::vector<std::string> split(std::string_view text, char separator);
+
 std::string joined(std::span<const std::string> words, std::string_view separator);
+
+/// Returns the texts that `of` gives of the elements.
+template <typename Range, typename Of>
+std::vector<std::string> texts_of(const Range& range, const Of& of) {
+  std::vector<std::string> texts;
+  for (const auto& one : range) texts.emplace_back(std::invoke(of, one));
+  return texts;
+}
 
 /// Joins what `of` returns for each element.
 template <typename Range, typename Of>
