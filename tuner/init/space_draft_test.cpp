@@ -2715,6 +2715,63 @@ TEST(DefinitionDraft, SharesOutATotalOfTheHost) {
   }
 }
 
+/// Returns the draft for a kernel whose blocks add up, which a function launches that returns the
+/// total of their sums. `compares` and `functions` are the host's.
+Json sums_by_wrapper(const std::string& functions, const std::string& compares) {
+  return Drafted(R"cu(#include <cstdlib>
+__global__ void k(const float* in, float* out, int n) {
+  extern __shared__ float s[];
+  int t = threadIdx.x, b = blockIdx.x, i = b * blockDim.x + t;
+  s[t] = i < n ? in[i] : 0;
+  for (int k = blockDim.x / 2; k > 0; k /= 2) { __syncthreads(); if (t < k) s[t] += s[t + k]; }
+  if (t == 0) out[b] = s[0];
+}
+float total(const float* host, int n) {
+  float *in, *out, sum = 0;
+  int threads = 128, blocks = (n + threads - 1) / threads;
+  float* partial = (float*)malloc(blocks * sizeof(float));
+  cudaMalloc(&in, n * sizeof(float));
+  cudaMalloc(&out, blocks * sizeof(float));
+  cudaMemcpy(in, host, n * sizeof(float), cudaMemcpyHostToDevice);
+  k<<<blocks, threads, threads * sizeof(float)>>>(in, out, n);
+  cudaMemcpy(partial, out, blocks * sizeof(float), cudaMemcpyDeviceToHost);
+  for (int i = 0; i < blocks; ++i) sum += partial[i];
+  return sum;
+}
+)cu" + functions +
+                 R"cu(
+int main() {
+  int n = 1 << 20;
+  float* data = (float*)malloc(n * sizeof(float));
+  float* partial = (float*)malloc(n * sizeof(float));
+  float gpu = total(data, n);
+)cu" + compares + "\n}\n")
+      .json();
+}
+
+TEST(DefinitionDraft, SharesOutATotalOfWhatALaunchingFunctionReturns) {
+  const std::string sum = "float sum = 0; for (int i = 0; i < n; ++i) sum += ";
+  const std::string through_pointer =
+      "void add_cpu(const float* a, float* c, int n) { float t = 0; for (int i = 0; i < n; ++i) t "
+      "+= "
+      "a[i]; *c = t; }\nbool same(float* a, float* b) { return fabs(*a - *b) < 1e-3; }\n";
+  for (const auto& [functions, compares] : std::vector<std::array<std::string, 2>>{
+           {"", sum + "data[i]; if (fabs(sum - gpu) > 1e-3) return 1;"},
+           {through_pointer,
+            "float* right = (float*)malloc(4); add_cpu(data, right, n); return same(right, "
+            "&gpu);"}}) {
+    const Json json = sums_by_wrapper(functions, compares);
+    EXPECT_EQ(json["arguments"][1]["shape"][0], "(N + 32 - 1) / 32") << "the most blocks";
+    EXPECT_EQ(
+        json["verify"]["definition"].get<std::string>().find("out[i] = sum(i_0 < N * (i + 1)"), 0)
+        << json["verify"];
+    EXPECT_FALSE(json["verify"].contains("definition_is_a_guess")) << functions;
+    EXPECT_FALSE(json["verify"].contains("also_reference")) << "the function has one sum";
+  }
+  const Json other = sums_by_wrapper("", sum + "partial[i]; if (fabs(sum - gpu) > 1e-3) return 1;");
+  EXPECT_TRUE(other["verify"]["definition_is_a_guess"]) << "another array of the same name";
+}
+
 TEST(DefinitionDraft, IsNoTotalThatTheHostComparesWithSomethingElse) {
   const std::string total = "int total = 0; for (int i = 0; i < blocks; ++i) total += out[i];\n";
   for (const std::string& host :
@@ -3576,6 +3633,31 @@ int main() {
   const Json most = Drafted("#define ADD(a, b) fmaxf(a, b)\n" + kernel).json()["arguments"][1];
   EXPECT_FALSE(most.contains("compare"));
   EXPECT_EQ(most["role"], "output");
+}
+
+TEST(DraftSpace, LetsResultsOfSeveralKernelsFollowANumberThatIsMadeOfTheBlock) {
+  const auto kernel = [](const std::string& name) {
+    return "__global__ void " + name +
+           "(const float* in, float* out, int n) {\n  extern __shared__ float s[];\n"
+           "  int t = threadIdx.x, i = blockIdx.x * blockDim.x * 2 + t;\n"
+           "  s[t] = (i < n ? in[i] : 0) + (i + blockDim.x < n ? in[i + blockDim.x] : 0);\n"
+           "  for (int k = blockDim.x / 2; k > 0; k /= 2) {\n"
+           "    __syncthreads(); if (t < k) s[t] += s[t + k]; }\n"
+           "  if (t == 0) out[blockIdx.x] = s[0];\n}\n";
+  };
+  const Json json =
+      Drafted(kernel("one") + kernel("two") +
+              "int main() {\n  int n = 1 << 20, threads = 128;\n"
+              "  int per_block = threads * 2, blocks = (n + per_block - 1) / per_block;\n"
+              "  float *a, *b;\n  cudaMalloc(&a, n * 4); cudaMalloc(&b, blocks * 4);\n"
+              "  one<<<blocks, threads, threads * 4>>>(a, b, n);\n"
+              "  two<<<blocks, threads, threads * 4>>>(a, b, n);\n}\n")
+          .json();
+  EXPECT_EQ(json["problems"].dump(), R"([{"N":1048576}])");
+  EXPECT_EQ(json["arguments"][1]["compare"], "sum");
+  for (const Json& one : json["kernels"]) {
+    EXPECT_EQ(one["grid"][0], "(N + (THREADS * 2) - 1) / (THREADS * 2)") << one["name"];
+  }
 }
 
 /// Returns the draft of sums by blocks of a template, of which a launch begins so.

@@ -238,7 +238,6 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
     return name == site.block_name || std::ranges::find(site.block, name) != site.block.end();
   };
   const bool has_block_sums =
-      request_.kernels.size() == 1 &&
       std::ranges::any_of(first_.parameters, &KernelParameter::is_block_sum);
   const std::string in_terms = terms_of(site).in_terms(text, frame);
   for (const std::string_view word : identifiers(in_terms)) {
