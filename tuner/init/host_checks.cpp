@@ -150,6 +150,72 @@ class CheckWriter {
       return;
     }
     add_stores(syntax);
+    add_counts(syntax);
+  }
+
+  /// Adds what a loop counts in the elements of an array that begins as zeros, or takes off the
+  /// elements of results that the host then compares with 0.
+  void add_counts(const Syntax& loop) {
+    std::map<std::string, bool> arrays;  // True for those that it takes off.
+    for_each(loop, [&](const Syntax& part) {
+      const bool changes = part.steps() || part.is(Kind::assignment, "+=");
+      if (!changes || part.parts[0].kind != Kind::element) return;
+      arrays.emplace(part.parts[0].parts[0].text, part.text[0] == '-');
+    });
+    for (const auto& [array, takes_off] : arrays) {
+      auto store = counted(source_, loop, array, takes_off);
+      const bool is_known = takes_off ? is_compared_with_zero(array, loop) : is_zero(array, loop);
+      if (!store || !is_known) continue;
+      checks_.push_back(check_of(loop, array));
+      checks_.back().is_filled = !takes_off;
+      checks_.back().store = std::move(store);
+    }
+  }
+
+  bool is_compared_with_zero(const std::string& array, const Syntax& loop) const {
+    return std::ranges::any_of(comparisons_, [&](const Comparison& one) {
+      return one.array == array && one.statement.first >= loop.whole.end &&
+             one.expected->is(Kind::literal, "0");
+    });
+  }
+
+  /// Returns true if an array has only been set to zeros before a loop.
+  bool is_zero(const std::string& array, const Syntax& loop) const {
+    bool is_set = false;
+    bool is_other = false;
+    for_each(body_, [&](const Syntax& part) {
+      if (part.whole.first >= loop.whole.first) return;
+      const bool is_variable = part.kind == Kind::variable && part.text == array;
+      const bool is_given = part.kind == Kind::assignment && part.parts[0].is_name(array);
+      const bool is_stored = part.kind == Kind::assignment && part.parts[0].kind == Kind::element &&
+                             part.parts[0].parts[0].is_name(array);
+      if (is_variable) is_set = begins_as_zeros(part);
+      if (is_given) is_set = is_call(part.parts[1], "calloc");
+      if (is_stored) (part.parts[1].is(Kind::literal, "0") ? is_set : is_other) = true;
+      const bool clears = part.kind == Kind::call && is_one_of(part.text, {"memset", "fill"}) &&
+                          part.parts.size() > 3 &&
+                          array_at(joined(tokens_, part.parts[1].whole)) == array;
+      const std::size_t value = part.text == "memset" ? 2 : 3;
+      if (clears) is_set = part.parts[value].is(Kind::literal, "0");
+    });
+    return is_set && !is_other;
+  }
+
+  static bool is_call(const Syntax& value, std::string_view name) {
+    return has_any(value, [&](const Syntax& part) { return part.is(Kind::call, name); });
+  }
+
+  /// Returns true for `int* a = (int*)calloc(n, 4)`, `int a[n] = {0}` and `std::vector<int> a(n)`.
+  bool begins_as_zeros(const Syntax& variable) const {
+    std::size_t name = variable.range.first;
+    while (name < variable.range.end && !tokens_[name].is(variable.text)) ++name;
+    const std::string value = without_blanks(joined(tokens_, {name + 1, variable.range.end}));
+    const bool is_list = value.ends_with("={0}") || value.ends_with("={}");
+    const auto known = variables_.find(variable.text);
+    const bool is_vector = known != variables_.end() && !vector_of(known->second).empty();
+    const bool has_other = value.find(',') != std::string::npos && !value.ends_with(",0)");
+    const bool is_sized = is_vector && value.starts_with("(") && !has_other;
+    return is_call(variable, "calloc") || is_list || is_sized;
   }
 
   void add_stores(const Syntax& loop) {

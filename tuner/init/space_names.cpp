@@ -235,7 +235,9 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
   if (frame >= site.frames.size() || depth == kMostSteps) return;
   const HostFrame& here = site.frames[frame];
   const auto is_of_block = [&](std::string_view name) {
-    return name == site.block_name || std::ranges::find(site.block, name) != site.block.end();
+    const bool is_size = std::ranges::find(site.arguments, name) != site.arguments.end();
+    return !is_size &&
+           (name == site.block_name || std::ranges::find(site.block, name) != site.block.end());
   };
   const bool has_block_sums =
       std::ranges::any_of(first_.parameters, &KernelParameter::is_block_sum);
@@ -459,6 +461,8 @@ Scope SpaceNames::scope(const Json& parameters) const {
   for (const std::string& counter : counters_) {
     if (!scope.contains(counter)) scope.add_variable(counter, slots++);
   }
+  const std::string sm_count(kSmCount);
+  if (!scope.contains(sm_count)) scope.add_variable(sm_count, slots++);
   return scope;
 }
 
