@@ -507,7 +507,8 @@ class ArgumentDrafter {
     constexpr int kMaxDepth = 4;
     std::string text = bytes;
     for (int depth = 0; depth < kMaxDepth; ++depth) {
-      text = substituted(text, measured_in(terms.variables(frame)));
+      const Terms measured = measured_in(terms.variables(frame));
+      text = substituted(substituted(text, measured), measured);  // `float b[sizeof(a) / 4]`
       const CppTokens tokens = cpp_tokens(text);
       for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
         if (!tokens[i].is("sizeof") || !tokens[i + 1].is("(")) continue;

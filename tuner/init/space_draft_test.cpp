@@ -2715,6 +2715,152 @@ TEST(DefinitionDraft, SharesOutATotalOfTheHost) {
   }
 }
 
+/// Returns the verification of a histogram of 256 bins. `behind` is the host's, behind a loop that
+/// begins with `counts`.
+Json verified_histogram(const std::string& before, const std::string& counts,
+                        const std::string& behind) {
+  return Drafted(R"cu(#include <cstdlib>
+#include <cstring>
+#include <vector>
+__global__ void k(const int* in, int* bins, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(&bins[in[i]], 1);
+}
+int main() {
+  int n = 1 << 20, *in, *bins, *data = (int*)malloc(n * 4), result[256];
+  for (int i = 0; i < n; ++i) data[i] = rand() % 256;
+)cu" + before + R"cu(
+  cudaMalloc(&in, n * 4);
+  cudaMalloc(&bins, 256 * 4);
+  cudaMemset(bins, 0, 256 * 4);
+  cudaMemcpy(in, data, n * 4, cudaMemcpyHostToDevice);
+  k<<<(n + 255) / 256, 256>>>(in, bins, n);
+  cudaMemcpy(result, bins, 256 * 4, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < n; ++i) )cu" +
+                 counts + "\n" + behind + "\n}\n")
+      .json()["verify"];
+}
+
+TEST(DefinitionDraft, IsWhatTheHostCounts) {
+  const std::string compares = "for (int i = 0; i < 256; ++i) if (right[i] != result[i]) return 1;";
+  const std::string calloc = "int* right = (int*)calloc(256, 4);";
+  const std::string expected = "bins[i] = sum(i_0 < N, ((((in[i_0])) == i) ? (1) : 0))";
+  const auto plain = [](std::string text) {
+    return std::regex_replace(std::regex_replace(text, std::regex("[()]"), ""), std::regex("_\\d"),
+                              "");
+  };
+  for (const auto& [before, counts, behind] : std::vector<std::array<std::string, 3>>{
+           {calloc, "right[data[i]]++;", compares},
+           {"int right[256] = {0};", "{ int bin = data[i]; right[bin] += 1; }", compares},
+           {"std::vector<int> right(256, 0);", "++right[data[i]];", compares},
+           {"int right[256]; memset(right, 0, sizeof(right));", "right[data[i]]++;", compares},
+           {"", "result[data[i]]--;",
+            "for (int i = 0; i < 256; ++i) if (result[i] != 0) return 1;"}}) {
+    const Json verify = verified_histogram(before, counts, behind);
+    EXPECT_EQ(plain(verify.value("definition", "")), plain(expected)) << before << counts;
+    EXPECT_FALSE(verify.contains("definition_is_a_guess"));
+  }
+  for (const auto& [before, counts, behind] : std::vector<std::array<std::string, 3>>{
+           {"int right[256];", "right[data[i]]++;", compares},
+           {calloc + " right[0] = 1;", "right[data[i]]++;", compares},
+           {"std::vector<int> right(256, 1);", "right[data[i]]++;", compares},
+           {calloc, "right[data[i] / 2]++;", compares},
+           {calloc, "right[data[i]]--;", compares},
+           {calloc, "right[data[i]]++;", ""},
+           {"", "result[data[i]]--;", ""}}) {
+    EXPECT_EQ(verified_histogram(before, counts, behind).value("definition", ""), "")
+        << before << counts << behind;
+  }
+}
+
+/// Returns the draft for `k(in, extra, out, n)`. `host` declares what `launch` uses.
+Json launched(const std::string& host, const std::string& launch, const std::string& before = "") {
+  return Drafted(before + R"cu(
+__global__ void k(const float* in, const float* extra, float* out, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    out[i] = extra != nullptr ? in[i] + extra[i] : in[i];
+  }
+}
+int main() {
+)cu" + host + "\n  float *a, *b = 0, *c;\n  " +
+                 launch + "\n}\n")
+      .json();
+}
+
+TEST(DraftSpace, PassesNullPointersAsTheHostDoes) {
+  const std::string allocates = "int n = 4096; cudaMalloc(&a, n * 4); cudaMalloc(&c, n * 4); ";
+  for (const char* const null : {"b", "nullptr", "NULL"}) {
+    const Json json = launched("", allocates + "k<<<16, 256>>>(a, " + null + ", c, n);");
+    EXPECT_EQ(json["arguments"][1]["type"], "float*") << null;
+    EXPECT_TRUE(json["arguments"][1]["value"].is_null()) << null;
+  }
+  const Json made = launched("", allocates + "make((void**)&b); k<<<16, 256>>>(a, b, c, n);");
+  EXPECT_FALSE(made["arguments"][1].contains("value")) << "it may be anything";
+  const Json allocated =
+      launched("", allocates + "cudaMalloc(&b, n * 4); k<<<16, 256>>>(a, b, c, n);");
+  EXPECT_EQ(allocated["arguments"][1]["shape"][0], "N");
+}
+
+TEST(DraftSpace, CountsTheElementsOfLists) {
+  const Json json = launched(
+      "float x[] = {1, 2, 3, 4}, y[sizeof(x) / sizeof(x[0])];",
+      "int s = sizeof(x); cudaMalloc(&a, s); cudaMalloc(&b, sizeof(x)); cudaMalloc(&c, sizeof(y));"
+      " k<<<1, 256>>>(a, b, c, sizeof(x) / sizeof(*x));");
+  for (const Json& argument : json["arguments"]) {
+    EXPECT_TRUE(!argument.contains("shape") || argument["shape"][0] == 4) << argument["name"];
+  }
+  EXPECT_EQ(json["problems"][0]["N"], 4);
+}
+
+TEST(DraftSpace, HasAGridOfTheDevicesMultiprocessors) {
+  const std::string allocates =
+      "int n = 4096; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4); cudaMalloc(&c, n * 4); ";
+  for (const auto& [host, blocks] : std::vector<std::array<std::string, 2>>{
+           {"cudaDeviceProp p; cudaGetDeviceProperties(&p, 0);", "2 * p.multiProcessorCount"},
+           {"cudaDeviceProp p; cudaGetDeviceProperties(&p, 0); int m = p.multiProcessorCount;",
+            "2 * m"},
+           {"int m; cudaDeviceGetAttribute(&m, cudaDevAttrMultiProcessorCount, 0);", "2 * m"}}) {
+    const Json json = launched(host, allocates + "k<<<" + blocks + ", 256>>>(a, b, c, n);");
+    EXPECT_EQ(json["kernels"][0]["grid"][0], "2 * sm_count") << host;
+    EXPECT_EQ(json["problems"].dump(), R"([{"N":4096}])");
+  }
+}
+
+TEST(DraftSpace, KnowsConstantsThatAMacroOfTheSourceMakes) {
+  const Json json = launched(
+      "int n = kN;",
+      "cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4); cudaMalloc(&c, kBlocks * sizeof(float));"
+      " k<<<kBlocks, kThreads>>>(a, b, c, n);",
+      "#define least(a, b) (a < b ? a : b)\nconst int kN = 4096;\nconst int kThreads = 256;\n"
+      "const int kBlocks = least(32, (kN + kThreads - 1) / kThreads);\n");
+  EXPECT_EQ(json["arguments"][2]["shape"][0].dump().find("TODO"), std::string::npos)
+      << json["arguments"][2];
+  EXPECT_EQ(json["problems"][0].size(), 1) << json["problems"];
+}
+
+TEST(DraftSpace, TakesNoKernelWithoutArgumentsWhereThereIsAnother) {
+  const Json json = Drafted(
+                        "__global__ void hello() { printf(\"hello\"); }\n"
+                        "__global__ void k(float* x) { x[threadIdx.x] = 1; }\n"
+                        "int main() { float* x; cudaMalloc(&x, 400); hello<<<1, 32>>>();\n"
+                        "  k<<<1, 100>>>(x); }\n")
+                        .json();
+  EXPECT_EQ(json["kernels"][0]["name"], "k");
+}
+
+TEST(DraftSpace, HasOneBlockInEveryDimensionWhereTheHostLaunchesOne) {
+  const Json json =
+      Drafted(
+          "__global__ void k(float* x, int rows, int columns) {\n"
+          "  int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + "
+          "threadIdx.x;\n  x[i * columns + j] = 1;\n}\n"
+          "int main() { int r = 10, c = 12; float* x; cudaMalloc(&x, r * c * sizeof(float));\n"
+          "  dim3 threads(c, r); k<<<1, threads>>>(x, r, c); }\n")
+          .json();
+  EXPECT_EQ(json["kernels"][0]["grid"].dump(), "[1,1]");
+  EXPECT_EQ(json["problems"].dump(), R"([{"ROWS":10,"COLUMNS":12}])");
+}
+
 /// Returns the draft for a kernel whose blocks add up, which a function launches that returns the
 /// total of their sums. `compares` and `functions` are the host's.
 Json sums_by_wrapper(const std::string& functions, const std::string& compares) {
