@@ -322,6 +322,10 @@ class HostReader {
       }
       next = close + 1;
     }
+    // `void (*kernels[])(float*) = {one, two}`
+    const bool is_of_functions =
+        next + 1 < end && tokens_[next].is(")") && tokens_[next + 1].is("(");
+    if (is_of_functions) next = closing(tokens_, next + 1) + 1;
     const bool is_list = next + 1 < end && tokens_[next].is("=") && tokens_[next + 1].is("{");
     if (is_list || (next < end && tokens_[next].is("{"))) {
       const std::vector<std::string> parts = parts_in(tokens_, is_list ? next + 1 : next);
@@ -329,7 +333,7 @@ class HostReader {
       if (elements.empty()) elements = std::to_string(parts.size());
       state.set_list(name, parts);
     }
-    if (elements.empty()) return;
+    if (elements.empty() || is_of_functions) return;
     std::size_t first = type.first;
     while (first < type.end &&
            is_one_of(tokens_[first].text, {"const", "static", "__device__", "__managed__"})) {

@@ -119,6 +119,10 @@ class SequenceReader {
     for (auto site = begin; site != end && sequence_.sites.size() < kMostLaunches; ++site) {
       add(*site);
     }
+    // A copy that begins a repetition of these launches is behind them without it.
+    while (sequence_.sites.size() > 1 && is_apart(sequence_.sites.back())) {
+      sequence_.sites.pop_back();
+    }
   }
 
   std::optional<LaunchSequence> read() {

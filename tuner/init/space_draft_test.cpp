@@ -2848,6 +2848,47 @@ TEST(DraftSpace, TakesNoKernelWithoutArgumentsWhereThereIsAnother) {
   EXPECT_EQ(json["kernels"][0]["name"], "k");
 }
 
+TEST(DraftSpace, TakesAListOfKernelsForLaunchesOfEach) {
+  const auto kernel = [](const std::string& name) {
+    return "__global__ void " + name +
+           "(const float* in, float* out, int n) {\n"
+           "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = 2 * in[i]; }\n";
+  };
+  const Json json =
+      Drafted(kernel("one") + kernel("two") + kernel("other") +
+              "int main() {\n  int n = 4096; float *a, *b;\n"
+              "  cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);\n"
+              "  void (*kernels[])(const float*, float*, int) = {one, two};\n"
+              "  for (int k = 0; k < 2; k++) kernels[k]<<<n / 128, 128>>>(a, b, n);\n}\n")
+          .json();
+  ASSERT_GE(json["kernels"].size(), 2U);
+  for (const std::size_t i : {0U, 1U}) {
+    EXPECT_EQ(json["kernels"][i]["grid"].dump(), R"(["N / THREADS"])");
+    EXPECT_FALSE(json["kernels"][i].contains("launches"));
+  }
+  EXPECT_EQ(json["kernels"][0]["name"], "one");
+  EXPECT_EQ(json["kernels"][1]["name"], "two");
+}
+
+TEST(DraftSpace, ClearsNothingBehindLaunchesThatAreRepeated) {
+  const Json json =
+      Drafted(
+          "__global__ void square(const float* in, float* all, int n) {\n"
+          "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) all[i] = in[i] * in[i]; }\n"
+          "__global__ void add(const float* all, float* out, int n) {\n"
+          "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) atomicAdd(out, all[i]); }\n"
+          "int main() {\n  int n = 4096; float *a, *b, *c;\n"
+          "  cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4); cudaMalloc(&c, 4);\n"
+          "  cudaMemset(c, 0, 4); square<<<n / 256, 256>>>(a, b, n); add<<<n / 256, 256>>>(b, c, "
+          "n);\n"
+          "  for (int t = 0; t < 10; t++) { cudaMemset(c, 0, 4);\n"
+          "    square<<<n / 256, 256>>>(a, b, n); add<<<n / 256, 256>>>(b, c, n); }\n}\n")
+          .json();
+  const Json& launches = json["kernels"][0]["launches"];
+  ASSERT_EQ(launches.size(), 2U);
+  EXPECT_EQ(launches[1]["entry"], "add");
+}
+
 TEST(DraftSpace, HasOneBlockInEveryDimensionWhereTheHostLaunchesOne) {
   const Json json =
       Drafted(
