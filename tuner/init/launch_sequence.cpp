@@ -18,8 +18,12 @@ constexpr std::size_t kMostLaunches = 16;
 
 /// Returns true if a text uses a name, by itself or by the values of its variables.
 bool uses(const std::string& text, const std::string& name, const LaunchSite& site) {
-  const auto& variables = site.frames.front().variables;
-  const auto value = [&](const std::string& word) { return value_among(variables, word); };
+  const HostFrame& frame = site.frames.front();
+  const auto value = [&](const std::string& word) {
+    // A list's values are tried one after the other, in place of each other.
+    return frame.choices.contains(word) ? std::vector<std::string>()
+                                        : value_among(frame.variables, word);
+  };
   return names_behind({text}, value).contains(name);
 }
 

@@ -2889,6 +2889,45 @@ TEST(DraftSpace, ClearsNothingBehindLaunchesThatAreRepeated) {
   EXPECT_EQ(launches[1]["entry"], "add");
 }
 
+TEST(DraftSpace, TriesTheBlockSizesOfALoopInPlaceOfEachOther) {
+  const Json json =
+      Drafted(
+          "__global__ void k(const float* in, float* all, int n) {\n"
+          "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) atomicAdd(all, in[i]); }\n"
+          "int main() {\n  int n = 1 << 20; float *a, *b, zero = 0;\n"
+          "  cudaMalloc(&a, n * 4); cudaMalloc(&b, 4);\n  int sizes[] = {96, 128, 256};\n"
+          "  for (int i = 0; i < 3; i++) {\n    int size = sizes[i], blocks = (n + size - 1) / "
+          "size;\n"
+          "    blocks = blocks > 1024 ? 1024 : blocks;\n"
+          "    for (int t = 0; t < 20; t++) {\n"
+          "      cudaMemcpy(b, &zero, 4, cudaMemcpyHostToDevice);\n"
+          "      k<<<blocks, size>>>(a, b, n);\n    }\n  }\n}\n")
+          .json();
+  const Json& kernel = json["kernels"][0];
+  EXPECT_FALSE(kernel.contains("launches")) << "it would add up three times";
+  EXPECT_EQ(kernel["parameters"]["THREADS"].dump(), "[96,128,256]");
+  EXPECT_FALSE(kernel.contains("default_is_a_guess"));
+}
+
+TEST(DraftSpace, MakesNoSizeOfHowManyElementsABlockHas) {
+  const Json json =
+      Drafted(
+          "#define BLOCK 512\n__global__ void k(const float* in, float* out, float* last, int n) "
+          "{\n"
+          "  __shared__ float s[BLOCK];\n  int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+          "  if (i < n) s[threadIdx.x] = in[i];\n  __syncthreads();\n"
+          "  if (i < n) out[i] = s[threadIdx.x];\n"
+          "  if (threadIdx.x == 0) last[blockIdx.x] = s[BLOCK - 1];\n}\n"
+          "int main() {\n  int n = 1 << 20; const int threads = BLOCK;\n"
+          "  const int per_block = threads;\n  const int blocks = (n + per_block - 1) / "
+          "per_block;\n"
+          "  float *a, *b, *c; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);\n"
+          "  cudaMalloc(&c, blocks * 4);\n  k<<<blocks, threads>>>(a, b, c, n);\n}\n")
+          .json();
+  EXPECT_EQ(json["problems"].dump(), R"([{"N":1048576}])");
+  EXPECT_EQ(json["kernels"][0]["grid"][0], "(N + BLOCK - 1) / BLOCK");
+}
+
 TEST(DraftSpace, HasOneBlockInEveryDimensionWhereTheHostLaunchesOne) {
   const Json json =
       Drafted(

@@ -258,7 +258,10 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
       continue;
     }
     const bool follows_block = !parts.empty();  // Such a size does not shrink with the problem.
-    if (follows_block && (has_block_sums || meaning->is_macro)) continue;
+    const bool is_of_each_block =
+        substituted(without_blanks(in_terms), {{"/" + name, ""}}) != without_blanks(in_terms);
+    const bool varies = has_block_sums || meaning->is_macro || is_of_each_block;
+    if (follows_block && varies) continue;
     const auto alike = std::ranges::find_if(host_sizes_, [&](const HostSize& size) {
       return size.variable == name && problem_[size.chosen] == number;
     });
