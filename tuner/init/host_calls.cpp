@@ -33,9 +33,6 @@ void read_function(const ParsedSource& source, CXCursor cursor, bool is_member,
       function.template_parameters.push_back(ParsedSource::name(child));
     } else if (kind == CXCursor_CompoundStmt) {
       function.body = syntax_of(source, child);
-      for_each(function.body, [&](const Syntax& part) {
-        if (part.kind == Kind::variable) function.variables.insert(part.text);
-      });
       has_body = true;
     }
   }

@@ -27,7 +27,6 @@ struct DeclaredFunction {
   std::vector<std::string> template_parameters;
   Syntax body = {};
   std::map<std::string, std::string> types;  ///< Types that its variables have or point to.
-  std::set<std::string> variables = {};      ///< Those of its body.
   bool is_member = false;
   std::map<std::size_t, std::string> given;  ///< Values that it assigns through pointer parameters.
   std::set<std::pair<std::size_t, std::size_t>> copies = {};  ///< Parameters to and from.

@@ -179,43 +179,26 @@ class CheckWriter {
     });
   }
 
-  /// Returns true if an array has only been set to zeros before a loop.
+  /// Returns true if an array has only been set to zeros before a loop: by `calloc(n, 4)`,
+  /// `a[n] = {0}`, `std::vector<int> a(n)`, `memset(a, 0, n)`, `a[i] = 0`.
   bool is_zero(const std::string& array, const Syntax& loop) const {
     bool is_set = false;
-    bool is_other = false;
-    for_each(body_, [&](const Syntax& part) {
-      if (part.whole.first >= loop.whole.first) return;
-      const bool is_variable = part.kind == Kind::variable && part.text == array;
-      const bool is_given = part.kind == Kind::assignment && part.parts[0].is_name(array);
-      const bool is_stored = part.kind == Kind::assignment && part.parts[0].kind == Kind::element &&
-                             part.parts[0].parts[0].is_name(array);
-      if (is_variable) is_set = begins_as_zeros(part);
-      if (is_given) is_set = is_call(part.parts[1], "calloc");
-      if (is_stored) (part.parts[1].is(Kind::literal, "0") ? is_set : is_other) = true;
-      const bool clears = part.kind == Kind::call && is_one_of(part.text, {"memset", "fill"}) &&
-                          part.parts.size() > 3 &&
-                          array_at(joined(tokens_, part.parts[1].whole)) == array;
-      const std::size_t value = part.text == "memset" ? 2 : 3;
-      if (clears) is_set = part.parts[value].is(Kind::literal, "0");
-    });
-    return is_set && !is_other;
-  }
-
-  static bool is_call(const Syntax& value, std::string_view name) {
-    return has_any(value, [&](const Syntax& part) { return part.is(Kind::call, name); });
-  }
-
-  /// Returns true for `int* a = (int*)calloc(n, 4)`, `int a[n] = {0}` and `std::vector<int> a(n)`.
-  bool begins_as_zeros(const Syntax& variable) const {
-    std::size_t name = variable.range.first;
-    while (name < variable.range.end && !tokens_[name].is(variable.text)) ++name;
-    const std::string value = without_blanks(joined(tokens_, {name + 1, variable.range.end}));
-    const bool is_list = value.ends_with("={0}") || value.ends_with("={}");
-    const auto known = variables_.find(variable.text);
-    const bool is_vector = known != variables_.end() && !vector_of(known->second).empty();
-    const bool has_other = value.find(',') != std::string::npos && !value.ends_with(",0)");
-    const bool is_sized = is_vector && value.starts_with("(") && !has_other;
-    return is_call(variable, "calloc") || is_list || is_sized;
+    for (std::size_t i = body_.range.first + 2; i < loop.whole.first; ++i) {
+      if (!tokens_[i].is(array)) continue;
+      std::size_t end = i;
+      while (end < loop.whole.first && !tokens_[end].is(";")) ++end;
+      const std::string rest = without_blanks(joined(tokens_, {i + 1, end}));
+      const bool is_sized = tokens_[i - 1].is(">") && rest.find(',') == std::string::npos;
+      const bool is_filled = tokens_[i - 1].is(">") || tokens_[i - 2].is("fill");
+      const bool clears = rest.ends_with("={0}") || rest.ends_with("={}") ||
+                          rest.ends_with("]=0") || (is_filled && rest.ends_with(",0)")) ||
+                          (rest.starts_with("(") && is_sized) ||
+                          (tokens_[i - 2].is("memset") && rest.starts_with(",0,"));
+      const bool is_given = rest.starts_with("=");
+      if (!clears && rest.find("]=") != std::string::npos) return false;
+      if (clears || is_given) is_set = clears || rest.find("calloc(") != std::string::npos;
+    }
+    return is_set;
   }
 
   void add_stores(const Syntax& loop) {

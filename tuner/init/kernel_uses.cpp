@@ -691,8 +691,10 @@ class ThreadExtents {
     return names;
   }
 
-  /// Returns true for each dimension in which blockIdx is multiplied by blockDim.
-  const std::array<bool, 3>& strides() const { return strides_; }
+  /// Notes the dimensions in which blockIdx is multiplied by blockDim.
+  void add_strides(KernelFunction& kernel) const {
+    for (const std::size_t axis : strides_) kernel.strides_by_block[axis] = true;
+  }
 
   /// Returns for each dimension of the grid what blockIdx is multiplied by; empty if that is
   /// nothing that has a name, or several.
@@ -745,7 +747,7 @@ class ThreadExtents {
     if (const auto tile = tile_of(product)) tiles_[tile->second].insert(tile->first);
     for (const std::size_t side : {0U, 1U}) {
       const auto axis = axis_of(product.parts[side], "blockIdx");
-      if (axis && axis == axis_of(product.parts[1 - side], "blockDim")) strides_[*axis] = true;
+      if (axis && axis == axis_of(product.parts[1 - side], "blockDim")) strides_.insert(*axis);
     }
   }
 
@@ -774,7 +776,7 @@ class ThreadExtents {
   std::array<Names, 3> by_block_;
   std::array<Names, 3> tiles_;
   std::array<bool, 3> begins_loop_ = {};
-  std::array<bool, 3> strides_ = {};
+  std::set<std::size_t> strides_;
 };
 
 }  // namespace
@@ -809,8 +811,10 @@ void add_kernel_uses(KernelFile& file) {
                                is_block_sum(function->body, parameter.name, body_of);
     }
     const ThreadExtents extents(source, function->body);
-    for (std::size_t axis = 0; axis < extents.strides().size(); ++axis) {
-      kernel.strides_by_block[axis] = kernel.strides_by_block[axis] || extents.strides()[axis];
+    extents.add_strides(kernel);
+    for (const std::string& name : kernel.reached) {
+      if (const Syntax* const body = body_of(name))
+        ThreadExtents(source, *body).add_strides(kernel);
     }
     add_block_numbers(source, function->body, body_of, kernel);
     kernel.asserts = asserts_in(source, function->body);

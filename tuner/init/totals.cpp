@@ -56,7 +56,8 @@ std::optional<SummedArray> summed_array(const std::string& value) {
 /// variable.
 std::string in_caller(const FunctionCall& call, const std::string& total) {
   Terms own = {{"sum(", "sum("}};  // A variable `sum` is no function.
-  for (const std::string& name : call.callee->variables) {
+  for (const auto& [name, type] : call.callee->types) {
+    if (call.callee->parameter(name)) continue;
     own.emplace_back(name, call.callee->name + "::" + name);
   }
   return call.in_caller(substituted(total, own));

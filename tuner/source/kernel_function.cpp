@@ -64,16 +64,6 @@ int dimensions_of(const CppTokens& tokens, TokenRange body, std::string_view bui
   return dimensions;
 }
 
-/// Returns true if blockIdx and blockDim of one dimension are multiplied with one another.
-bool multiplies(const CppTokens& tokens, std::size_t i) {
-  const auto is_axis = [&](std::size_t at, std::string_view builtin) {
-    return tokens[at].is(builtin) && tokens[at + 1].is(".");
-  };
-  return tokens[i + 3].is("*") && tokens[i + 2].text == tokens[i + 6].text &&
-         ((is_axis(i, "blockIdx") && is_axis(i + 4, "blockDim")) ||
-          (is_axis(i, "blockDim") && is_axis(i + 4, "blockIdx")));
-}
-
 /// Returns the names that `i` of `i = ... blockIdx.x ...` is compared with, as in `i < width`, by
 /// dimension.
 std::array<std::string, 3> extents_of(const CppTokens& tokens, TokenRange body) {
@@ -274,10 +264,6 @@ void use_body(const CppTokens& tokens, TokenRange body, KernelFunction& kernel) 
   kernel.grid_dimensions =
       std::max({kernel.grid_dimensions, dimensions_of(tokens, body, "blockIdx"),
                 dimensions_of(tokens, body, "gridDim")});
-  for (std::size_t i = body.first; i + 6 < body.end; ++i) {
-    const std::size_t axis = std::string_view("xyz").find(tokens[i + 2].text);
-    if (axis < 3 && multiplies(tokens, i)) kernel.strides_by_block[axis] = true;
-  }
   for (std::size_t i = body.first; i + 1 < body.end; ++i) {
     if (takes_positive_numbers(tokens[i]) && tokens[i + 1].is("(") &&
         has_variable(tokens, {i + 2, closing(tokens, i + 1)})) {
