@@ -37,6 +37,7 @@ class BlockNumberReader {
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
   void walk(const Syntax& syntax) {
     if (syntax.kind == Kind::binary) read_numbers(syntax);
+    if (syntax.is(Kind::binary, "<") || syntax.is(Kind::binary, ">=")) read_extent(syntax);
     if (syntax.is(Kind::binary, "*")) read_tile(syntax);
     if (syntax.kind == Kind::element) read_shared(syntax);
     if (syntax.kind == Kind::assignment) read_result(syntax);
@@ -45,6 +46,19 @@ class BlockNumberReader {
 
   void add(BlockNumber::Kind kind, std::size_t axis, const std::string& text, const Syntax& place) {
     kernel_.block_numbers.push_back({kind, axis, text, source_.line(place.cursor)});
+  }
+
+  /// Reads `i < width`, `width` of which may be a macro.
+  void read_extent(const Syntax& comparison) {
+    const Syntax& index = comparison.parts[0];
+    const std::string extent = joined(source_.tokens(), comparison.parts[1].range);
+    std::vector<std::size_t> axes;
+    for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+      if (values_.is_made_of(index, "blockIdx", axis)) axes.push_back(axis);
+    }
+    const bool is_first = axes.size() == 1 && kernel_.extents[axes.front()].empty();
+    const bool is_plain = index.kind == Kind::name && is_identifier(extent);
+    if (is_plain && is_first) kernel_.extents[axes.front()] = extent;
   }
 
   /// Reads numbers that a thread's number is compared with, added to, ...

@@ -106,6 +106,16 @@ TEST(KernelUses, SeesWhichOutputsMayBeLeftInPart) {
   EXPECT_TRUE(leaves("out[where[i]] = 1;"));
 }
 
+TEST(KernelUses, KnowsWhatIndicesAreComparedWith) {
+  const KernelFunction kernel = kernel_in(
+      "__global__ void k(int h, int w, float* a) {\n"
+      "  int by = blockIdx.y, i = threadIdx.y + by * 8, both = blockIdx.x + blockIdx.y;\n"
+      "  int j = threadIdx.x + blockIdx.x * 8;\n"
+      "  if (j < w && h > 2 && i >= h && both < w) a[both] = 1;\n"
+      "}\n");
+  EXPECT_THAT(kernel.extents, testing::ElementsAre("w", "h", ""));
+}
+
 TEST(KernelUses, SeesWhichOutputsAreSumsOfBlocks) {
   const auto sums = [](const std::string& body, const std::string& before = "") {
     return kernel_in(

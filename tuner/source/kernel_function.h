@@ -112,7 +112,8 @@ struct KernelFunction {
   /// True, by dimension, if blockIdx is multiplied with blockDim: the grid follows from the block.
   /// Filled in by init.
   std::array<bool, 3> strides_by_block = {};
-  /// The name that an index made from blockIdx is compared with, by dimension; may be empty.
+  /// The name that an index made from blockIdx is compared with, by dimension; may be empty. Filled
+  /// in by init.
   std::array<std::string, 3> extents = {};
   std::vector<std::string> asserts = {};    ///< Conditions of static_assert(), filled in by init.
   std::vector<std::string> divisions = {};  ///< Conditions under which steps and unroll factors
