@@ -31,7 +31,8 @@ FlatSource with_copy_kernels(FlatSource source);
 /// Adds the arrays that the host copies what loops store to, or what it copies to constants as well.
 void follow_copies(HostPart& host);
 
-/// Tells which arrays of the host a launch's arguments are, or are copied from or to. Refers to both.
+/// Tells which arrays of the host a launch's arguments are, or are copied from or to. Refers to the
+/// host and the launch.
 class HeldArrays {
  public:
   enum class Copied { to_device, from_device };

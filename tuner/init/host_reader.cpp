@@ -309,26 +309,28 @@ class HostReader {
     }
   }
 
-  /// Reads `T name[n]`, `T name[] = {a, b}`.
+  /// Returns the product of the extents in brackets from token `next` on, which it sets to the token
+  /// behind them.
+  std::string elements_of(std::size_t& next, std::size_t end) const {
+    std::string elements;
+    for (; next < end && tokens_[next].is("["); next = closing(tokens_, next) + 1) {
+      const std::string extent = joined(tokens_, {next + 1, closing(tokens_, next)});
+      if (!extent.empty()) elements += (elements.empty() ? "(" : " * (") + extent + ")";
+    }
+    return elements;
+  }
+
+  /// Reads `T name[n]`, `T name[] = {a, b}`, and `void (*kernels[])(float*) = {one, two}`.
   void declare_array(std::size_t i, TokenRange type, std::size_t end, HostState& state) {
     const std::string name(tokens_[i].text);
-    std::string elements;
     std::size_t next = i + 1;
-    while (next < end && tokens_[next].is("[")) {
-      const std::size_t close = closing(tokens_, next);
-      if (close >= end) return;
-      if (close > next + 1) {
-        elements += (elements.empty() ? "(" : " * (") + joined(tokens_, {next + 1, close}) + ")";
-      }
-      next = close + 1;
-    }
-    // `void (*kernels[])(float*) = {one, two}`
+    std::string elements = elements_of(next, end);
     const bool is_of_functions =
         next + 1 < end && tokens_[next].is(")") && tokens_[next + 1].is("(");
     if (is_of_functions) next = closing(tokens_, next + 1) + 1;
-    const bool is_list = next + 1 < end && tokens_[next].is("=") && tokens_[next + 1].is("{");
-    if (is_list || (next < end && tokens_[next].is("{"))) {
-      const std::vector<std::string> parts = parts_in(tokens_, is_list ? next + 1 : next);
+    if (next + 1 < end && tokens_[next].is("=")) ++next;
+    if (next < end && tokens_[next].is("{")) {
+      const std::vector<std::string> parts = parts_in(tokens_, next);
       note_answer(i, name, false);
       if (elements.empty()) elements = std::to_string(parts.size());
       state.set_list(name, parts);
