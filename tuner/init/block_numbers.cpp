@@ -1,5 +1,6 @@
 #include "tuner/init/block_numbers.h"
 
+#include "tuner/config/space_words.h"
 #include "tuner/init/local_values.h"
 
 #include <algorithm>

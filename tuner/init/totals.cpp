@@ -376,9 +376,10 @@ void add_totals(const ParsedSource& source, const HostDeclarations& declared, Ho
     TotalReader reader(source, declared, known, function);
     reader.read();
     known.emplace(&function, std::move(reader.found()));
-    std::ranges::stable_partition(reader.checks(),
-                                  [](const HostCheck& check) { return !check.is_printed; });
-    for (HostCheck& check : reader.checks()) {
+    std::vector<HostCheck>& checks = reader.checks();
+    std::stable_partition(checks.begin(), checks.end(),
+                          [](const HostCheck& check) { return !check.is_printed; });
+    for (HostCheck& check : checks) {
       const bool is_known = std::ranges::any_of(host.checks, [&](const HostCheck& one) {
         return one.is_total && one.function == check.function && one.is_loop == check.is_loop &&
                one.array == check.array && one.store->value == check.store->value &&
