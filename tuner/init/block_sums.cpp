@@ -101,7 +101,17 @@ class BlockSums {
     if (const Syntax* own = value.kind == Kind::call ? body_of_(value.text) : nullptr) {
       return adds_by(*own);
     }
-    return !has_any(value, [&](const Syntax& part) { return is_changed(part); });
+    return !is_made_of_changed(value);
+  }
+
+  /// Returns true if a value is made of a variable or array that is_changed(); one that chooses an
+  /// element does not count.
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  bool is_made_of_changed(const Syntax& value) const {
+    if (value.kind == Kind::element) return is_made_of_changed(value.parts[0]);
+    return is_changed(value) || std::ranges::any_of(value.parts, [&](const Syntax& part) {
+             return is_made_of_changed(part);
+           });
   }
 
   /// Returns true if a variable gets its values by additions.

@@ -142,6 +142,9 @@ TEST(KernelUses, SeesWhichOutputsAreSumsOfBlocks) {
       sums("x = in[b]; for (int i = 16; i > 0; i /= 2)\n"
            "  x = x + __shfl_down_sync(~0u, x, i); out[b + gridDim.x] = x;"));
   EXPECT_TRUE(sums("s[t] = x = x + in[t]; out[b] = s[0];"));
+  EXPECT_TRUE(sums("int i = t; while (i < n) { x += in[i] * in[i]; i += 256; } out[b] = x;"));
+  EXPECT_FALSE(sums("x += in[t]; x = 2 * x; out[b] = x;")) << "twice a sum";
+  EXPECT_FALSE(sums("s[t] = in[t]; s[t] += in[b]; x += 2 * s[t]; out[b] = x;"));
   EXPECT_FALSE(sums(adds + "out[t] = s[t];")) << "one of each thread";
   EXPECT_FALSE(sums(adds + "out[n] = s[0];")) << "of no block";
   EXPECT_FALSE(sums(adds + "out[b] = s[0] / n;")) << "a mean";
