@@ -29,7 +29,7 @@ class SmallProblem {
       const std::string name = argument["name"];
       if (argument.contains("shape")) {
         dimensions_.emplace(name, argument["shape"].size());
-      } else {
+      } else if (!argument["value"].is_null()) {
         scalars_.emplace(name, scalar(argument["value"]));
         scalar_names_.push_back(name);
       }

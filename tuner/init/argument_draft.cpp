@@ -216,6 +216,11 @@ class ArgumentDrafter {
       }
       is_whole = allocated->counts_scalars;
       row.said_by = allocated->place;
+    } else if (is_null(parameter)) {
+      json["type"] = type + "*";
+      json["value"] = nullptr;
+      json["description"] = "Null, as the host passes it.";
+      return;
     } else {
       json["shape"] =
           Json::array({"TODO: elements of " + parameter.name + ", such as " +
@@ -229,12 +234,20 @@ class ArgumentDrafter {
     json["description"] = upper(role.substr(0, 1)) + role.substr(1) + ", because " + why + ".";
   }
 
+  /// Returns true if the host passes a null pointer.
+  bool is_null(const KernelParameter& parameter) const {
+    for (std::size_t frame = 0; frame < frames(); ++frame) {
+      if (is_null_pointer(terms_->passed_value(number_of(parameter), frame))) return true;
+    }
+    return false;
+  }
+
   /// Has an output of which each block writes one element compared by its sum, if a parameter
   /// decides what a block adds up or how many blocks there are. It has as many elements as the
   /// configuration with the most blocks writes; what others do not write stays 0.
   void compare_sum(const KernelParameter& parameter, ArgumentDraft& draft) const {
     Json& json = draft.arguments.back();
-    const bool is_wanted = json["role"] == "output" && site() != nullptr &&
+    const bool is_wanted = json.value("role", "") == "output" && site() != nullptr &&
                            std::ranges::all_of(names_.kernels(), [&](const auto* kernel) {
                              return kernel->parameters[number_of(parameter)].is_block_sum;
                            });
@@ -494,7 +507,8 @@ class ArgumentDrafter {
     constexpr int kMaxDepth = 4;
     std::string text = bytes;
     for (int depth = 0; depth < kMaxDepth; ++depth) {
-      text = substituted(text, measured_in(terms.variables(frame)));
+      const Terms measured = measured_in(terms.variables(frame));
+      text = substituted(substituted(text, measured), measured);  // `float b[sizeof(a) / 4]`
       const CppTokens tokens = cpp_tokens(text);
       for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
         if (!tokens[i].is("sizeof") || !tokens[i + 1].is("(")) continue;
@@ -510,7 +524,7 @@ class ArgumentDrafter {
           return std::nullopt;
         }
         const auto ours = terms.in_our_names(rest, frame);
-        if (!ours) return std::nullopt;
+        if (!ours || has_name(*ours, kSmCount)) return std::nullopt;
         const Elements counted = resolved_elements(joined(tokens, {i + 2, close}));
         return Allocated{.text = *ours,
                          .counts_scalars = !counted.type.empty() && counted.count < elements.count};
@@ -521,7 +535,7 @@ class ArgumentDrafter {
       text = value->second;
     }
     const auto ours = terms.in_our_names(text, frame);
-    if (!ours) return std::nullopt;
+    if (!ours || has_name(*ours, kSmCount)) return std::nullopt;
     const std::size_t size =
         scalar_bytes_of(elements.type) * static_cast<std::size_t>(elements.count);
     if (size == 0) return std::nullopt;

@@ -1,5 +1,6 @@
 #include "tuner/init/block_sums.h"
 
+#include "tuner/init/local_values.h"
 #include "tuner/init/names.h"
 
 #include <algorithm>
@@ -38,10 +39,11 @@ bool picks(const Syntax& syntax) {
   });
 }
 
-/// The variables of a kernel: which of them depend on the thread or the block, and which are sums.
+/// The variables of a kernel that are sums.
 class BlockSums {
  public:
-  BlockSums(const Syntax& body, const BodyOf& body_of) : body_(body), body_of_(body_of) {
+  BlockSums(const Syntax& body, const BodyOf& body_of)
+      : body_(body), body_of_(body_of), values_(body) {
     for_each(body, [&](const Syntax& syntax) {
       if (syntax.kind == Kind::loop) {
         for_each(syntax.parts[Syntax::kStep], [&](const Syntax& part) {
@@ -55,8 +57,6 @@ class BlockSums {
       changes_[target].push_back(&syntax);
       gives_[target].push_back(&syntax.parts[1]);
     });
-    of_thread_ = made_of("threadIdx");
-    of_block_ = made_of("blockIdx");
   }
 
   /// Returns true if all stores through the pointer are sums, one for each block.
@@ -66,32 +66,12 @@ class BlockSums {
     return std::ranges::all_of(stores->second, [&](const Syntax* store) {
       const Syntax& target = store->parts[0];
       return store->text == "=" && target.kind == Kind::element &&
-             uses(target.parts[1], "blockIdx", of_block_) &&
-             !uses(target.parts[1], "threadIdx", of_thread_) && is_sum(store->parts[1]);
+             values_.is_made_of(target.parts[1], "blockIdx") &&
+             !values_.is_made_of(target.parts[1], "threadIdx") && is_sum(store->parts[1]);
     });
   }
 
  private:
-  /// Returns the variables whose values depend on a built-in variable.
-  Names made_of(std::string_view builtin) const {
-    Names names;
-    for (std::size_t before = names.size() + 1; before != names.size();) {
-      before = names.size();
-      for (const auto& [name, values] : gives_) {
-        const bool depends = std::ranges::any_of(
-            values, [&](const Syntax* value) { return uses(*value, builtin, names); });
-        if (depends) names.insert(name);
-      }
-    }
-    return names;
-  }
-
-  static bool uses(const Syntax& syntax, std::string_view builtin, const Names& names) {
-    return has_any(syntax, [&](const Syntax& one) {
-      return one.is_name(builtin) || (one.kind == Kind::name && names.contains(one.text));
-    });
-  }
-
   /// Returns true if a value is a variable or an element that the kernel adds to.
   bool is_sum(const Syntax& value) {
     const bool is_call = value.kind == Kind::call;
@@ -121,7 +101,17 @@ class BlockSums {
     if (const Syntax* own = value.kind == Kind::call ? body_of_(value.text) : nullptr) {
       return adds_by(*own);
     }
-    return !has_any(value, [&](const Syntax& part) { return is_changed(part); });
+    return !is_made_of_changed(value);
+  }
+
+  /// Returns true if a value is made of a variable or array that is_changed(); one that chooses an
+  /// element does not count.
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  bool is_made_of_changed(const Syntax& value) const {
+    if (value.kind == Kind::element) return is_made_of_changed(value.parts[0]);
+    return is_changed(value) || std::ranges::any_of(value.parts, [&](const Syntax& part) {
+             return is_made_of_changed(part);
+           });
   }
 
   /// Returns true if a variable gets its values by additions.
@@ -179,11 +169,10 @@ class BlockSums {
 
   const Syntax& body_;
   const BodyOf& body_of_;
+  LocalValues values_;
   std::map<std::string, std::vector<const Syntax*>> gives_;    ///< Values, by variable or array.
   std::map<std::string, std::vector<const Syntax*>> changes_;  ///< Assignments, likewise.
   Names counters_;                                             ///< Variables in the steps of loops.
-  Names of_thread_;
-  Names of_block_;
   Names seen_;         ///< Variables that is_sum() has followed.
   bool adds_ = false;  ///< True once is_sum() has met an addition.
 };

@@ -79,4 +79,32 @@ void follow_copies(HostPart& host) {
   }
 }
 
+std::string HeldArrays::passed(std::size_t argument, std::size_t frame) const {
+  const std::string text = terms_.passed(argument, frame);
+  const bool is_cast = text.find('(') != std::string::npos && text.find('+') == std::string::npos;
+  const std::string pointer = is_cast ? pointer_in(text) : "";
+  return pointer.empty() ? text : pointer;
+}
+
+bool HeldArrays::holds(std::set<std::string> names, std::size_t argument, std::size_t frame,
+                       Copied copied) const {
+  for (;; --frame) {
+    const std::string own = passed(argument, frame);
+    for (const std::string& name : own.empty() ? std::set<std::string>() : names) {
+      const auto copy = copied == Copied::to_device ? std::pair(own, name) : std::pair(name, own);
+      if (own == name || host_.copies.contains(copy)) return true;
+    }
+    if (frame == 0) return false;
+    std::set<std::string> nearer;
+    for (const auto& [parameter, text] : launch_.frames[frame].parameters) {
+      if (names.contains(text)) nearer.insert(parameter);
+      for (const std::string& name : names) {
+        const bool is_its = name.starts_with(text + "->") || name.starts_with(text + ".");
+        if (is_its) nearer.insert(parameter + name.substr(text.size()));
+      }
+    }
+    names = std::move(nearer);
+  }
+}
+
 }  // namespace smemtune

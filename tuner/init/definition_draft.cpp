@@ -2,6 +2,7 @@
 
 #include "tuner/core/definition.h"
 #include "tuner/init/agreement.h"
+#include "tuner/init/copies.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/host_calls.h"
 #include "tuner/init/host_terms.h"
@@ -419,6 +420,7 @@ class ExpectationDrafter {
         names_(names),
         arguments_(arguments),
         site_(site),
+        arrays_(file, site),
         terms_(names.terms_of(site, names.most_blocks())) {}
 
   std::optional<ExpectedByHost> draft() {
@@ -492,20 +494,19 @@ class ExpectationDrafter {
 
   /// Returns what the host stores to the elements of an argument before it launches.
   std::optional<std::string> contents_of(std::size_t argument) const {
-    const std::string passed = passed_pointer(argument);
     for (const HostCall& call : file_.calls) {
       for (const HostCheck& check : file_.checks) {
         const bool is_its = call.caller == function() && check.name == call.callee;
         if (!is_its || !check.is_filled || !check.store) continue;
         const SingleStore store = in_caller(*check.store, call);
-        if (store.array != passed && !file_.copies.contains({passed, store.array})) continue;
+        if (!arguments_with(store.array, false, frame_).contains(argument)) continue;
         Json arguments = arguments_;
         arguments[argument]["role"] = "output";
         auto ours = in_our_names(store, arguments[argument]["name"]);
         if (ours) return DefinitionDrafter(names_, arguments, std::move(*ours), {}).draft();
       }
     }
-    const auto fill = file_.fills.find(passed);
+    const auto fill = file_.fills.find(arrays_.passed(argument, frame_));
     const bool has_number = fill != file_.fills.end() && smemtune::number_of(fill->second);
     const std::string name = arguments_[argument]["name"];
     return has_number ? std::optional(name + "[i] = " + fill->second) : std::nullopt;
@@ -514,8 +515,7 @@ class ExpectationDrafter {
   std::optional<std::string> definition_by(const HostCheck& check, const HostCall& call) const {
     SingleStore store = in_caller(*check.store, call);
     store.value = without_parentheses(store.value);
-    const std::set<std::size_t> results =
-        check.is_filled ? results_compared_with(store.array) : arguments_with(store.array, true);
+    const std::set<std::size_t> results = results_of(check, store.array);
     if (results.size() != 1) return std::nullopt;
     const Json& output = arguments_[*results.begin()];
     const std::string copied = check.is_filled ? "" : index_in(store);
@@ -644,33 +644,39 @@ class ExpectationDrafter {
   std::set<std::size_t> results_compared_with(const std::string& array) const {
     std::set<std::size_t> results;
     const auto pairs = file_.compared_arrays.find(function());
-    if (pairs == file_.compared_arrays.end() || !arguments_with(array, false).empty()) return {};
+    if (pairs == file_.compared_arrays.end() || !arguments_with(array, false, frame_).empty()) {
+      return {};
+    }
     for (const auto& [one, other] : pairs->second) {
-      if (other == array) results.merge(arguments_with(one, true));
+      if (other == array) results.merge(arguments_with(one, true, frame_));
     }
     return results;
   }
 
-  /// Returns the variable that is passed for an argument, `(float4*)d` by its name.
-  std::string passed_pointer(std::size_t argument) const {
-    const std::string passed = terms_.passed(argument, frame_);
-    const std::string pointer = passed.find('+') == passed.npos ? pointer_in(passed) : "";
-    return pointer.empty() ? passed : pointer;
-  }
-
-  /// Returns the arguments whose elements an array of the host has: those that are copied there, or
-  /// are copied from there.
-  std::set<std::size_t> arguments_with(const std::string& array, bool are_results) const {
+  /// Returns the arguments whose elements an array of a frame's function has: those that are copied
+  /// there, or are copied from there.
+  std::set<std::size_t> arguments_with(const std::string& array, bool are_results,
+                                       std::size_t frame) const {
+    using Copied = HeldArrays::Copied;
+    const Copied copied = are_results ? Copied::from_device : Copied::to_device;
     std::set<std::size_t> found;
     for (std::size_t i = 0; i < std::min(arguments_.size(), site_.arguments.size()); ++i) {
       const std::string role = arguments_[i].value("role", "");
       if (role.empty() || (are_results && role == "input")) continue;
-      const std::string passed = passed_pointer(i);
-      const bool is_copied = are_results ? file_.copies.contains({array, passed})
-                                         : file_.copies.contains({passed, array});
-      if (!passed.empty() && (passed == array || is_copied)) found.insert(i);
+      if (arrays_.holds({array}, i, frame, copied)) found.insert(i);
     }
     return found;
+  }
+
+  /// Returns the results that a check is of: the array of the function that has it, which may be one
+  /// on the way to the launch.
+  std::set<std::size_t> results_of(const HostCheck& check, const std::string& array) const {
+    if (check.is_filled) return results_compared_with(array);
+    for (std::size_t frame = 0; frame <= frame_; ++frame) {
+      const std::string& its = check.results_in.empty() ? function() : check.results_in;
+      if (site_.frames[frame].function == its) return arguments_with(array, true, frame);
+    }
+    return {};
   }
 
   std::optional<SingleStore> in_our_names(const SingleStore& store,
@@ -732,7 +738,7 @@ class ExpectationDrafter {
   /// `array`: the one that is to have the results, and may have begun as they do.
   std::optional<std::string> array_called(const std::string& name, const std::string& array,
                                           const std::string& output) const {
-    const auto inputs = arguments_with(name, false);
+    const auto inputs = arguments_with(name, false, frame_);
     if (inputs.size() == 1) return arguments_[*inputs.begin()]["name"].get<std::string>();
     return inputs.empty() && name == array ? std::optional(output) : std::nullopt;
   }
@@ -755,6 +761,7 @@ class ExpectationDrafter {
   const SpaceNames& names_;
   const Json& arguments_;
   const LaunchSite& site_;
+  HeldArrays arrays_;
   HostTerms terms_;
   std::size_t frame_ = 0;
 };

@@ -132,6 +132,11 @@ std::optional<CallText> name_before(const CppTokens& tokens, std::size_t end, st
     const std::size_t open = opening(tokens, name);
     return open == kNoToken || open < first ? std::nullopt : name_before(tokens, name, open + 1);
   }
+  if (tokens[name].is("]")) {  // `kernels[i]<<<...>>>`
+    const std::size_t open = opening(tokens, name);
+    if (open == kNoToken || open <= first) return std::nullopt;
+    name = open - 1;
+  }
   if (tokens[name].is(">")) {
     const std::size_t less = opening_angle(tokens, name, first);
     if (less == kNoToken || less == first) return std::nullopt;

@@ -150,6 +150,55 @@ class CheckWriter {
       return;
     }
     add_stores(syntax);
+    add_counts(syntax);
+  }
+
+  /// Adds what a loop counts in the elements of an array that begins as zeros, or takes off the
+  /// elements of results that the host then compares with 0.
+  void add_counts(const Syntax& loop) {
+    std::map<std::string, bool> arrays;  // True for those that it takes off.
+    for_each(loop, [&](const Syntax& part) {
+      const bool changes = part.steps() || part.is(Kind::assignment, "+=");
+      if (!changes || part.parts[0].kind != Kind::element) return;
+      arrays.emplace(part.parts[0].parts[0].text, part.text[0] == '-');
+    });
+    for (const auto& [array, takes_off] : arrays) {
+      auto store = counted(source_, loop, array, takes_off);
+      const bool is_known = takes_off ? is_compared_with_zero(array, loop) : is_zero(array, loop);
+      if (!store || !is_known) continue;
+      checks_.push_back(check_of(loop, array));
+      checks_.back().is_filled = !takes_off;
+      checks_.back().store = std::move(store);
+    }
+  }
+
+  bool is_compared_with_zero(const std::string& array, const Syntax& loop) const {
+    return std::ranges::any_of(comparisons_, [&](const Comparison& one) {
+      return one.array == array && one.statement.first >= loop.whole.end &&
+             one.expected->is(Kind::literal, "0");
+    });
+  }
+
+  /// Returns true if an array has only been set to zeros before a loop: by `calloc(n, 4)`,
+  /// `a[n] = {0}`, `std::vector<int> a(n)`, `memset(a, 0, n)`, `a[i] = 0`.
+  bool is_zero(const std::string& array, const Syntax& loop) const {
+    bool is_set = false;
+    for (std::size_t i = body_.range.first + 2; i < loop.whole.first; ++i) {
+      if (!tokens_[i].is(array)) continue;
+      std::size_t end = i;
+      while (end < loop.whole.first && !tokens_[end].is(";")) ++end;
+      const std::string rest = without_blanks(joined(tokens_, {i + 1, end}));
+      const bool is_sized = tokens_[i - 1].is(">") && rest.find(',') == std::string::npos;
+      const bool is_filled = tokens_[i - 1].is(">") || tokens_[i - 2].is("fill");
+      const bool clears = rest.ends_with("={0}") || rest.ends_with("={}") ||
+                          rest.ends_with("]=0") || (is_filled && rest.ends_with(",0)")) ||
+                          (rest.starts_with("(") && is_sized) ||
+                          (tokens_[i - 2].is("memset") && rest.starts_with(",0,"));
+      const bool is_given = rest.starts_with("=");
+      if (!clears && rest.find("]=") != std::string::npos) return false;
+      if (clears || is_given) is_set = clears || rest.find("calloc(") != std::string::npos;
+    }
+    return is_set;
   }
 
   void add_stores(const Syntax& loop) {

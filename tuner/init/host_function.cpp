@@ -1,6 +1,7 @@
 #include "tuner/init/host_function.h"
 
 #include "tuner/core/text.h"
+#include "tuner/init/copies.h"
 #include "tuner/init/device_function.h"
 #include "tuner/init/elements.h"
 #include "tuner/init/host_terms.h"
@@ -195,6 +196,7 @@ class CallMatcher {
         host_(host),
         launch_(launch),
         check_(check),
+        arrays_(host, launch),
         terms_(launch, {}, [](const std::string& text) { return text; }) {}
 
   std::optional<Matches> matches(const std::string& function) {
@@ -208,6 +210,8 @@ class CallMatcher {
   }
 
  private:
+  using Copied = HeldArrays::Copied;
+
   std::optional<Matches> matches_of(const HostCall& call) const {
     Matches matches;
     for (const KernelParameter& own : candidate_.parameters) {
@@ -286,30 +290,8 @@ class CallMatcher {
     return "";
   }
 
-  enum class Copied { to_device, from_device };
-
-  /// Returns true if an array of the calling function is a kernel's argument or is copied so, there
-  /// or in a function on the way to the launch that is passed the array, or the structure that has
-  /// it.
-  bool holds(std::set<std::string> names, std::size_t argument, Copied copied) const {
-    for (std::size_t frame = frame_;; --frame) {
-      const std::string passed = terms_.passed(argument, frame);
-      for (const std::string& name : passed.empty() ? std::set<std::string>() : names) {
-        const auto copy =
-            copied == Copied::to_device ? std::pair(passed, name) : std::pair(name, passed);
-        if (passed == name || host_.copies.contains(copy)) return true;
-      }
-      if (frame == 0) return false;
-      std::set<std::string> nearer;
-      for (const auto& [parameter, text] : launch_.frames[frame].parameters) {
-        if (names.contains(text)) nearer.insert(parameter);
-        for (const std::string& name : names) {
-          const bool is_its = name.starts_with(text + "->") || name.starts_with(text + ".");
-          if (is_its) nearer.insert(parameter + name.substr(text.size()));
-        }
-      }
-      names = std::move(nearer);
-    }
+  bool holds(const std::set<std::string>& names, std::size_t argument, Copied copied) const {
+    return arrays_.holds(names, argument, frame_, copied);
   }
 
   /// Returns true if the host compares an array with what it has of a kernel's argument.
@@ -334,6 +316,7 @@ class CallMatcher {
   const HostPart& host_;
   const LaunchSite& launch_;
   const HostCheck* check_;
+  HeldArrays arrays_;
   HostTerms terms_;
   std::size_t frame_ = 0;
 };
@@ -543,6 +526,20 @@ bool says_all(const std::vector<std::size_t>& matches, const Sought& sought) {
   });
 }
 
+/// Returns true if a body stores to the first element of an array, `*c = sum`, of which the launch
+/// has more.
+bool leaves_others(const CppTokens& tokens, const SourceItem& item, const HostSignature& signature,
+                   const std::vector<std::size_t>& matches, const LaunchSite& launch) {
+  for (std::size_t i = item.body; i + 3 < item.end; ++i) {
+    if (!tokens[i].is("{", ";", "}") || !tokens[i + 1].is("*") || !tokens[i + 3].is("=")) continue;
+    const auto own =
+        std::ranges::find(signature.parameters, tokens[i + 2].text, &KernelParameter::name);
+    const auto place = static_cast<std::size_t>(own - signature.parameters.begin());
+    if (place < matches.size() && !is_single(launch, matches[place])) return true;
+  }
+  return false;
+}
+
 /// Returns true if a function that takes these arguments is to compute what the kernel does.
 bool is_certain(How how, const Sought& sought, const SourceItem& item,
                 const HostSignature& signature, Matches& matches) {
@@ -556,6 +553,7 @@ bool is_certain(How how, const Sought& sought, const SourceItem& item,
   const std::string& name = item.declares.front();
   const std::set<std::string> results = results_of(signature, matches.numbers, kernel);
   if (packs(tokens, item, results)) return false;
+  if (leaves_others(tokens, item, signature, matches.numbers, launch)) return false;
   const bool stores = computes(tokens, item, results);
   if (check != nullptr) {
     return stores && gets(matches.numbers, kernel, may_be_input, 0) &&

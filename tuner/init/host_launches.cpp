@@ -165,6 +165,22 @@ void HostLaunches::leave_branches(const Outside& outside) {
   follows_ = outside.follows && launches_.size() == outside.launches;
 }
 
+void HostLaunches::add_each(const std::vector<std::string>& kernels, LaunchSite site,
+                            std::size_t token, const DeclaredFunction& function,
+                            const HostState& state) {
+  const std::vector<CountingLoop> loops = std::exchange(loops_, {});
+  const bool was_chosen = std::exchange(is_chosen_, true);
+  for (const std::string& kernel : kernels) {
+    follows_ = false;
+    seen_.erase(token);
+    site.kernel = pointer_in(kernel);
+    add(site, token, function, state);
+  }
+  loops_ = loops;
+  is_chosen_ = was_chosen;
+  follows_ = false;
+}
+
 void HostLaunches::record(TokenRange range, const DeclaredFunction* function,
                           const HostState& state) {
   if (function == nullptr) return;
@@ -176,7 +192,13 @@ void HostLaunches::record(TokenRange range, const DeclaredFunction* function,
     if ((!is_launch && !is_call) || seen_.contains(i)) continue;
     std::optional<LaunchSite> site =
         is_launch ? reader.launch(i, range) : reader.called_launch(i, range);
-    if (site) add(std::move(*site), i, *function, state);
+    const std::vector<std::string> listed =
+        site ? state.list(site->kernel) : std::vector<std::string>();
+    if (!listed.empty()) {
+      add_each(listed, *site, i, *function, state);
+    } else if (site) {
+      add(std::move(*site), i, *function, state);
+    }
   }
 }
 

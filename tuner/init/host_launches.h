@@ -56,6 +56,10 @@ class HostLaunches {
 
   void add(LaunchSite site, std::size_t token, const DeclaredFunction& function,
            const HostState& state);
+  /// Adds a launch of an element of a list of kernels as a launch of each, between which the host
+  /// chooses.
+  void add_each(const std::vector<std::string>& kernels, LaunchSite site, std::size_t token,
+                const DeclaredFunction& function, const HostState& state);
   void add_surroundings(LaunchSite& site, std::size_t token, const DeclaredFunction& function,
                         const HostState& state) const;
 

@@ -266,7 +266,9 @@ class HostReader {
     if (function_ == nullptr) globals_.insert(name);
     if (function_ != nullptr) function_->types[name] = ParsedSource::element_type(cursor);
     if (i + 1 >= range.end) return;
-    const bool is_constant = clang().isConstQualifiedType(clang().getCursorType(cursor)) != 0;
+    const CXType whole = clang().getCanonicalType(clang().getCursorType(cursor));
+    const bool is_constant = clang().isConstQualifiedType(whole) != 0 ||
+                             whole.kind == CXType_Pointer;  // It is null until it gets a value.
     const CppToken& next = tokens_[i + 1];
     if (next.is("[")) return declare_array(i, type, range.end, state);
     if (next.is("=")) {
@@ -307,31 +309,43 @@ class HostReader {
     }
   }
 
-  /// Reads `T name[n]`, `T name[] = {a, b}`.
+  /// Returns the product of the extents in brackets from token `next` on, which it sets to the token
+  /// behind them.
+  std::string elements_of(std::size_t& next, std::size_t end) const {
+    std::string elements;
+    for (; next < end && tokens_[next].is("["); next = closing(tokens_, next) + 1) {
+      const std::string extent = joined(tokens_, {next + 1, closing(tokens_, next)});
+      if (!extent.empty()) elements += (elements.empty() ? "(" : " * (") + extent + ")";
+    }
+    return elements;
+  }
+
+  /// Reads `T name[n]`, `T name[] = {a, b}`, and `void (*kernels[])(float*) = {one, two}`.
   void declare_array(std::size_t i, TokenRange type, std::size_t end, HostState& state) {
     const std::string name(tokens_[i].text);
-    std::string bytes;
     std::size_t next = i + 1;
-    while (next < end && tokens_[next].is("[")) {
-      const std::size_t close = closing(tokens_, next);
-      if (close >= end) return;
-      if (close > next + 1) bytes += "(" + joined(tokens_, {next + 1, close}) + ") * ";
-      next = close + 1;
-    }
-    const bool is_list = next + 1 < end && tokens_[next].is("=") && tokens_[next + 1].is("{");
-    if (is_list || (next < end && tokens_[next].is("{"))) {
-      const std::size_t open = is_list ? next + 1 : next;
+    std::string elements = elements_of(next, end);
+    const bool is_of_functions =
+        next + 1 < end && tokens_[next].is(")") && tokens_[next + 1].is("(");
+    if (is_of_functions) next = closing(tokens_, next + 1) + 1;
+    if (next + 1 < end && tokens_[next].is("=")) ++next;
+    if (next < end && tokens_[next].is("{")) {
+      const std::vector<std::string> parts = parts_in(tokens_, next);
       note_answer(i, name, false);
-      state.set_list(name, parts_in(tokens_, open));
+      if (elements.empty()) elements = std::to_string(parts.size());
+      state.set_list(name, parts);
     }
-    if (bytes.empty()) return;
+    if (elements.empty() || is_of_functions) return;
     std::size_t first = type.first;
     while (first < type.end &&
            is_one_of(tokens_[first].text, {"const", "static", "__device__", "__managed__"})) {
       ++first;
     }
-    bytes += "sizeof(" + joined(tokens_, {first, type.end}) + ")";
+    const std::string bytes = elements + " * sizeof(" + joined(tokens_, {first, type.end}) + ")";
     state.set_text("sizeof(" + name + ")", bytes);
+    for (const std::string& one : {name + "[0]", "*" + name}) {
+      state.set_text("sizeof(" + name + ") / sizeof(" + one + ")", elements);
+    }
     memory_.add_host_array(name, bytes, function_);
   }
 
@@ -530,7 +544,11 @@ class HostReader {
     if (call.name == "cudaLaunchKernelEx" || call.name.starts_with("cudaMalloc")) return;
     for (std::size_t i = 0; i < call.arguments.size(); ++i) {
       const CppTokens words = cpp_tokens(call.arguments[i]);
-      const bool is_address = words.size() == 2 && words[0].is("&") && words[1].is_word();
+      const std::size_t last = words.empty() ? 0 : words.size() - 1;
+      const bool is_null = words.size() > 2 && words[last - 1].is("&") && words[last - 2].is(")") &&
+                           is_null_pointer(state.value(std::string(words[last].text)).value_or(""));
+      const bool is_address =
+          is_null || (words.size() == 2 && words[0].is("&") && words[1].is_word());
       const bool is_reference = words.size() == 1 && words[0].is_word() && callee != nullptr &&
                                 i < callee->may_change.size() && callee->may_change[i];
       if (!is_address && !is_reference) continue;
@@ -538,6 +556,10 @@ class HostReader {
       if (frozen_.contains(name)) continue;
       std::optional<std::string> given;
       if (callee != nullptr && callee->given.contains(i)) given = callee->given.at(i);
+      const bool is_sm_count = call.name == "cudaDeviceGetAttribute" && i == 0 &&
+                               call.arguments.size() > 1 &&
+                               call.arguments[1] == "cudaDevAttrMultiProcessorCount";
+      if (is_sm_count) given = kSmCount;
       state.assign(name, given);
     }
   }

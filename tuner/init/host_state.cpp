@@ -129,7 +129,7 @@ std::vector<std::string> HostState::extents(const std::string& text, int depth) 
     const bool is_copy = parts.size() == 1 && shapes_.contains(parts[0]);
     return is_copy ? extents(parts[0], depth + 1) : parts;
   }
-  if (tokens.size() > 1 || !tokens[0].is_word()) return {text};
+  if (tokens.size() > 1 || !tokens[0].is_word() || choices_.contains(text)) return {text};
   const std::optional<std::string> made_of = value(text);
   return made_of ? extents(*made_of, depth + 1) : std::vector<std::string>{text};
 }

@@ -79,6 +79,17 @@ std::string without_namespaces(const std::string& text) {
   return result;
 }
 
+/// Returns a text with `sm_count` for `properties.multiProcessorCount`.
+std::string with_sm_count(const std::string& text) {
+  const CppTokens tokens = cpp_tokens(text);
+  std::string result = text;
+  for (std::size_t i = tokens.size(); i-- > 2;) {
+    if (!tokens[i].is("multiProcessorCount") || !tokens[i - 1].is(".", "->")) continue;
+    result.replace(tokens[i - 2].begin, tokens[i].end() - tokens[i - 2].begin, kSmCount);
+  }
+  return result;
+}
+
 /// Returns the last token of the member of a structure that begins at token i, `matrix->rows`; i if
 /// something else does, such as `block.x`.
 std::size_t last_of_member(const CppTokens& tokens, std::size_t i) {
@@ -261,7 +272,7 @@ std::optional<std::string> HostTerms::followed(std::string text, std::size_t fra
                                                const Reader& read, Unresolved& rest) const {
   constexpr int kMost = 20;
   for (int step = 0; step < kMost && frame < terms_.size(); ++step) {
-    text = without_suffixes(without_casts(substituted(text, terms_[frame])));
+    text = without_suffixes(without_casts(substituted(with_sm_count(text), terms_[frame])));
     if (std::optional<std::string> found = read(text)) return found;
     std::string next = deeper(text, frame);
     if (next == text) {
@@ -329,7 +340,9 @@ std::string HostTerms::in_variables(const std::string& text, std::size_t frame) 
   for (const std::string_view name : std::set<std::string_view>(all.begin(), all.end())) {
     const auto variable = variables.find(std::string(name));
     if (scope_.contains(name) || variable == variables.end()) continue;
-    if (!is_opaque(variable->second)) terms.emplace_back(name, in_parentheses(variable->second));
+    const std::string& written = variable->second;
+    const std::string value = with_sm_count(is_opaque(written) ? expanded_(written) : written);
+    if (!is_opaque(value)) terms.emplace_back(name, in_parentheses(value));
   }
   for (const auto& [name, value] : variables) {
     const bool is_text =
@@ -511,6 +524,8 @@ std::string pointer_in(const std::string& text) {
   }
   return !words.empty() && words.back().is_word() ? std::string(words.back().text) : "";
 }
+
+bool is_null_pointer(std::string_view text) { return is_one_of(text, {"0", "NULL", "nullptr"}); }
 
 std::optional<std::int64_t> number_of(std::string_view text) {
   std::int64_t value = 0;

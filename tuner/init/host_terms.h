@@ -19,6 +19,9 @@ namespace smemtune {
 /// Texts of one token or several, such as `a.x`, and those that stand for them.
 using Terms = std::vector<std::pair<std::string, std::string>>;
 
+/// The device's multiprocessors in expressions of a space.
+inline constexpr std::string_view kSmCount = "sm_count";
+
 /// Returns `text` with its terms replaced; unchanged if the result would be too long for an
 /// expression.
 std::string substituted(const std::string& text, const Terms& terms);
@@ -144,6 +147,9 @@ std::string without_parentheses(const std::string& text);
 /// Returns the variable in `&a`, `(void**)&a`, `&a[0]`, `a.data()`, `a.get()`; empty if there is
 /// none.
 std::string pointer_in(const std::string& text);
+
+/// Returns true for `0`, `NULL` and `nullptr`.
+bool is_null_pointer(std::string_view text);
 
 /// Returns the value of a text that is a whole number and nothing else.
 std::optional<std::int64_t> number_of(std::string_view text);

@@ -661,7 +661,7 @@ class ThreadExtents {
   ThreadExtents(const ParsedSource& source, const Syntax& body) : tokens_(source.tokens()) {
     for_each(body, [&](const Syntax& syntax) {
       if (syntax.kind != Kind::variable || syntax.parts.empty()) return;
-      for (const char* of : {"threadIdx", "blockIdx"}) {
+      for (const char* of : {"threadIdx", "blockIdx", "blockDim"}) {
         if (const auto axis = axis_of(syntax.parts.front(), of)) names_[of][syntax.text] = *axis;
       }
     });
@@ -675,8 +675,7 @@ class ThreadExtents {
     });
     for_each(body, [&](const Syntax& syntax) {
       if (syntax.is(Kind::binary, "+")) read_sum(syntax);
-      const auto tile = syntax.is(Kind::binary, "*") ? tile_of(syntax) : std::nullopt;
-      if (tile) tiles_[tile->second].insert(tile->first);
+      if (syntax.is(Kind::binary, "*")) read_product(syntax);
     });
   }
 
@@ -690,6 +689,11 @@ class ThreadExtents {
       if (!begins_loop_[axis]) names[axis] = only(found);
     }
     return names;
+  }
+
+  /// Notes the dimensions in which blockIdx is multiplied by blockDim.
+  void add_strides(KernelFunction& kernel) const {
+    for (const std::size_t axis : strides_) kernel.strides_by_block[axis] = true;
   }
 
   /// Returns for each dimension of the grid what blockIdx is multiplied by; empty if that is
@@ -739,6 +743,14 @@ class ThreadExtents {
     }
   }
 
+  void read_product(const Syntax& product) {
+    if (const auto tile = tile_of(product)) tiles_[tile->second].insert(tile->first);
+    for (const std::size_t side : {0U, 1U}) {
+      const auto axis = axis_of(product.parts[side], "blockIdx");
+      if (axis && axis == axis_of(product.parts[1 - side], "blockDim")) strides_.insert(*axis);
+    }
+  }
+
   /// Returns the name in `name * blockIdx.x`, which may be a macro's, and the dimension.
   std::optional<std::pair<std::string, std::size_t>> tile_of(const Syntax& product) const {
     const auto tile_beside = [&](const Syntax& block, const Syntax& factor) {
@@ -764,6 +776,7 @@ class ThreadExtents {
   std::array<Names, 3> by_block_;
   std::array<Names, 3> tiles_;
   std::array<bool, 3> begins_loop_ = {};
+  std::set<std::size_t> strides_;
 };
 
 }  // namespace
@@ -797,10 +810,15 @@ void add_kernel_uses(KernelFile& file) {
       parameter.is_block_sum = parameter.access == Access::written &&
                                is_block_sum(function->body, parameter.name, body_of);
     }
+    const ThreadExtents extents(source, function->body);
+    extents.add_strides(kernel);
+    for (const std::string& name : kernel.reached) {
+      if (const Syntax* const body = body_of(name))
+        ThreadExtents(source, *body).add_strides(kernel);
+    }
     add_block_numbers(source, function->body, body_of, kernel);
     kernel.asserts = asserts_in(source, function->body);
     kernel.divisions = divisions_in(source, function->body);
-    const ThreadExtents extents(source, function->body);
     kernel.thread_extents = extents.names();
     kernel.tiles = extents.tiles();
     kernel.store = single_store(source, function->body, kernel);

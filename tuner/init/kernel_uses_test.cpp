@@ -106,6 +106,16 @@ TEST(KernelUses, SeesWhichOutputsMayBeLeftInPart) {
   EXPECT_TRUE(leaves("out[where[i]] = 1;"));
 }
 
+TEST(KernelUses, KnowsWhatIndicesAreComparedWith) {
+  const KernelFunction kernel = kernel_in(
+      "__global__ void k(int h, int w, float* a) {\n"
+      "  int by = blockIdx.y, i = threadIdx.y + by * 8, both = blockIdx.x + blockIdx.y;\n"
+      "  int j = threadIdx.x + blockIdx.x * 8;\n"
+      "  if (j < w && h > 2 && i >= h && both < w) a[both] = 1;\n"
+      "}\n");
+  EXPECT_THAT(kernel.extents, testing::ElementsAre("w", "h", ""));
+}
+
 TEST(KernelUses, SeesWhichOutputsAreSumsOfBlocks) {
   const auto sums = [](const std::string& body, const std::string& before = "") {
     return kernel_in(
@@ -132,6 +142,9 @@ TEST(KernelUses, SeesWhichOutputsAreSumsOfBlocks) {
       sums("x = in[b]; for (int i = 16; i > 0; i /= 2)\n"
            "  x = x + __shfl_down_sync(~0u, x, i); out[b + gridDim.x] = x;"));
   EXPECT_TRUE(sums("s[t] = x = x + in[t]; out[b] = s[0];"));
+  EXPECT_TRUE(sums("int i = t; while (i < n) { x += in[i] * in[i]; i += 256; } out[b] = x;"));
+  EXPECT_FALSE(sums("x += in[t]; x = 2 * x; out[b] = x;")) << "twice a sum";
+  EXPECT_FALSE(sums("s[t] = in[t]; s[t] += in[b]; x += 2 * s[t]; out[b] = x;"));
   EXPECT_FALSE(sums(adds + "out[t] = s[t];")) << "one of each thread";
   EXPECT_FALSE(sums(adds + "out[n] = s[0];")) << "of no block";
   EXPECT_FALSE(sums(adds + "out[b] = s[0] / n;")) << "a mean";

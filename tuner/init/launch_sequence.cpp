@@ -18,8 +18,12 @@ constexpr std::size_t kMostLaunches = 16;
 
 /// Returns true if a text uses a name, by itself or by the values of its variables.
 bool uses(const std::string& text, const std::string& name, const LaunchSite& site) {
-  const auto& variables = site.frames.front().variables;
-  const auto value = [&](const std::string& word) { return value_among(variables, word); };
+  const HostFrame& frame = site.frames.front();
+  const auto value = [&](const std::string& word) {
+    // A list's values are tried one after the other, in place of each other.
+    return frame.choices.contains(word) ? std::vector<std::string>()
+                                        : value_among(frame.variables, word);
+  };
   return names_behind({text}, value).contains(name);
 }
 
@@ -118,6 +122,10 @@ class SequenceReader {
     while (end != first + 1 && is_apart(*(end - 1))) --end;
     for (auto site = begin; site != end && sequence_.sites.size() < kMostLaunches; ++site) {
       add(*site);
+    }
+    // A copy that begins a repetition of these launches is behind them without it.
+    while (sequence_.sites.size() > 1 && is_apart(sequence_.sites.back())) {
+      sequence_.sites.pop_back();
     }
   }
 

@@ -73,8 +73,10 @@ class LaunchShapeDraft {
   /// Returns the grid's extents from x on, each as the host has it if that can be said in our
   /// names, or a TODO.
   Json grid(const Json& block) {
-    const std::vector<std::string> texts =
+    std::vector<std::string> texts =
         of_.site == nullptr ? std::vector<std::string>() : of_.site->grid;
+    const bool is_number = texts.size() == 1 && number_of(texts.front());
+    if (is_number) texts.resize(static_cast<std::size_t>(of_.kernel.grid_dimensions), "1");
     const bool says_each = texts.size() > 1 || of_.kernel.grid_dimensions == 1;
     const std::size_t dimensions = std::max(static_cast<std::size_t>(of_.kernel.grid_dimensions),
                                             says_each ? texts.size() : std::size_t{0});

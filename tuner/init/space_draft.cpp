@@ -463,7 +463,8 @@ std::vector<NamedNumber> problem_numbers(const KernelFile& file) { return number
 const KernelFunction* first_kernel(const FlatSource& source, const KernelFile& file) {
   const auto rank = [&](const KernelFunction& kernel) {
     if (is_copy(kernel.name)) return -1;
-    return (is_launched(file, kernel.name) ? 2 : 0) + (source.is_of_source(kernel.line) ? 1 : 0);
+    if (kernel.parameters.empty()) return 0;  // Nothing shows what it has done.
+    return (is_launched(file, kernel.name) ? 3 : 1) + (source.is_of_source(kernel.line) ? 1 : 0);
   };
   const auto first = std::ranges::max_element(file.kernels, {}, rank);
   return first == file.kernels.end() || rank(*first) < 0 ? nullptr : &*first;

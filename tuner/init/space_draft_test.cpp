@@ -2715,6 +2715,289 @@ TEST(DefinitionDraft, SharesOutATotalOfTheHost) {
   }
 }
 
+/// Returns the verification of a histogram of 256 bins. `behind` is the host's, behind a loop that
+/// begins with `counts`.
+Json verified_histogram(const std::string& before, const std::string& counts,
+                        const std::string& behind) {
+  return Drafted(R"cu(#include <cstdlib>
+#include <cstring>
+#include <vector>
+__global__ void k(const int* in, int* bins, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(&bins[in[i]], 1);
+}
+int main() {
+  int n = 1 << 20, *in, *bins, *data = (int*)malloc(n * 4), result[256];
+  for (int i = 0; i < n; ++i) data[i] = rand() % 256;
+)cu" + before + R"cu(
+  cudaMalloc(&in, n * 4);
+  cudaMalloc(&bins, 256 * 4);
+  cudaMemset(bins, 0, 256 * 4);
+  cudaMemcpy(in, data, n * 4, cudaMemcpyHostToDevice);
+  k<<<(n + 255) / 256, 256>>>(in, bins, n);
+  cudaMemcpy(result, bins, 256 * 4, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < n; ++i) )cu" +
+                 counts + "\n" + behind + "\n}\n")
+      .json()["verify"];
+}
+
+TEST(DefinitionDraft, IsWhatTheHostCounts) {
+  const std::string compares = "for (int i = 0; i < 256; ++i) if (right[i] != result[i]) return 1;";
+  const std::string calloc = "int* right = (int*)calloc(256, 4);";
+  const std::string expected = "bins[i] = sum(i_0 < N, ((((in[i_0])) == i) ? (1) : 0))";
+  const auto plain = [](std::string text) {
+    return std::regex_replace(std::regex_replace(text, std::regex("[()]"), ""), std::regex("_\\d"),
+                              "");
+  };
+  for (const auto& [before, counts, behind] : std::vector<std::array<std::string, 3>>{
+           {calloc, "right[data[i]]++;", compares},
+           {"int right[256] = {0};", "{ int bin = data[i]; right[bin] += 1; }", compares},
+           {"std::vector<int> right(256, 0);", "++right[data[i]];", compares},
+           {"int right[256]; memset(right, 0, sizeof(right));", "right[data[i]]++;", compares},
+           {"", "result[data[i]]--;",
+            "for (int i = 0; i < 256; ++i) if (result[i] != 0) return 1;"}}) {
+    const Json verify = verified_histogram(before, counts, behind);
+    EXPECT_EQ(plain(verify.value("definition", "")), plain(expected)) << before << counts;
+    EXPECT_FALSE(verify.contains("definition_is_a_guess"));
+  }
+  for (const auto& [before, counts, behind] : std::vector<std::array<std::string, 3>>{
+           {"int right[256];", "right[data[i]]++;", compares},
+           {calloc + " right[0] = 1;", "right[data[i]]++;", compares},
+           {"std::vector<int> right(256, 1);", "right[data[i]]++;", compares},
+           {calloc, "right[data[i] / 2]++;", compares},
+           {calloc, "right[data[i]]--;", compares},
+           {calloc, "right[data[i]]++;", ""},
+           {"", "result[data[i]]--;", ""}}) {
+    EXPECT_EQ(verified_histogram(before, counts, behind).value("definition", ""), "")
+        << before << counts << behind;
+  }
+}
+
+/// Returns the draft for `k(in, extra, out, n)`. `host` declares what `launch` uses.
+Json launched(const std::string& host, const std::string& launch, const std::string& before = "") {
+  return Drafted(before + R"cu(
+__global__ void k(const float* in, const float* extra, float* out, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    out[i] = extra != nullptr ? in[i] + extra[i] : in[i];
+  }
+}
+int main() {
+)cu" + host + "\n  float *a, *b = 0, *c;\n  " +
+                 launch + "\n}\n")
+      .json();
+}
+
+TEST(DraftSpace, PassesNullPointersAsTheHostDoes) {
+  const std::string allocates = "int n = 4096; cudaMalloc(&a, n * 4); cudaMalloc(&c, n * 4); ";
+  for (const char* const null : {"b", "nullptr", "NULL"}) {
+    const Json json = launched("", allocates + "k<<<16, 256>>>(a, " + null + ", c, n);");
+    EXPECT_EQ(json["arguments"][1]["type"], "float*") << null;
+    EXPECT_TRUE(json["arguments"][1]["value"].is_null()) << null;
+  }
+  const Json made = launched("", allocates + "make((void**)&b); k<<<16, 256>>>(a, b, c, n);");
+  EXPECT_FALSE(made["arguments"][1].contains("value")) << "it may be anything";
+  const Json allocated =
+      launched("", allocates + "cudaMalloc(&b, n * 4); k<<<16, 256>>>(a, b, c, n);");
+  EXPECT_EQ(allocated["arguments"][1]["shape"][0], "N");
+}
+
+TEST(DraftSpace, CountsTheElementsOfLists) {
+  const Json json = launched(
+      "float x[] = {1, 2, 3, 4}, y[sizeof(x) / sizeof(x[0])];",
+      "int s = sizeof(x); cudaMalloc(&a, s); cudaMalloc(&b, sizeof(x)); cudaMalloc(&c, sizeof(y));"
+      " k<<<1, 256>>>(a, b, c, sizeof(x) / sizeof(*x));");
+  for (const Json& argument : json["arguments"]) {
+    EXPECT_TRUE(!argument.contains("shape") || argument["shape"][0] == 4) << argument["name"];
+  }
+  EXPECT_EQ(json["problems"][0]["N"], 4);
+}
+
+TEST(DraftSpace, HasAGridOfTheDevicesMultiprocessors) {
+  const std::string allocates =
+      "int n = 4096; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4); cudaMalloc(&c, n * 4); ";
+  for (const auto& [host, blocks] : std::vector<std::array<std::string, 2>>{
+           {"cudaDeviceProp p; cudaGetDeviceProperties(&p, 0);", "2 * p.multiProcessorCount"},
+           {"cudaDeviceProp p; cudaGetDeviceProperties(&p, 0); int m = p.multiProcessorCount;",
+            "2 * m"},
+           {"int m; cudaDeviceGetAttribute(&m, cudaDevAttrMultiProcessorCount, 0);", "2 * m"}}) {
+    const Json json = launched(host, allocates + "k<<<" + blocks + ", 256>>>(a, b, c, n);");
+    EXPECT_EQ(json["kernels"][0]["grid"][0], "2 * sm_count") << host;
+    EXPECT_EQ(json["problems"].dump(), R"([{"N":4096}])");
+  }
+}
+
+TEST(DraftSpace, KnowsConstantsThatAMacroOfTheSourceMakes) {
+  const Json json = launched(
+      "int n = kN;",
+      "cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4); cudaMalloc(&c, kBlocks * sizeof(float));"
+      " k<<<kBlocks, kThreads>>>(a, b, c, n);",
+      "#define least(a, b) (a < b ? a : b)\nconst int kN = 4096;\nconst int kThreads = 256;\n"
+      "const int kBlocks = least(32, (kN + kThreads - 1) / kThreads);\n");
+  EXPECT_EQ(json["arguments"][2]["shape"][0].dump().find("TODO"), std::string::npos)
+      << json["arguments"][2];
+  EXPECT_EQ(json["problems"][0].size(), 1) << json["problems"];
+}
+
+TEST(DraftSpace, TakesNoKernelWithoutArgumentsWhereThereIsAnother) {
+  const Json json = Drafted(
+                        "__global__ void hello() { printf(\"hello\"); }\n"
+                        "__global__ void k(float* x) { x[threadIdx.x] = 1; }\n"
+                        "int main() { float* x; cudaMalloc(&x, 400); hello<<<1, 32>>>();\n"
+                        "  k<<<1, 100>>>(x); }\n")
+                        .json();
+  EXPECT_EQ(json["kernels"][0]["name"], "k");
+}
+
+TEST(DraftSpace, TakesAListOfKernelsForLaunchesOfEach) {
+  const auto kernel = [](const std::string& name) {
+    return "__global__ void " + name +
+           "(const float* in, float* out, int n) {\n"
+           "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = 2 * in[i]; }\n";
+  };
+  const Json json =
+      Drafted(kernel("one") + kernel("two") + kernel("other") +
+              "int main() {\n  int n = 4096; float *a, *b;\n"
+              "  cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);\n"
+              "  void (*kernels[])(const float*, float*, int) = {one, two};\n"
+              "  for (int k = 0; k < 2; k++) kernels[k]<<<n / 128, 128>>>(a, b, n);\n}\n")
+          .json();
+  ASSERT_GE(json["kernels"].size(), 2U);
+  for (const std::size_t i : {0U, 1U}) {
+    EXPECT_EQ(json["kernels"][i]["grid"].dump(), R"(["N / THREADS"])");
+    EXPECT_FALSE(json["kernels"][i].contains("launches"));
+  }
+  EXPECT_EQ(json["kernels"][0]["name"], "one");
+  EXPECT_EQ(json["kernels"][1]["name"], "two");
+}
+
+TEST(DraftSpace, ClearsNothingBehindLaunchesThatAreRepeated) {
+  const Json json =
+      Drafted(
+          "__global__ void square(const float* in, float* all, int n) {\n"
+          "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) all[i] = in[i] * in[i]; }\n"
+          "__global__ void add(const float* all, float* out, int n) {\n"
+          "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) atomicAdd(out, all[i]); }\n"
+          "int main() {\n  int n = 4096; float *a, *b, *c;\n"
+          "  cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4); cudaMalloc(&c, 4);\n"
+          "  cudaMemset(c, 0, 4); square<<<n / 256, 256>>>(a, b, n); add<<<n / 256, 256>>>(b, c, "
+          "n);\n"
+          "  for (int t = 0; t < 10; t++) { cudaMemset(c, 0, 4);\n"
+          "    square<<<n / 256, 256>>>(a, b, n); add<<<n / 256, 256>>>(b, c, n); }\n}\n")
+          .json();
+  const Json& launches = json["kernels"][0]["launches"];
+  ASSERT_EQ(launches.size(), 2U);
+  EXPECT_EQ(launches[1]["entry"], "add");
+}
+
+TEST(DraftSpace, TriesTheBlockSizesOfALoopInPlaceOfEachOther) {
+  const Json json =
+      Drafted(
+          "__global__ void k(const float* in, float* all, int n) {\n"
+          "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) atomicAdd(all, in[i]); }\n"
+          "int main() {\n  int n = 1 << 20; float *a, *b, zero = 0;\n"
+          "  cudaMalloc(&a, n * 4); cudaMalloc(&b, 4);\n  int sizes[] = {96, 128, 256};\n"
+          "  for (int i = 0; i < 3; i++) {\n    int size = sizes[i], blocks = (n + size - 1) / "
+          "size;\n"
+          "    blocks = blocks > 1024 ? 1024 : blocks;\n"
+          "    for (int t = 0; t < 20; t++) {\n"
+          "      cudaMemcpy(b, &zero, 4, cudaMemcpyHostToDevice);\n"
+          "      k<<<blocks, size>>>(a, b, n);\n    }\n  }\n}\n")
+          .json();
+  const Json& kernel = json["kernels"][0];
+  EXPECT_FALSE(kernel.contains("launches")) << "it would add up three times";
+  EXPECT_EQ(kernel["parameters"]["THREADS"].dump(), "[96,128,256]");
+  EXPECT_FALSE(kernel.contains("default_is_a_guess"));
+}
+
+TEST(DraftSpace, MakesNoSizeOfHowManyElementsABlockHas) {
+  const Json json =
+      Drafted(
+          "#define BLOCK 512\n__global__ void k(const float* in, float* out, float* last, int n) "
+          "{\n"
+          "  __shared__ float s[BLOCK];\n  int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+          "  if (i < n) s[threadIdx.x] = in[i];\n  __syncthreads();\n"
+          "  if (i < n) out[i] = s[threadIdx.x];\n"
+          "  if (threadIdx.x == 0) last[blockIdx.x] = s[BLOCK - 1];\n}\n"
+          "int main() {\n  int n = 1 << 20; const int threads = BLOCK;\n"
+          "  const int per_block = threads;\n  const int blocks = (n + per_block - 1) / "
+          "per_block;\n"
+          "  float *a, *b, *c; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);\n"
+          "  cudaMalloc(&c, blocks * 4);\n  k<<<blocks, threads>>>(a, b, c, n);\n}\n")
+          .json();
+  EXPECT_EQ(json["problems"].dump(), R"([{"N":1048576}])");
+  EXPECT_EQ(json["kernels"][0]["grid"][0], "(N + BLOCK - 1) / BLOCK");
+}
+
+TEST(DraftSpace, HasOneBlockInEveryDimensionWhereTheHostLaunchesOne) {
+  const Json json =
+      Drafted(
+          "__global__ void k(float* x, int rows, int columns) {\n"
+          "  int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + "
+          "threadIdx.x;\n  x[i * columns + j] = 1;\n}\n"
+          "int main() { int r = 10, c = 12; float* x; cudaMalloc(&x, r * c * sizeof(float));\n"
+          "  dim3 threads(c, r); k<<<1, threads>>>(x, r, c); }\n")
+          .json();
+  EXPECT_EQ(json["kernels"][0]["grid"].dump(), "[1,1]");
+  EXPECT_EQ(json["problems"].dump(), R"([{"ROWS":10,"COLUMNS":12}])");
+}
+
+/// Returns the draft for a kernel whose blocks add up, which a function launches that returns the
+/// total of their sums. `compares` and `functions` are the host's.
+Json sums_by_wrapper(const std::string& functions, const std::string& compares) {
+  return Drafted(R"cu(#include <cstdlib>
+__global__ void k(const float* in, float* out, int n) {
+  extern __shared__ float s[];
+  int t = threadIdx.x, b = blockIdx.x, i = b * blockDim.x + t;
+  s[t] = i < n ? in[i] : 0;
+  for (int k = blockDim.x / 2; k > 0; k /= 2) { __syncthreads(); if (t < k) s[t] += s[t + k]; }
+  if (t == 0) out[b] = s[0];
+}
+float total(const float* host, int n) {
+  float *in, *out, sum = 0;
+  int threads = 128, blocks = (n + threads - 1) / threads;
+  float* partial = (float*)malloc(blocks * sizeof(float));
+  cudaMalloc(&in, n * sizeof(float));
+  cudaMalloc(&out, blocks * sizeof(float));
+  cudaMemcpy(in, host, n * sizeof(float), cudaMemcpyHostToDevice);
+  k<<<blocks, threads, threads * sizeof(float)>>>(in, out, n);
+  cudaMemcpy(partial, out, blocks * sizeof(float), cudaMemcpyDeviceToHost);
+  for (int i = 0; i < blocks; ++i) sum += partial[i];
+  return sum;
+}
+)cu" + functions +
+                 R"cu(
+int main() {
+  int n = 1 << 20;
+  float* data = (float*)malloc(n * sizeof(float));
+  float* partial = (float*)malloc(n * sizeof(float));
+  float gpu = total(data, n);
+)cu" + compares + "\n}\n")
+      .json();
+}
+
+TEST(DefinitionDraft, SharesOutATotalOfWhatALaunchingFunctionReturns) {
+  const std::string sum = "float sum = 0; for (int i = 0; i < n; ++i) sum += ";
+  const std::string through_pointer =
+      "void add_cpu(const float* a, float* c, int n) { float t = 0; for (int i = 0; i < n; ++i) t "
+      "+= "
+      "a[i]; *c = t; }\nbool same(float* a, float* b) { return fabs(*a - *b) < 1e-3; }\n";
+  for (const auto& [functions, compares] : std::vector<std::array<std::string, 2>>{
+           {"", sum + "data[i]; if (fabs(sum - gpu) > 1e-3) return 1;"},
+           {through_pointer,
+            "float* right = (float*)malloc(4); add_cpu(data, right, n); return same(right, "
+            "&gpu);"}}) {
+    const Json json = sums_by_wrapper(functions, compares);
+    EXPECT_EQ(json["arguments"][1]["shape"][0], "(N + 32 - 1) / 32") << "the most blocks";
+    EXPECT_EQ(
+        json["verify"]["definition"].get<std::string>().find("out[i] = sum(i_0 < N * (i + 1)"), 0)
+        << json["verify"];
+    EXPECT_FALSE(json["verify"].contains("definition_is_a_guess")) << functions;
+    EXPECT_FALSE(json["verify"].contains("also_reference")) << "the function has one sum";
+  }
+  const Json other = sums_by_wrapper("", sum + "partial[i]; if (fabs(sum - gpu) > 1e-3) return 1;");
+  EXPECT_TRUE(other["verify"]["definition_is_a_guess"]) << "another array of the same name";
+}
+
 TEST(DefinitionDraft, IsNoTotalThatTheHostComparesWithSomethingElse) {
   const std::string total = "int total = 0; for (int i = 0; i < blocks; ++i) total += out[i];\n";
   for (const std::string& host :
@@ -3576,6 +3859,31 @@ int main() {
   const Json most = Drafted("#define ADD(a, b) fmaxf(a, b)\n" + kernel).json()["arguments"][1];
   EXPECT_FALSE(most.contains("compare"));
   EXPECT_EQ(most["role"], "output");
+}
+
+TEST(DraftSpace, LetsResultsOfSeveralKernelsFollowANumberThatIsMadeOfTheBlock) {
+  const auto kernel = [](const std::string& name) {
+    return "__global__ void " + name +
+           "(const float* in, float* out, int n) {\n  extern __shared__ float s[];\n"
+           "  int t = threadIdx.x, i = blockIdx.x * blockDim.x * 2 + t;\n"
+           "  s[t] = (i < n ? in[i] : 0) + (i + blockDim.x < n ? in[i + blockDim.x] : 0);\n"
+           "  for (int k = blockDim.x / 2; k > 0; k /= 2) {\n"
+           "    __syncthreads(); if (t < k) s[t] += s[t + k]; }\n"
+           "  if (t == 0) out[blockIdx.x] = s[0];\n}\n";
+  };
+  const Json json =
+      Drafted(kernel("one") + kernel("two") +
+              "int main() {\n  int n = 1 << 20, threads = 128;\n"
+              "  int per_block = threads * 2, blocks = (n + per_block - 1) / per_block;\n"
+              "  float *a, *b;\n  cudaMalloc(&a, n * 4); cudaMalloc(&b, blocks * 4);\n"
+              "  one<<<blocks, threads, threads * 4>>>(a, b, n);\n"
+              "  two<<<blocks, threads, threads * 4>>>(a, b, n);\n}\n")
+          .json();
+  EXPECT_EQ(json["problems"].dump(), R"([{"N":1048576}])");
+  EXPECT_EQ(json["arguments"][1]["compare"], "sum");
+  for (const Json& one : json["kernels"]) {
+    EXPECT_EQ(one["grid"][0], "(N + (THREADS * 2) - 1) / (THREADS * 2)") << one["name"];
+  }
 }
 
 /// Returns the draft of sums by blocks of a template, of which a launch begins so.

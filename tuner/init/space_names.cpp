@@ -235,10 +235,11 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
   if (frame >= site.frames.size() || depth == kMostSteps) return;
   const HostFrame& here = site.frames[frame];
   const auto is_of_block = [&](std::string_view name) {
-    return name == site.block_name || std::ranges::find(site.block, name) != site.block.end();
+    const bool is_size = std::ranges::find(site.arguments, name) != site.arguments.end();
+    return !is_size &&
+           (name == site.block_name || std::ranges::find(site.block, name) != site.block.end());
   };
   const bool has_block_sums =
-      request_.kernels.size() == 1 &&
       std::ranges::any_of(first_.parameters, &KernelParameter::is_block_sum);
   const std::string in_terms = terms_of(site).in_terms(text, frame);
   for (const std::string_view word : identifiers(in_terms)) {
@@ -257,7 +258,10 @@ void SpaceNames::add_constant_sizes(const LaunchSite& site, std::size_t frame,
       continue;
     }
     const bool follows_block = !parts.empty();  // Such a size does not shrink with the problem.
-    if (follows_block && (has_block_sums || meaning->is_macro)) continue;
+    const bool is_of_each_block =
+        substituted(without_blanks(in_terms), {{"/" + name, ""}}) != without_blanks(in_terms);
+    const bool varies = has_block_sums || meaning->is_macro || is_of_each_block;
+    if (follows_block && varies) continue;
     const auto alike = std::ranges::find_if(host_sizes_, [&](const HostSize& size) {
       return size.variable == name && problem_[size.chosen] == number;
     });
@@ -460,6 +464,8 @@ Scope SpaceNames::scope(const Json& parameters) const {
   for (const std::string& counter : counters_) {
     if (!scope.contains(counter)) scope.add_variable(counter, slots++);
   }
+  const std::string sm_count(kSmCount);
+  if (!scope.contains(sm_count)) scope.add_variable(sm_count, slots++);
   return scope;
 }
 

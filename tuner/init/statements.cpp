@@ -242,7 +242,51 @@ class SumStatements : public Statements {
   std::map<std::string, const Syntax*> stored_to_;  ///< Elements, by the variables stored there.
 };
 
+/// Reads loops that count in the elements of an array.
+class CountStatements : public Statements {
+ public:
+  CountStatements(const ParsedSource& source, std::string array, bool takes_off)
+      : Statements(source), array_(std::move(array)), sign_(takes_off ? '-' : '+') {}
+
+  SingleStore read(const Syntax& loop) {
+    values_[array_] = "0";
+    Statements::statement(loop);
+    if (values_.at(array_) == "0") throw NotSimple();
+    return {.array = array_, .index = "axis_a", .value = values_.at(array_)};
+  }
+
+ private:
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
+  void statement(const Syntax& syntax) override {
+    const bool changes = syntax.steps() || syntax.kind == Kind::assignment;
+    const Syntax* const target = changes ? syntax.parts.data() : nullptr;
+    const bool counts =
+        target != nullptr && target->kind == Kind::element && target->parts[0].is_name(array_);
+    if (!counts) return Statements::statement(syntax);
+    const bool is_other = syntax.text[0] != sign_ || syntax.text.size() != 2;
+    const std::string element = resolved(target->parts[1].range);
+    // A quotient of integers is another number in a definition.
+    if (depth_ == 0 || is_other || element.find_first_of("/'") != std::string::npos) {
+      throw NotSimple();
+    }
+    const std::string by = syntax.steps() ? "1" : resolved(syntax.parts[1].range);
+    add_to(array_, "((" + element + ") == axis_a) ? (" + by + ") : 0");
+  }
+
+  std::string array_;
+  char sign_;
+};
+
 }  // namespace
+
+std::optional<SingleStore> counted(const ParsedSource& source, const Syntax& loop,
+                                   const std::string& array, bool takes_off) {
+  try {
+    return CountStatements(source, array, takes_off).read(loop);
+  } catch (const NotSimple&) {
+    return std::nullopt;
+  }
+}
 
 std::optional<SingleStore> single_store(const ParsedSource& source, const Syntax& body,
                                         const KernelFunction& kernel) {

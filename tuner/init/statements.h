@@ -22,6 +22,11 @@ std::optional<SingleStore> checked_store(const ParsedSource& source, const Synta
                                          const std::string& array,
                                          const std::vector<Comparison>& comparisons);
 
+/// Returns how many elements a loop counts in each element of an array, `counts[in[i]]++`, or, if
+/// `takes_off`, takes off it; nullopt for any other loop.
+std::optional<SingleStore> counted(const ParsedSource& source, const Syntax& loop,
+                                   const std::string& array, bool takes_off);
+
 /// A sum, which these functions write as `sum(counter < bound_of[bound], term)`.
 struct HostSum {
   std::string counter;

@@ -24,7 +24,7 @@ struct FunctionTotals {
   /// Those that it adds to its parameters, `*p` for what one points to.
   std::map<std::string, std::string> parameters;
   std::set<std::string> continued;  ///< Those of them to which it adds what the caller has there.
-  /// Parameters that it compares with each other.
+  /// Parameters that it compares with each other, likewise.
   std::vector<std::pair<std::string, std::string>> compared;
 };
 
@@ -32,14 +32,35 @@ using KnownTotals = std::map<const DeclaredFunction*, FunctionTotals>;
 
 bool is_total(const std::string& value) { return value.find("sum(") != std::string::npos; }
 
-/// Returns `a` if a value is the sum of all elements of it up to some bound.
-std::optional<std::string> summed_array(const std::string& value) {
+/// An array, and the function that has it where that is another than the one that is read.
+struct SummedArray {
+  std::string name;
+  std::string function = {};
+};
+
+/// Returns `a` or `f::a` if a value is the sum of all elements of it up to some bound.
+std::optional<SummedArray> summed_array(const std::string& value) {
   const auto sum = sum_in(value);
   if (!sum) return std::nullopt;
   const std::string term = plain_tokens(sum->term);
-  const CppTokens element = cpp_tokens(term);
-  const bool is_element = element.size() == 4 && element[1].is("[") && element[2].is(sum->counter);
-  return is_element ? std::optional<std::string>(element[0].text) : std::nullopt;
+  const CppTokens words = cpp_tokens(term);
+  const std::size_t own = words.size() > 2 && words[1].is("::") ? 2 : 0;
+  const bool is_element =
+      words.size() == own + 4 && words[own + 1].is("[") && words[own + 2].is(sum->counter);
+  if (!is_element) return std::nullopt;
+  return SummedArray{.name = std::string(words[own].text),
+                     .function = own == 0 ? "" : std::string(words[0].text)};
+}
+
+/// Returns a total that a function returns in the names of its caller: `f::a` for the function's own
+/// variable.
+std::string in_caller(const FunctionCall& call, const std::string& total) {
+  Terms own = {{"sum(", "sum("}};  // A variable `sum` is no function.
+  for (const auto& [name, type] : call.callee->types) {
+    if (call.callee->parameter(name)) continue;
+    own.emplace_back(name, call.callee->name + "::" + name);
+  }
+  return call.in_caller(substituted(total, own));
 }
 
 /// Returns a variable, or `*p` for the first element of an array; empty for anything else.
@@ -234,28 +255,44 @@ class TotalReader {
     if (auto sum = accumulated(source_, syntax)) return sum;
     const auto called = called_by(syntax);
     if (!called || !known_.at(called->callee).returned) return std::nullopt;
-    return called->in_caller(*known_.at(called->callee).returned);
+    return in_caller(*called, *known_.at(called->callee).returned);
   }
 
   /// Finds the totals that an expression compares, and what its calls add up.
   void use(const Syntax& syntax) {
     for_each(syntax, [&](const Syntax& part) {
       for (const auto& [one, other] : compared_by(part)) compare(*one, *other, false);
-      if (part.kind == Kind::call) call(part);
-      const auto called = called_by(part);
-      if (!called) return;
-      for (const auto& [one, other] : known_.at(called->callee).compared) {
-        const Syntax* const first = argument(*called->callee, part, one);
-        const Syntax* const second = argument(*called->callee, part, other);
-        if (first != nullptr && second != nullptr) compare(*first, *second, false);
-      }
+      if (part.kind != Kind::call) return;
+      if (const auto called = called_by(part)) compare_by(*called->callee, part);
+      call(part);
     });
   }
 
-  static const Syntax* argument(const DeclaredFunction& callee, const Syntax& call,
-                                const std::string& parameter) {
-    const std::size_t number = callee.parameter(parameter).value_or(call.parts.size()) + 1;
-    return number < call.parts.size() ? &call.parts[number] : nullptr;
+  /// Finds the totals that a function compares.
+  void compare_by(const DeclaredFunction& callee, const Syntax& call) {
+    for (const auto& [one, other] : known_.at(&callee).compared) {
+      const auto first = argument(callee, call, one);
+      const auto second = argument(callee, call, other);
+      if (first && second) compare(*first, *second, false);
+    }
+  }
+
+  /// Returns what a call passes for a parameter, or for `*p` what that points to.
+  static std::optional<Syntax> argument(const DeclaredFunction& callee, const Syntax& call,
+                                        const std::string& place) {
+    const bool is_pointee = place.starts_with("*");
+    const auto parameter = callee.parameter(is_pointee ? place.substr(1) : place);
+    const std::size_t number = parameter.value_or(call.parts.size()) + 1;
+    if (number >= call.parts.size()) return std::nullopt;
+    const Syntax& passed = call.parts[number];
+    if (!is_pointee) return passed;
+    if (passed.is(Kind::unary, "&")) return passed.parts[0];
+    return Syntax{.kind = Kind::unary,
+                  .text = "*",
+                  .parts = {passed},
+                  .range = passed.range,
+                  .whole = passed.whole,
+                  .cursor = passed.cursor};
   }
 
   /// Returns the values that a statement prints.
@@ -278,11 +315,11 @@ class TotalReader {
   void compare(const Syntax& one, const Syntax& other, bool is_printed) {
     add(one, other, is_printed);
     add(other, one, is_printed);
-    const auto is_parameter = [&](const Syntax& syntax) {
-      return syntax.kind == Kind::name && function_.parameter(syntax.text).has_value();
+    const auto is_parameter = [&](const std::string& place) {
+      return function_.parameter(place.substr(place.starts_with("*") ? 1 : 0)).has_value();
     };
-    if (!is_printed && is_parameter(one) && is_parameter(other)) {
-      found_.compared.emplace_back(one.text, other.text);
+    if (!is_printed && is_parameter(place_of(one)) && is_parameter(place_of(other))) {
+      found_.compared.emplace_back(place_of(one), place_of(other));
     }
   }
 
@@ -292,21 +329,22 @@ class TotalReader {
     const auto of_results = total_of(result);
     if (!total && of_results && !is_printed) total = number_in(expected);
     if (!total) return;
-    const auto array =
-        of_results ? summed_array(*of_results) : std::optional(pointer_in(place_of(result)));
-    if (!array || array->empty()) return;
+    const auto array = of_results ? summed_array(*of_results)
+                                  : std::optional(SummedArray{pointer_in(place_of(result))});
+    if (!array || array->name.empty()) return;
     const std::size_t line = source_.line(result.cursor);
     HostCheck check = {.function = function_.name,
                        .name = "total_in_" + function_.name + "_" + std::to_string(checks_.size()),
-                       .array = *array,
+                       .array = array->name,
                        .line = line,
                        .is_loop = true,
                        .is_total = true,
                        .is_of_all = of_results.has_value(),
                        .is_printed = is_printed,
-                       .store = SingleStore{.array = *array, .index = "0", .value = *total}};
+                       .results_in = array->function,
+                       .store = SingleStore{.array = array->name, .index = "0", .value = *total}};
     checks_.push_back(check);
-    if (!function_.parameter(*array)) return;
+    if (!array->function.empty() || !function_.parameter(array->name)) return;
     check.is_loop = false;  // The caller has the results.
     check.name += "_of_caller";
     checks_.push_back(std::move(check));
@@ -338,7 +376,10 @@ void add_totals(const ParsedSource& source, const HostDeclarations& declared, Ho
     TotalReader reader(source, declared, known, function);
     reader.read();
     known.emplace(&function, std::move(reader.found()));
-    for (HostCheck& check : reader.checks()) {
+    std::vector<HostCheck>& checks = reader.checks();
+    std::stable_partition(checks.begin(), checks.end(),
+                          [](const HostCheck& check) { return !check.is_printed; });
+    for (HostCheck& check : checks) {
       const bool is_known = std::ranges::any_of(host.checks, [&](const HostCheck& one) {
         return one.is_total && one.function == check.function && one.is_loop == check.is_loop &&
                one.array == check.array && one.store->value == check.store->value &&

@@ -100,6 +100,8 @@ struct HostCheck {
   bool is_total = false;
   bool is_of_all = false;
   bool is_printed = false;  ///< True if the host only prints the two beside each other.
+  /// The function whose variable the array is; empty for `function`.
+  std::string results_in = {};
   std::map<std::string, std::string> passed = {};
   /// Its store if that is simple, in the names of `function`; its loops over the elements are
   /// `axis_a`, `axis_b`, ...

@@ -382,16 +382,6 @@ TEST(KernelFile, LooksForDimensionsInWhatTheKernelCalls) {
   EXPECT_FALSE(file.kernels[1].uses_block_size);
 }
 
-TEST(KernelFile, KnowsWhatIndicesAreComparedWith) {
-  const KernelFile file = read_text_of(
-      "__global__ void k(int h, int w, float* a) {\n"
-      "  int i = threadIdx.y + blockIdx.y * 8, both = blockIdx.x + blockIdx.y;\n"
-      "  int j = threadIdx.x + blockIdx.x * 8;\n"
-      "  if (j < w && h > 2 && i >= h) a[both] = 1;\n"
-      "}\n");
-  EXPECT_THAT(file.kernels.front().extents, ElementsAre("w", "h", ""));
-}
-
 TEST(KernelFile, TakesKernelsInBranchesForVersionsOfOne) {
   const KernelFile file = read_text_of(
       "#if VECTOR == 2\ntypedef float2 vector;\n#else\ntypedef float vector;\n#endif\n"

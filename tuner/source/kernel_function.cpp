@@ -64,47 +64,6 @@ int dimensions_of(const CppTokens& tokens, TokenRange body, std::string_view bui
   return dimensions;
 }
 
-/// Returns true if blockIdx and blockDim of one dimension are multiplied with one another.
-bool multiplies(const CppTokens& tokens, std::size_t i) {
-  const auto is_axis = [&](std::size_t at, std::string_view builtin) {
-    return tokens[at].is(builtin) && tokens[at + 1].is(".");
-  };
-  return tokens[i + 3].is("*") && tokens[i + 2].text == tokens[i + 6].text &&
-         ((is_axis(i, "blockIdx") && is_axis(i + 4, "blockDim")) ||
-          (is_axis(i, "blockDim") && is_axis(i + 4, "blockIdx")));
-}
-
-/// Returns the names that `i` of `i = ... blockIdx.x ...` is compared with, as in `i < width`, by
-/// dimension.
-std::array<std::string, 3> extents_of(const CppTokens& tokens, TokenRange body) {
-  constexpr std::size_t kMost = 100;
-  std::array<std::string, 3> extents;
-  std::size_t indices = 0;
-  for (std::size_t i = body.first; i + 1 < body.end && indices < kMost; ++i) {
-    if (!tokens[i].is_word() || !tokens[i + 1].is("=")) continue;
-    std::set<std::size_t> axes;
-    int depth = 0;
-    for (std::size_t j = i + 2; j + 2 < body.end && j < i + kMost && !tokens[j].is(";"); ++j) {
-      if (tokens[j].is("(")) ++depth;
-      if (tokens[j].is(")")) --depth;
-      if (tokens[j].is(",") && depth == 0) break;
-      if (!tokens[j].is("blockIdx") || !tokens[j + 1].is(".")) continue;
-      const std::size_t axis = std::string_view("xyz").find(tokens[j + 2].text);
-      if (axis != std::string_view::npos) axes.insert(axis);
-    }
-    if (axes.size() != 1 || !extents[*axes.begin()].empty()) continue;
-    ++indices;
-    for (std::size_t j = i + 2; j + 2 < body.end; ++j) {
-      const bool compares =
-          tokens[j].is(tokens[i].text) && tokens[j + 2].is_word() && tokens[j + 1].is("<", ">=");
-      if (!compares) continue;
-      extents[*axes.begin()] = tokens[j + 2].text;
-      break;
-    }
-  }
-  return extents;
-}
-
 /// Returns the tokens of the arguments; of the branches of an #if only those of the first.
 CppTokens first_branches(const CppTokens& tokens, std::size_t first, std::size_t end) {
   CppTokens result;
@@ -274,10 +233,6 @@ void use_body(const CppTokens& tokens, TokenRange body, KernelFunction& kernel) 
   kernel.grid_dimensions =
       std::max({kernel.grid_dimensions, dimensions_of(tokens, body, "blockIdx"),
                 dimensions_of(tokens, body, "gridDim")});
-  for (std::size_t i = body.first; i + 6 < body.end; ++i) {
-    const std::size_t axis = std::string_view("xyz").find(tokens[i + 2].text);
-    if (axis < 3 && multiplies(tokens, i)) kernel.strides_by_block[axis] = true;
-  }
   for (std::size_t i = body.first; i + 1 < body.end; ++i) {
     if (takes_positive_numbers(tokens[i]) && tokens[i + 1].is("(") &&
         has_variable(tokens, {i + 2, closing(tokens, i + 1)})) {
@@ -312,7 +267,6 @@ KernelFunction kernel_of(const CppTokens& tokens, const SourceItem& item) {
   const TokenRange body = {item.body, item.end};
   kernel.shared = arrays_of(tokens, body, "__shared__");
   use_body(tokens, body, kernel);
-  kernel.extents = extents_of(tokens, body);
   return kernel;
 }
 

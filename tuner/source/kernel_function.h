@@ -110,8 +110,10 @@ struct KernelFunction {
   /// True if it takes the square root, logarithm or power of a value that it has read.
   bool needs_positive_numbers = false;
   /// True, by dimension, if blockIdx is multiplied with blockDim: the grid follows from the block.
+  /// Filled in by init.
   std::array<bool, 3> strides_by_block = {};
-  /// The name that an index made from blockIdx is compared with, by dimension; may be empty.
+  /// The name that an index made from blockIdx is compared with, by dimension; may be empty. Filled
+  /// in by init.
   std::array<std::string, 3> extents = {};
   std::vector<std::string> asserts = {};    ///< Conditions of static_assert(), filled in by init.
   std::vector<std::string> divisions = {};  ///< Conditions under which steps and unroll factors
