@@ -84,6 +84,11 @@ std::uint64_t CompileQueue::add_first(CompileRequest request) {
   return add(std::move(request), true);
 }
 
+bool CompileQueue::compiles_alone(const CompileRequest& request) const {
+  const auto found = batch_sizes_.find(program_of(request));
+  return found != batch_sizes_.end() && found->second.is_known_to_be_one();
+}
+
 std::uint64_t CompileQueue::add(CompileRequest request, bool first) {
   pool_.start_all();  // What is compiled is to be run.
   Wanted wanted = {.request = std::move(request), .key = "", .program = "", .first = first};
@@ -103,7 +108,12 @@ std::uint64_t CompileQueue::add(CompileRequest request, bool first) {
 
 void CompileQueue::enqueue(std::uint64_t number, bool at_front) {
   Wanted& wanted = wanted_.at(number);
-  order_.insert(at_front ? order_.begin() : order_.end(), number);
+  auto place = at_front ? order_.begin() : order_.end();
+  if (wanted.first) {  // The one that was asked for first has waited longest.
+    place = std::ranges::find_if_not(
+        order_, [this](std::uint64_t other) { return wanted_.at(other).first; });
+  }
+  order_.insert(place, number);
   wanted.queued = true;
   if (!wanted.first && !wanted.alone) ++together_[wanted.program];
 }

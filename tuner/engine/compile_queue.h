@@ -29,6 +29,11 @@ class BatchSize {
   /// takes much longer than kMaxBatch_ms.
   std::size_t next(std::size_t waiting, std::size_t workers) const;
 
+  /// Returns whether it is known that compiling several together is not worthwhile.
+  bool is_known_to_be_one() const {
+    return singles_.count > 0 && batches_.count > 0 && wanted() == 1;
+  }
+
   static constexpr double kMaxBatch_ms = 2000;
   static constexpr std::size_t kMaxEntries = 64;
 
@@ -59,8 +64,13 @@ class CompileQueue {
   /// Requests a module and returns the number for ready(), take() and forget().
   std::uint64_t add(CompileRequest request);
 
-  /// Like add(), but ahead of all other requests and regardless of how many bytes are held.
+  /// Like add(), but ahead of all requests that were not added so, and regardless of how many bytes
+  /// are held.
   std::uint64_t add_first(CompileRequest request);
+
+  /// Returns whether requests of this one's program are known to be best compiled one by one, so that
+  /// those which add_first() takes cost no more than others.
+  bool compiles_alone(const CompileRequest& request) const;
 
   /// Returns true if a module was requested, whatever has become of it.
   bool was_asked() const { return last_number_ > 0; }

@@ -72,10 +72,14 @@ TEST_F(CompileQueueTest, HoldsNoMoreThanItMay) {
   }
   EXPECT_FALSE(queue.ready(second));  // The first still waits to be taken.
   const std::uint64_t urgent = queue.add_first(request_for(3));
+  const std::uint64_t next = queue.add_first(request_for(4));
   EXPECT_TRUE(wait_for(queue, pool, urgent));
+  EXPECT_FALSE(queue.ready(next));
   EXPECT_FALSE(queue.ready(second));
+  EXPECT_TRUE(wait_for(queue, pool, next));
   queue.take(first);
   queue.take(urgent);
+  queue.take(next);
   EXPECT_TRUE(wait_for(queue, pool, second));
 }
 

@@ -222,14 +222,17 @@ class Search {
     }
   }
 
-  /// Returns whether a configuration may lose before its code for further problems is compiled. A
-  /// default is what others of its kernel lose to.
+  /// Returns whether a configuration may lose before its code for further problems is compiled. Where
+  /// nothing can lose yet, that is worthwhile only if the code is compiled alone anyway.
   bool is_to_be_tried(const InFlight& pending) const {
+    const std::vector<CompileRequest>& requests = pending.variant->requests;
+    if (pending.never_pruned || requests.size() < 2 || state_.devices.empty()) return false;
     const SeenTimes& its = times_[pending.candidate.kernel];
-    const bool is_far_behind =
-        its.least_ms() < HUGE_VAL && its.least_ms() > kDoubtfulToAny * fastest_of_all_ms(times_);
-    return !pending.never_pruned && pending.variant->requests.size() > 1 &&
-           !state_.devices.empty() && (is_far_behind || !pending.result.is_default);
+    if (its.least_ms() < HUGE_VAL && its.least_ms() > kDoubtfulToAny * fastest_of_all_ms(times_)) {
+      return true;
+    }
+    return loss_limits(times_, pending.candidate.kernel).doubtful_above > 0 ||
+           (!pending.result.is_default && tuning_.queue.compiles_alone(requests.front()));
   }
 
   void compile(InFlight& pending, std::uint64_t number) {
