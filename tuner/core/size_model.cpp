@@ -18,7 +18,7 @@ namespace {
 
 constexpr float kUnknown = -1;
 
-// What takes longer than this by the best counts as that, so that trees tell apart what may be chosen.
+// Most that a time counts, by that of the best: trees need to tell apart what may be chosen only.
 constexpr double kMostPredicted = 1.5;
 
 float log_of(double value) { return value > 0 ? static_cast<float>(std::log2(value)) : kUnknown; }

@@ -119,7 +119,7 @@ class SeenTimes {
   /// Depends only on the results told, so that it is the same whatever the workers do.
   StaticLimits static_limits() const { return static_reject_.limits(); }
 
-  /// How much its first samples differ from later ones.
+  /// Its first samples held against later ones.
   const EarlyLoss& loss() const { return loss_; }
 
   /// The least median seen; HUGE_VAL when nothing was timed.
