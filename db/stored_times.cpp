@@ -119,10 +119,10 @@ const TimesReader::Known& TimesReader::configurations(const Connection& connecti
     known.looked[select.integer("id")] = bindings_from_json(select, "values_json");
   }
   if (!is_sample) return known;
-  for (const auto& [id, values] : known.looked) {
-    known.ids += (known.ids.empty() ? "[" : ",") + std::to_string(id);
-  }
-  known.ids += "]";
+  std::string ids;
+  for (const auto& [id, values] : known.looked)
+    ids += (ids.empty() ? "" : ",") + std::to_string(id);
+  known.ids = "[" + ids + "]";
   return known;
 }
 
