@@ -116,7 +116,7 @@ TEST(SizeModel, CountsWhatDoesNotRunAsSlow) {
   }
   const SizeModel model(measured, {}, kDevice);
   EXPECT_NEAR(0, model.log_to_best(Waves::sized(16, 7)), 0.05);
-  EXPECT_NEAR(std::log(3), model.log_to_best(Waves::sized(32, 7)), 0.05);
+  EXPECT_NEAR(std::log(1.5), model.log_to_best(Waves::sized(32, 7)), 0.05);
 }
 
 }  // namespace

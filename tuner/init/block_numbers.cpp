@@ -53,13 +53,10 @@ class BlockNumberReader {
   void read_extent(const Syntax& comparison) {
     const Syntax& index = comparison.parts[0];
     const std::string extent = joined(source_.tokens(), comparison.parts[1].range);
-    std::vector<std::size_t> axes;
-    for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
-      if (values_.is_made_of(index, "blockIdx", axis)) axes.push_back(axis);
-    }
-    const bool is_first = axes.size() == 1 && kernel_.extents[axes.front()].empty();
+    const std::optional<std::size_t> axis = values_.block_axis(index);
+    const bool is_first = axis && kernel_.extents[*axis].empty();
     const bool is_plain = index.kind == Kind::name && is_identifier(extent);
-    if (is_plain && is_first) kernel_.extents[axes.front()] = extent;
+    if (is_plain && is_first) kernel_.extents[*axis] = extent;
   }
 
   /// Reads numbers that a thread's number is compared with, added to, ...

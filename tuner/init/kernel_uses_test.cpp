@@ -114,6 +114,14 @@ TEST(KernelUses, KnowsWhatIndicesAreComparedWith) {
       "  if (j < w && h > 2 && i >= h && both < w) a[both] = 1;\n"
       "}\n");
   EXPECT_THAT(kernel.extents, testing::ElementsAre("w", "h", ""));
+  const KernelFunction transpose = kernel_in(
+      "__global__ void k(int h, int w, float* a) {\n"
+      "  int x = blockIdx.x * 8 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;\n"
+      "  if (x < w && y < h) a[y * w + x] = 1;\n"
+      "  x = blockIdx.y * 8 + threadIdx.x, y = blockIdx.x * 8 + threadIdx.y;\n"
+      "  if (x < h && y < w) a[y * h + x] = 1;\n"
+      "}\n");
+  EXPECT_THAT(transpose.extents, testing::ElementsAre("w", "h", ""));
 }
 
 TEST(KernelUses, SeesWhichOutputsAreSumsOfBlocks) {

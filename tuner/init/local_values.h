@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -55,6 +56,21 @@ class LocalValues {
   bool is_made_of(const Syntax& value, std::string_view builtin) const {
     return is_made_of(value, builtin, 0) || is_made_of(value, builtin, 1) ||
            is_made_of(value, builtin, 2);
+  }
+
+  /// Returns the dimension of blockIdx that a variable's first value is made of, or a later one if
+  /// that is made of none or of several; nullopt if there is none.
+  std::optional<std::size_t> block_axis(const Syntax& variable) const {
+    const auto given = gives_.find(variable.text);
+    if (given == gives_.end()) return std::nullopt;
+    for (const Syntax* const value : given->second) {
+      std::vector<std::size_t> axes;
+      for (std::size_t axis = 0; axis < kDimensions.size(); ++axis) {
+        if (is_made_of(*value, "blockIdx", axis)) axes.push_back(axis);
+      }
+      if (axes.size() == 1) return axes.front();
+    }
+    return std::nullopt;
   }
 
   /// Returns true if a value, or the end of a loop that counts to it, is made of blockDim.
