@@ -151,7 +151,7 @@ TEST_F(ComparingCommands, SharedExportsAreReadOnceAndAgainWhenTheyChange) {
   EXPECT_THAT(best().out, AllOf(HasSubstr("Other"), Not(HasSubstr("Small"))));
   ASSERT_THAT(copies(), testing::SizeIs(1)) << "the copy of what it was before is gone";
 
-  fs::resize_file(copies().front(), 0);  // As a loss of power may leave it.
+  fs::resize_file(copies().front(), 0);  // A loss of power may leave it so.
   EXPECT_THAT(best().out, HasSubstr("Other"));
   EXPECT_GT(fs::file_size(copies().front()), 0u);
 

@@ -206,7 +206,7 @@ std::vector<std::string> notes_on(const std::vector<ReferenceOutput>& outputs) {
   std::vector<std::string> notes;
   std::map<std::string, std::string> shares;  // The changed share on each problem, by output.
   for (const ReferenceOutput& output : outputs) {
-    if (output.elements == 0) continue;  // Where a size is 0.
+    if (output.elements == 0) continue;  // A size is 0.
     const std::string on = output.problem.empty() ? "" : " on " + output.problem;
     const std::string elements = format_count(static_cast<std::uint64_t>(output.elements));
     if (output.changed == 0) {

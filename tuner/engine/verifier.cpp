@@ -103,7 +103,7 @@ void fit(const Argument& argument, std::vector<double> sizes, const Tolerance& g
                          "; the default for its type would accept zeros for elements this small");
 }
 
-constexpr std::int64_t kMostElements = 1 << 24;  // In all results: 128 MB while they are compared.
+constexpr std::int64_t kMostElements = 1 << 24;  // All results: 128 MB while they are compared.
 constexpr std::size_t kMostKept = 1 << 18;       // Elements of a result, in each class.
 constexpr std::size_t kMostClasses = 8;
 

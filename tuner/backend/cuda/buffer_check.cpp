@@ -61,7 +61,7 @@ std::string exact_element(CUdeviceptr buffer, std::int64_t index, ScalarType typ
 }
 
 constexpr CompareRule kEqual;
-constexpr std::size_t kComparisons = 3;  // Of each output.
+constexpr std::size_t kComparisons = 3;  // Comparisons of each output.
 
 /// Counts the differing elements of each pair of arrays, one comparison after the other.
 class Differences {
@@ -368,7 +368,7 @@ void Refiller::run() {
 
 std::vector<KeptOutput> kept_outputs(const DeviceKernels& kernels, const PreparedWorkload& workload,
                                      CUstream stream) {
-  // For each output: elements that differ from their initial value, from their neighbor, and from 0.
+  // Counts of each output: elements that differ from their initial value, from a neighbor, from 0.
   Differences differences(kComparisons * workload.expected.size(), stream);
   std::size_t next = 0;
   for (const std::string& name : workload.expected) {
