@@ -70,6 +70,7 @@ Json defaults_json(const KernelDefaults& one) {
           {"constraints", one.constraints},
           {"promising", one.promising},
           {"blocks", one.launches.blocks},
+          {"threads", one.launches.threads},
           {"metrics", one.launches.metrics}};
 }
 

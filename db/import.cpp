@@ -161,8 +161,11 @@ class ExportReader {
       if (!one.is_object() || !one.contains("constraints")) continue;
       Json& space = spaces[one.value("space", "")];
       Json launches = Json::array();
+      const Json threads = one.value("threads", Json::array());
       for (const Json& blocks : one.value("blocks", Json::array())) {
-        launches.push_back({{"grid", Json::array({blocks})}});
+        Json& launch = launches.emplace_back(Json{{"grid", Json::array({blocks})}});
+        if (launches.size() > threads.size()) continue;
+        launch["block"] = Json::array({threads[launches.size() - 1]});
       }
       space["metrics"] = one.value("metrics", Json::object());
       space["kernels"].push_back({{"name", one.value("kernel", "")},

@@ -278,7 +278,7 @@ TEST_F(ImportTest, OfAnExportKeepsWhatItsSpaceSaysOfLaunches) {
   run.device = h200_limits();
   run.device.uuid = "GPU-1";
   run.space_json = R"json({"metrics": {"flops": "2 * N"}, "kernels": [{"name": "scale", "launches":
-    [{"grid": ["ceil_div(N, BLOCK)", 2, "N"]}, {"grid": [1]}]}]})json";
+    [{"grid": ["ceil_div(N, BLOCK)", 2, "N"], "block": ["BLOCK", 2]}, {"grid": [1], "block": [64]}]}]})json";
   Result result;
   result.kernel = "scale";
   result.problem = {{"N", std::int64_t{64}}};
@@ -290,6 +290,7 @@ TEST_F(ImportTest, OfAnExportKeepsWhatItsSpaceSaysOfLaunches) {
   const std::vector<KernelDefaults> defaults = theirs.defaults({});
   ASSERT_THAT(defaults, SizeIs(1));
   EXPECT_THAT(defaults[0].launches.blocks, ElementsAre("((ceil_div(N, BLOCK)) * (2)) * (N)", "1"));
+  EXPECT_THAT(defaults[0].launches.threads, ElementsAre("(BLOCK) * (2)", "64"));
   EXPECT_THAT(defaults[0].launches.metrics, ElementsAre(Pair("flops", "2 * N")));
   import(write("best.json", export_json(theirs.best({}, true), defaults)));
   EXPECT_EQ(defaults, store_.defaults({.source = "imported"}));

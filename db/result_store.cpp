@@ -33,18 +33,18 @@ std::vector<std::string> expressions_of(const Json& object, const char* name) {
   return texts;
 }
 
-/// Returns the number of blocks of each launch of a kernel in a space file.
-std::vector<std::string> blocks_of(const Json& kernel) {
-  std::vector<std::string> blocks;
+/// Returns the product of the `grid` or the `block` of each launch of a kernel in a space file.
+std::vector<std::string> volumes_of(const Json& kernel, const char* extents) {
+  std::vector<std::string> volumes;
   const Json launches = kernel.value("launches", Json::array({kernel}));
   for (const Json& launch : launches) {
-    const std::vector<std::string> grid = expressions_of(launch, "grid");
-    if (grid.empty()) continue;
-    std::string text = grid.front();
-    for (std::size_t i = 1; i < grid.size(); ++i) text = "(" + text + ") * (" + grid[i] + ")";
-    blocks.push_back(std::move(text));
+    const std::vector<std::string> each = expressions_of(launch, extents);
+    if (each.empty()) continue;
+    std::string text = each.front();
+    for (std::size_t i = 1; i < each.size(); ++i) text = "(" + text + ") * (" + each[i] + ")";
+    volumes.push_back(std::move(text));
   }
-  return blocks;
+  return volumes;
 }
 
 /// Reads what a run's space file says of a kernel; nothing if the text is no space file.
@@ -56,7 +56,8 @@ void read_kernel(const std::string& space_json, KernelDefaults& defaults) {
     if (!one.is_object() || one.value("name", Json()) != defaults.kernel) continue;
     defaults.constraints = expressions_of(one, "constraints");
     defaults.promising = expressions_of(one, "promising");
-    defaults.launches.blocks = blocks_of(one);
+    defaults.launches.blocks = volumes_of(one, "grid");
+    defaults.launches.threads = volumes_of(one, "block");
   }
   const Json metrics = space.value("metrics", Json::object());
   for (const auto& [name, text] : metrics.items()) {

@@ -75,6 +75,7 @@ float number_of(const std::string& word, const std::set<std::string>& words) {
 LaunchFeatures::LaunchFeatures(const LaunchTexts& texts, const Configuration& configuration,
                                const Problem& problem)
     : blocks_(texts.blocks, configuration, problem),
+      threads_(texts.threads, configuration, problem),
       metrics_(texts_of(texts.metrics, [](const auto& metric) { return metric.second; }),
                configuration, problem) {}
 
@@ -100,8 +101,13 @@ void LaunchFeatures::append_to(std::vector<float>& row, const Configuration& con
   const double waves =
       is_known ? count / static_cast<double>(std::get<std::int64_t>(multiprocessors->second)) : 0;
   row.push_back(waves > 0 ? static_cast<float>(waves / std::ceil(waves)) : kUnknown);
+  const double threads = largest(threads_.values(configuration, problem, device));
+  row.push_back(threads > 0 ? static_cast<float>(threads) : kUnknown);
+  row.push_back(log_of(count * threads));
   for (const auto& value : metrics_.values(configuration, problem, device)) {
-    row.push_back(log_of(static_cast<double>(value.value_or(0)) / std::max(count, 1.0)));
+    const double of_block = static_cast<double>(value.value_or(0)) / std::max(count, 1.0);
+    row.push_back(log_of(of_block));
+    row.push_back(log_of(of_block / std::max(threads, 1.0)));
   }
 }
 

@@ -15,13 +15,15 @@ namespace smemtune {
 /// Expressions of a space file for the work of a kernel's launches.
 struct LaunchTexts {
   std::vector<std::string> blocks;             ///< The number of blocks of each launch.
+  std::vector<std::string> threads;            ///< The number of threads of each launch's blocks.
   std::map<std::string, std::string> metrics;  ///< The space's `metrics`, such as `flops`.
 
   bool operator==(const LaunchTexts&) const = default;
 };
 
 /// Computes what a configuration's launches are like for a problem: the blocks that there are to
-/// compute, how evenly the multiprocessors share them, and the metrics for each block.
+/// compute, how evenly the multiprocessors share them, their threads, and the metrics for each block
+/// and for each thread.
 class LaunchFeatures {
  public:
   /// See StoredExpressions().
@@ -29,7 +31,7 @@ class LaunchFeatures {
                  const Problem& problem);
 
   /// Returns the number of features.
-  std::size_t count() const { return 2 + metrics_.count(); }
+  std::size_t count() const { return 4 + 2 * metrics_.count(); }
 
   /// Appends the features to `row`; -1 for what has no value.
   void append_to(std::vector<float>& row, const Configuration& configuration,
@@ -40,6 +42,7 @@ class LaunchFeatures {
                 const Bindings& device) const;
 
   StoredExpressions blocks_;
+  StoredExpressions threads_;
   StoredExpressions metrics_;
 };
 

@@ -25,28 +25,34 @@ std::vector<float> features(const LaunchTexts& texts, std::int64_t tile, std::in
   return row;
 }
 
-TEST(LaunchFeatures, AreBlocksTheShareOfBusyMultiprocessorsAndWorkForEachBlock) {
+TEST(LaunchFeatures, AreBlocksThreadsTheShareOfBusyMultiprocessorsAndWorkForEach) {
   const LaunchTexts texts = {.blocks = {"(1)", "(ceil_div(N, TILE)) * (2)"},
+                             .threads = {"32", "(TILE) * (2)"},
                              .metrics = {{"bytes", "8 * N"}}};
   const std::vector<float> row = features(texts, 64, 6400);
-  ASSERT_EQ(3U, row.size());
+  ASSERT_EQ(6U, row.size());
   EXPECT_FLOAT_EQ(std::log2(200.F), row[0]);
   EXPECT_FLOAT_EQ(1, row[1]);
-  EXPECT_FLOAT_EQ(std::log2(8 * 6400 / 200.F), row[2]);
+  EXPECT_FLOAT_EQ(128, row[2]);
+  EXPECT_FLOAT_EQ(std::log2(200 * 128.F), row[3]);
+  EXPECT_FLOAT_EQ(std::log2(8 * 6400 / 200.F), row[4]);
+  EXPECT_FLOAT_EQ(std::log2(8 * 6400 / (200 * 128.F)), row[5]);
   EXPECT_FLOAT_EQ(202 / 300.F, features(texts, 64, 6401)[1]);
 }
 
 TEST(LaunchFeatures, CountThePartsOfBlocksThatTakeOneAfterTheOther) {
   EXPECT_FLOAT_EQ(
-      10, features({.blocks = {"min(sm_count, ceil_div(N, TILE))"}, .metrics = {}}, 4, 4096)[0]);
+      10, features({.blocks = {"min(sm_count, ceil_div(N, TILE))"}, .threads = {}, .metrics = {}},
+                   4, 4096)[0]);
   EXPECT_FLOAT_EQ(std::log2(200.F),
-                  features({.blocks = {"2 * sm_count"}, .metrics = {}}, 4, 4096)[0]);
+                  features({.blocks = {"2 * sm_count"}, .threads = {}, .metrics = {}}, 4, 4096)[0]);
 }
 
 TEST(LaunchFeatures, AreUnknownWhereNothingSaysThem) {
-  EXPECT_EQ((std::vector<float>{-1, -1}), features({}, 4, 4096));
-  EXPECT_EQ((std::vector<float>{-1, -1, 12}),
-            features({.blocks = {"N +"}, .metrics = {{"flops", "N"}}}, 4, 4096));
+  EXPECT_EQ((std::vector<float>{-1, -1, -1, -1}), features({}, 4, 4096));
+  EXPECT_EQ(
+      (std::vector<float>{-1, -1, -1, -1, 12, 12}),
+      features({.blocks = {"N +"}, .threads = {"4 *"}, .metrics = {{"flops", "N"}}}, 4, 4096));
 }
 
 /// A kernel whose time is that of its waves of blocks, each of which takes as long as its tile.
@@ -76,7 +82,8 @@ struct Waves {
       }
     }
     const SizeModel::Sized& first = measured.front().of;
-    const LaunchTexts texts = {.blocks = {"ceil_div(N, TILE)"}, .metrics = {{"bytes", "4 * N"}}};
+    const LaunchTexts texts = {
+        .blocks = {"ceil_div(N, TILE)"}, .threads = {"TILE"}, .metrics = {{"bytes", "4 * N"}}};
     return {
         measured, {{"tiled", LaunchFeatures(texts, first.configuration, first.problem)}}, kDevice};
   }

@@ -90,7 +90,9 @@ class Reader {
 
   /// Returns the work of a kernel's launches; nothing for files of earlier versions, which lack it.
   LaunchTexts launches(const Json& object, const std::string& at) const {
-    LaunchTexts launches = {.blocks = texts(object, at, "blocks"), .metrics = {}};
+    LaunchTexts launches = {.blocks = texts(object, at, "blocks"),
+                            .threads = texts(object, at, "threads"),
+                            .metrics = {}};
     if (!object.contains("metrics")) return launches;
     for (const auto& [name, text] : object.at("metrics").items()) {
       if (!text.is_string()) fail(at + "/metrics/" + name, "is not a string");
