@@ -11,9 +11,9 @@ namespace smemtune {
 namespace {
 
 // Chosen by cross-validation on measured times (bench/RESULTS.md).
-constexpr int kTrees = 150;
+constexpr int kTrees = 500;
 constexpr int kDepth = 6;
-constexpr double kRate = 0.12;            ///< The part of the rest that a tree adds.
+constexpr double kRate = 0.035;           ///< The part of the rest that a tree adds.
 constexpr std::size_t kLeastSamples = 5;  ///< Least number of samples in a leaf.
 constexpr double kShrinkage = 1;  ///< Number of samples of value 0 that a leaf counts as well.
 
@@ -29,6 +29,9 @@ struct Sum {
   /// Returns by how much the mean reduces the squared error.
   double gain() const { return of * mean(); }
 };
+
+/// The sums of a node's samples by the bin of a feature.
+using Histogram = std::array<Sum, kBins>;
 
 /// A feature of all rows as the number of the interval in which its value lies.
 struct BinnedFeature {
@@ -92,14 +95,16 @@ class BoostedTrees::Growth {
     }
     trees_.roots_.push_back(static_cast<std::uint32_t>(trees_.nodes_.size()));
     trees_.nodes_.emplace_back();
-    grow(trees_.roots_.back(), samples_, kDepth);
+    grow(trees_.roots_.back(), samples_, histograms_of(samples_), kDepth);
   }
 
  private:
-  void grow(std::uint32_t node, std::span<std::uint32_t> samples, int depth) {
+  /// `histograms`: those of the samples, one for each feature in use.
+  void grow(std::uint32_t node, std::span<std::uint32_t> samples, std::vector<Histogram> histograms,
+            int depth) {
     Sum all = {.of = 0, .count = samples.size()};
     for (const std::uint32_t sample : samples) all.of += rests_[sample];
-    const BinSplit split = depth > 0 ? best_split(samples, all) : BinSplit();
+    const BinSplit split = depth > 0 ? best_split(histograms, all) : BinSplit();
     if (split.feature == nullptr) return become_leaf(node, samples, kRate * all.mean());
     const auto middle = std::partition(
         samples.begin(), samples.end(),
@@ -111,8 +116,15 @@ class BoostedTrees::Growth {
                            .feature = split.feature->feature,
                            .left = left,
                            .value = 0};
-    grow(left, samples.first(on_left), depth - 1);
-    grow(left + 1, samples.subspan(on_left), depth - 1);
+    std::vector<Histogram> lefts;
+    if (depth > 1) {  // The smaller side is added up, the other is the rest.
+      const bool is_left_smaller = 2 * on_left < samples.size();
+      lefts = histograms_of(is_left_smaller ? samples.first(on_left) : samples.subspan(on_left));
+      subtract(histograms, lefts);
+      if (!is_left_smaller) lefts.swap(histograms);
+    }
+    grow(left, samples.first(on_left), std::move(lefts), depth - 1);
+    grow(left + 1, samples.subspan(on_left), std::move(histograms), depth - 1);
   }
 
   void become_leaf(std::uint32_t node, std::span<const std::uint32_t> samples, double value) {
@@ -120,23 +132,35 @@ class BoostedTrees::Growth {
     for (const std::uint32_t sample : samples) rests_[sample] -= value;
   }
 
-  /// Returns the split that reduces the error most; none if no split reduces it.
-  BinSplit best_split(std::span<const std::uint32_t> samples, const Sum& all) {
-    BinSplit best = {.feature = nullptr, .bin = 0, .gain = all.gain() + 1e-12};
-    for (const BinnedFeature* const feature : used_) {
-      std::array<Sum, kBins> bins = {};
+  std::vector<Histogram> histograms_of(std::span<const std::uint32_t> samples) const {
+    std::vector<Histogram> histograms(used_.size());
+    for (std::size_t i = 0; i < used_.size(); ++i) {
       for (const std::uint32_t sample : samples) {
-        Sum& bin = bins[feature->bins[sample]];
+        Sum& bin = histograms[i][used_[i]->bins[sample]];
         bin.of += rests_[sample];
         ++bin.count;
       }
+    }
+    return histograms;
+  }
+
+  static void subtract(std::vector<Histogram>& from, const std::vector<Histogram>& part) {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      for (std::size_t bin = 0; bin < kBins; ++bin) from[i][bin] = from[i][bin] - part[i][bin];
+    }
+  }
+
+  /// Returns the split that reduces the error most; none if no split reduces it.
+  BinSplit best_split(const std::vector<Histogram>& histograms, const Sum& all) const {
+    BinSplit best = {.feature = nullptr, .bin = 0, .gain = all.gain() + 1e-12};
+    for (std::size_t i = 0; i < used_.size(); ++i) {
       Sum left;
-      for (std::size_t bin = 0; bin < feature->cuts.size(); ++bin) {
-        left = {left.of + bins[bin].of, left.count + bins[bin].count};
+      for (std::size_t bin = 0; bin < used_[i]->cuts.size(); ++bin) {
+        left = {left.of + histograms[i][bin].of, left.count + histograms[i][bin].count};
         const Sum right = all - left;
         if (left.count < kLeastSamples || right.count < kLeastSamples) continue;
         const double gain = left.gain() + right.gain();
-        if (gain > best.gain) best = {.feature = feature, .bin = bin, .gain = gain};
+        if (gain > best.gain) best = {.feature = used_[i], .bin = bin, .gain = gain};
       }
     }
     return best;
