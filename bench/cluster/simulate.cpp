@@ -151,7 +151,7 @@ class FarHost {
       case MessageType::start_worker: {
         const auto start = unpack<WorkerStart>(frame.payload);
         if (start.words.size() > 1) {
-          reply(frame, MessageType::hello, DeviceHello{simulated_gpu(start.words[1])}, 0);
+          reply(frame, MessageType::hello, simulated_gpu(start.words[1]), 0);
         } else {
           reply(frame, MessageType::hello, CompilerHello{"simulated 1", std::string(64, '0')}, 0);
         }
@@ -175,10 +175,9 @@ class FarHost {
   }
 
   void compile(const Frame& frame) {
-    const auto batch = unpack<CompileBatch>(frame.payload);
     CompileReply compiled;
     double after_ms = 0;
-    for (const CompileRequest& request : batch.requests) {
+    for (const CompileRequest& request : unpack<CompileBatch>(frame.payload)) {
       CompiledKernel module;
       for (const std::string& name : request.name_expressions) {
         CompiledEntry entry = {.name_expression = name,
@@ -218,12 +217,11 @@ class FarHost {
   }
 
   void sample(const Frame& frame) {
-    const auto request = unpack<SampleRoundRequest>(frame.payload);
     SampleRoundReply sampled;
-    for (const RoundEntry& entry : request.entries) {
+    for (const RoundEntry& entry : unpack<SampleRoundRequest>(frame.payload)) {
       RoundSample sample;
       sample.time_ms = 1 + 0.1 * entry.slot;
-      sampled.samples.push_back(sample);
+      sampled.push_back(sample);
     }
     reply(frame, MessageType::sampled, sampled, 1);
   }

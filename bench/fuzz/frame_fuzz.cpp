@@ -23,7 +23,7 @@ void read(std::span<const std::uint8_t> payload) {
 
 void read_all(std::span<const std::uint8_t> payload) {
   read<CompilerHello>(payload);
-  read<DeviceHello>(payload);
+  read<Device>(payload);
   read<Broken>(payload);
   read<Phase>(payload);
   read<CompileBatch>(payload);

@@ -59,18 +59,18 @@ void write_frames(const fs::path& folder) {
     write_seed(folder, (std::string(name) + ".payload").c_str(), payload);
     write_seed(folder, name, encode({.type = type, .sequence = 1, .payload = std::move(payload)}));
   };
-  frame("hello", MessageType::hello, pack(DeviceHello{h200_limits()}));
+  frame("hello", MessageType::hello, pack(h200_limits()));
   frame("broken", MessageType::broken, pack(Broken{"no device", false}));
   frame("phase", MessageType::phase, pack(Phase{"load", 1}));
   CompileRequest request;
   request.architecture = "sm_90";
   request.source.files.push_back({"a.cu", "__global__ void a() {}"});
   request.name_expressions = {"a"};
-  frame("compile", MessageType::compile, pack(CompileBatch{{request}}));
+  frame("compile", MessageType::compile, pack(CompileBatch{request}));
   EvaluateReply reply;
   reply.time.samples_ms = {1.5, 1.25};
   frame("evaluated", MessageType::evaluated, pack(reply));
-  frame("sampled", MessageType::sampled, pack(SampleRoundReply{{RoundSample{.time_ms = 1}}}));
+  frame("sampled", MessageType::sampled, pack(SampleRoundReply{RoundSample{.time_ms = 1}}));
 }
 
 void write_cache(const fs::path& folder) {

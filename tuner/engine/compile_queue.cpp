@@ -206,7 +206,7 @@ void CompileQueue::pump() {
         continue;
       }
       if (!working_keys_.insert(wanted.key).second) continue;
-      batch.requests.push_back(wanted.request);
+      batch.push_back(wanted.request);
       keys.push_back(wanted.key);
     }
     if (!keys.empty()) working_[pool_.compile(std::move(batch))] = std::move(keys);

@@ -50,8 +50,8 @@ int compile_worker_main(const std::function<std::unique_ptr<Compiler>()>& make, 
     while (const std::optional<Frame> frame = channel.receive()) {
       if (frame->type != MessageType::compile)
         throw WireError("not a message for a compile worker");
-      const auto batch = unpack<CompileBatch>(frame->payload);
-      channel.send(MessageType::compiled, make_reply(compile(*compiler, batch.requests)));
+      channel.send(MessageType::compiled,
+                   make_reply(compile(*compiler, unpack<CompileBatch>(frame->payload))));
     }
   });
 }

@@ -105,7 +105,7 @@ class DeviceWorker {
 
   SampleRoundReply sample_round(const SampleRoundRequest& request) {
     std::vector<Entrant> entrants;
-    for (const RoundEntry& entry : request.entries) {
+    for (const RoundEntry& entry : request) {
       const auto kept = kept_.find(entry.slot);
       if (kept == kept_.end()) {
         throw UnavailableError("nothing is kept in slot " + std::to_string(entry.slot));
@@ -126,7 +126,7 @@ class DeviceWorker {
       } else {
         sample.failure = outcome.failure();
       }
-      reply.samples.push_back(std::move(sample));
+      reply.push_back(std::move(sample));
     }
     timed_data_.finals.of_ms += ms_since(start);
     return reply;
@@ -608,10 +608,8 @@ void answer(DeviceWorker& worker, WorkerChannel& channel, const Frame& frame, Im
     case MessageType::sample_round: {
       const SampleRoundReply reply = worker.sample_round(unpack<SampleRoundRequest>(frame.payload));
       channel.send(MessageType::sampled, reply);
-      const auto& last = reply.samples;
-      if (!last.empty() && last.back().failure && last.back().failure->context_lost) {
-        end_with_lost_context();
-      }
+      const bool has_failed = !reply.empty() && reply.back().failure;
+      if (has_failed && reply.back().failure->context_lost) end_with_lost_context();
       return;
     }
     default:
@@ -624,7 +622,7 @@ void answer(DeviceWorker& worker, WorkerChannel& channel, const Frame& frame, Im
 int device_worker_main(const std::function<std::unique_ptr<Launcher>()>& make, int descriptor) {
   return worker_main("device worker", descriptor, [&make](WorkerChannel& channel) {
     const std::unique_ptr<Launcher> launcher = make();
-    channel.send(MessageType::hello, DeviceHello{launcher->device()});
+    channel.send(MessageType::hello, launcher->device());
     DeviceWorker worker(*launcher, channel);
     Images images;  // For the request that follows them.
     while (const std::optional<Frame> frame = channel.receive()) {

@@ -254,8 +254,8 @@ std::vector<double> FinalsDevice::sample(const std::vector<std::size_t>& round) 
     const Contender& contender = contenders_[round[place]];
     if (contender.failed) continue;
     const Measurement& screen = result_of(state_, contender).measurement;
-    request.entries.push_back({.slot = static_cast<std::int32_t>(round[place]),
-                               .launches_per_sample = screen.launches_per_sample});
+    request.push_back({.slot = static_cast<std::int32_t>(round[place]),
+                       .launches_per_sample = screen.launches_per_sample});
     places.push_back(place);
     expected_s += screen.median_ms * 1e-3 * screen.launches_per_sample;
   }
@@ -279,8 +279,8 @@ std::vector<double> FinalsDevice::sample(const std::vector<std::size_t>& round) 
     return {};
   }
   bool lost_context = false;
-  for (std::size_t i = 0; i < reply->samples.size(); ++i) {
-    const RoundSample& sample = reply->samples[i];
+  for (std::size_t i = 0; i < reply->size(); ++i) {
+    const RoundSample& sample = (*reply)[i];
     if (sample.failure) {
       lost_context = lost_context || sample.failure->context_lost;
       fail_(contenders_[round[places[i]]], *sample.failure);

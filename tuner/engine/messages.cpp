@@ -111,13 +111,13 @@ std::vector<std::uint64_t> images_of(const Frame& request) {
 
 void check(const CompileReply& reply, const CompileBatch& batch) {
   require(reply.modules.size() <= kMostModules, "more modules than anyone asks for");
-  require(reply.answers.size() == batch.requests.size(), "the wrong number of modules");
-  for (std::size_t i = 0; i < batch.requests.size(); ++i) {
+  require(reply.answers.size() == batch.size(), "the wrong number of modules");
+  for (std::size_t i = 0; i < batch.size(); ++i) {
     const CompileReply::Answer& answer = reply.answers[i];
     if (answer.module < 0) continue;
     const auto module = static_cast<std::size_t>(answer.module);
     require(module < reply.modules.size(), "a module that was not sent");
-    check(reply.modules[module], batch.requests[i]);
+    check(reply.modules[module], batch[i]);
   }
 }
 
@@ -170,11 +170,11 @@ void check(const EvaluateReply& reply, const EvaluateRequest& request) {
 }
 
 void check(const SampleRoundReply& reply, const SampleRoundRequest& request) {
-  require(reply.samples.size() == request.entries.size() ||
-              (!reply.samples.empty() && reply.samples.size() < request.entries.size() &&
-               reply.samples.back().failure && reply.samples.back().failure->context_lost),
+  require(reply.size() == request.size() ||
+              (!reply.empty() && reply.size() < request.size() && reply.back().failure &&
+               reply.back().failure->context_lost),
           "a round with the wrong number of samples");
-  for (const RoundSample& sample : reply.samples) {
+  for (const RoundSample& sample : reply) {
     require(sample.failure || is_time(sample.time_ms), "a sample that is not a time");
     require(sample.discarded >= 0 && std::isfinite(sample.sm_clock_mhz) && sample.sm_clock_mhz >= 0,
             "a sample with impossible numbers");

@@ -39,17 +39,12 @@ struct Job {
   bool operator==(const Job&) const = default;
 };
 
+/// The hello of a compile worker; that of a device worker is its Device.
 struct CompilerHello {
   std::string version;
   std::string sha256;
 
   bool operator==(const CompilerHello&) const = default;
-};
-
-struct DeviceHello {
-  Device device;
-
-  bool operator==(const DeviceHello&) const = default;
 };
 
 /// The reason why a worker cannot go on.
@@ -101,11 +96,7 @@ struct FilePiece {
 };
 
 /// Compile requests that differ only in what they instantiate.
-struct CompileBatch {
-  std::vector<CompileRequest> requests;
-
-  bool operator==(const CompileBatch&) const = default;
-};
+using CompileBatch = std::vector<CompileRequest>;
 
 /// The outcomes of a CompileBatch. Requests may share a module.
 struct CompileReply {
@@ -254,11 +245,7 @@ struct RoundEntry {
 };
 
 /// A request for one sample of each entry, in this order.
-struct SampleRoundRequest {
-  std::vector<RoundEntry> entries;
-
-  bool operator==(const SampleRoundRequest&) const = default;
-};
+using SampleRoundRequest = std::vector<RoundEntry>;
 
 struct RoundSample {
   double time_ms = 0;
@@ -272,11 +259,7 @@ struct RoundSample {
 
 /// Samples in the request's order; fewer when the device context was lost, which is the last one's
 /// fault.
-struct SampleRoundReply {
-  std::vector<RoundSample> samples;
-
-  bool operator==(const SampleRoundReply&) const = default;
-};
+using SampleRoundReply = std::vector<RoundSample>;
 
 /// Returns the frame that carries a module's image to where requests will need it.
 Frame image_frame(const NumberedModule& module);
@@ -368,7 +351,6 @@ void fields(auto& archive, Is<Part> auto& v) {
 }
 void fields(auto& archive, Is<Job> auto& v) { archive(v.modules, v.images, v.parts); }
 void fields(auto& archive, Is<CompilerHello> auto& v) { archive(v.version, v.sha256); }
-void fields(auto& archive, Is<DeviceHello> auto& v) { archive(v.device); }
 void fields(auto& archive, Is<Broken> auto& v) { archive(v.message, v.input, v.shortage); }
 void fields(auto& archive, Is<Phase> auto& v) { archive(v.name, v.number); }
 void fields(auto& archive, Is<HostWelcome> auto& v) {
@@ -385,7 +367,6 @@ void fields(auto& archive, Is<WorkerStart> auto& v) {
 void fields(auto& archive, Is<WorkerDeath> auto& v) {
   archive(v.cause, v.signal, v.exit_status, v.phase, v.phase_number, v.shortage, v.message, v.log);
 }
-void fields(auto& archive, Is<CompileBatch> auto& v) { archive(v.requests); }
 void fields(auto& archive, Is<CompileReply> auto& v) { archive(v.modules, v.answers); }
 void fields(auto& archive, Is<CompileReply::Answer> auto& v) { archive(v.module, v.failure); }
 void fields(auto& archive, Is<NumberedWorkload> auto& v) {
@@ -422,10 +403,8 @@ void fields(auto& archive, Is<EvaluateReply> auto& v) {
           v.first_launch_ms, v.fastest_ms, v.lost, v.output_class, v.time, v.look, v.facts);
 }
 void fields(auto& archive, Is<RoundEntry> auto& v) { archive(v.slot, v.launches_per_sample); }
-void fields(auto& archive, Is<SampleRoundRequest> auto& v) { archive(v.entries); }
 void fields(auto& archive, Is<RoundSample> auto& v) {
   archive(v.time_ms, v.failure, v.discarded, v.sm_clock_mhz, v.throttled);
 }
-void fields(auto& archive, Is<SampleRoundReply> auto& v) { archive(v.samples); }
 
 }  // namespace smemtune

@@ -132,17 +132,17 @@ std::vector<Example> examples() {
       .status = Status::runtime, .reason = "a", .detail = "b", .context_lost = true};
   return {
       example("compiler hello", MessageType::hello, CompilerHello{"NVRTC 13.0", "abc"}),
-      example("device hello", MessageType::hello, DeviceHello{device}),
+      example("device hello", MessageType::hello, device),
       example("broken", MessageType::broken, Broken{"no driver", true}),
       example("phase", MessageType::phase, Phase{"verify", 3}),
-      example("compile", MessageType::compile, CompileBatch{{some_compile_request()}}),
+      example("compile", MessageType::compile, CompileBatch{some_compile_request()}),
       example("compiled", MessageType::compiled,
               CompileReply{{some_module()}, {{0}, {-1, lost}, {0}}}),
       example("prepare", MessageType::prepare, some_prepare_request()),
       example("prepared", MessageType::prepared, PrepareReply{lost, {"a note"}, Transfers{}}),
       example("evaluate", MessageType::evaluate, EvaluateRequest{some_job(), false, 3, 1.5, 7}),
       example("evaluated", MessageType::evaluated, some_evaluate_reply()),
-      example("round", MessageType::sample_round, SampleRoundRequest{{{1, 2}, {3, 4}}}),
+      example("round", MessageType::sample_round, SampleRoundRequest{{1, 2}, {3, 4}}),
       example("heartbeat", MessageType::heartbeat, std::string()),
       example("welcome", MessageType::welcome, HostWelcome{"n1", "h200", "tuning", false, {"a"}}),
       example("host hello", MessageType::host_hello,
@@ -160,7 +160,7 @@ std::vector<Example> examples() {
       example("file", MessageType::file, FilePiece{std::string(64, 'a'), {1, 2, 3}, true}),
       example("note", MessageType::note, std::string("waiting")),
       example("sampled", MessageType::sampled,
-              SampleRoundReply{{{1.5, std::nullopt, 3, 1200, true}, {0, lost}}}),
+              SampleRoundReply{{1.5, std::nullopt, 3, 1200, true}, {0, lost}}),
   };
 }
 
@@ -270,7 +270,7 @@ TEST(Wire, SendsArgumentsThatAreReadByOthersButNotWithoutEnd) {
 
 TEST(Wire, SendsEveryMemberOfEveryMessage) {
   expect_sent_whole<CompilerHello>();
-  expect_sent_whole<DeviceHello>();
+  expect_sent_whole<Device>();
   expect_sent_whole<Broken>();
   expect_sent_whole<Phase>();
   expect_sent_whole<HostWelcome>();
@@ -480,22 +480,21 @@ TEST(Messages, WithImpossibleNumbersAreRefused) {
 }
 
 TEST(Messages, ARoundMayOnlyBeCutShortByALostContext) {
-  const SampleRoundRequest request = {{{1, 1}, {2, 1}}};
+  const SampleRoundRequest request = {{1, 1}, {2, 1}};
   const Failure failure = {.status = Status::runtime, .reason = "a", .detail = ""};
   Failure lost = failure;
   lost.context_lost = true;
-  EXPECT_NO_THROW(check(SampleRoundReply{{{1, std::nullopt}, {0, failure}}}, request));
-  EXPECT_NO_THROW(check(SampleRoundReply{{{0, lost}}}, request));
-  EXPECT_THROW(check(SampleRoundReply{{{0, failure}}}, request), WireError);
-  EXPECT_THROW(check(SampleRoundReply{{{1, std::nullopt}}}, request), WireError);
-  EXPECT_THROW(check(SampleRoundReply{{{1, std::nullopt}, {-1, std::nullopt}}}, request),
-               WireError);
-  EXPECT_THROW(check(SampleRoundReply{{{1, std::nullopt, -1}, {0, lost}}}, request), WireError);
-  EXPECT_THROW(check(SampleRoundReply{{}}, request), WireError);
+  EXPECT_NO_THROW(check(SampleRoundReply{{1, std::nullopt}, {0, failure}}, request));
+  EXPECT_NO_THROW(check(SampleRoundReply{{0, lost}}, request));
+  EXPECT_THROW(check(SampleRoundReply{{0, failure}}, request), WireError);
+  EXPECT_THROW(check(SampleRoundReply{{1, std::nullopt}}, request), WireError);
+  EXPECT_THROW(check(SampleRoundReply{{1, std::nullopt}, {-1, std::nullopt}}, request), WireError);
+  EXPECT_THROW(check(SampleRoundReply{{1, std::nullopt, -1}, {0, lost}}, request), WireError);
+  EXPECT_THROW(check(SampleRoundReply{}, request), WireError);
 }
 
 TEST(Messages, AModuleMustHaveTheEntriesThatWereAskedFor) {
-  const CompileBatch batch = {{some_compile_request()}};
+  const CompileBatch batch = {some_compile_request()};
   const auto reply_of = [](const CompiledKernel& module) { return CompileReply{{module}, {{0}}}; };
   EXPECT_NO_THROW(check(reply_of(some_module()), batch));
   CompiledKernel other = some_module();
@@ -514,7 +513,7 @@ TEST(Messages, AModuleMustHaveTheEntriesThatWereAskedFor) {
 }
 
 TEST(Messages, EveryRequestOfABatchMustBeAnswered) {
-  const CompileBatch batch = {{some_compile_request(), some_compile_request()}};
+  const CompileBatch batch = {some_compile_request(), some_compile_request()};
   EXPECT_NO_THROW(check(CompileReply{{some_module()}, {{0}, {0}}}, batch));
   EXPECT_NO_THROW(check(CompileReply{{some_module()}, {{0}, {-1, Failure{}}}}, batch));
   EXPECT_THROW(check(CompileReply{{some_module()}, {{0}}}, batch), WireError);

@@ -227,8 +227,7 @@ void WorkerPool::take_spare(Worker& worker, Spares::Spare& spare, const HostEven
   const bool greets =
       event.kind == HostEvent::Kind::message && event.frame.type == MessageType::hello;
   try {
-    spare.greeted =
-        greets && unpack<DeviceHello>(event.frame.payload).device == greeting_.devices[worker.unit];
+    spare.greeted = greets && unpack<Device>(event.frame.payload) == greeting_.devices[worker.unit];
   } catch (const WireError&) {
     spare.greeted = false;
   }
@@ -432,7 +431,7 @@ void WorkerPool::take(Worker& worker, const Frame& frame, std::vector<WorkerEven
 void WorkerPool::greet(Worker& worker, const Frame& frame, std::vector<WorkerEvent>& events) {
   if (frame.type != MessageType::hello) throw WireError("no greeting");
   if (worker.is_device) {
-    Device device = unpack<DeviceHello>(frame.payload).device;
+    auto device = unpack<Device>(frame.payload);
     Device& known = greeting_.devices[worker.unit];
     const bool is_first = known.name.empty();
     Device as_known = device;
@@ -552,7 +551,7 @@ void WorkerPool::lose_compiler(Worker& worker, const WorkerDeath& death,
           : failure({Status::compile, "crash"}, "the compiler's process was lost: " + death.text());
   events.push_back({.kind = WorkerEvent::Kind::compiled,
                     .ticket = asked.ticket,
-                    .compiled = std::vector<Outcome<Module>>(asked.batch.requests.size(), lost),
+                    .compiled = std::vector<Outcome<Module>>(asked.batch.size(), lost),
                     .compiler_lost = true});
   give_back(worker);
 }
