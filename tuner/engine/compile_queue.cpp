@@ -78,12 +78,6 @@ std::size_t BatchSize::next(std::size_t waiting, std::size_t workers) const {
   return std::clamp<std::size_t>(wanted(), 1, std::max<std::size_t>(1, share));
 }
 
-std::uint64_t CompileQueue::add(CompileRequest request) { return add(std::move(request), false); }
-
-std::uint64_t CompileQueue::add_first(CompileRequest request) {
-  return add(std::move(request), true);
-}
-
 bool CompileQueue::compiles_alone(const CompileRequest& request) const {
   const auto found = batch_sizes_.find(program_of(request));
   return found != batch_sizes_.end() && found->second.is_known_to_be_one();

@@ -61,15 +61,12 @@ class CompileQueue {
   explicit CompileQueue(WorkerPool& pool, std::size_t max_bytes = std::size_t{512} << 20)
       : pool_(pool), max_bytes_(max_bytes), held_bytes_(std::make_shared<std::size_t>(0)) {}
 
-  /// Requests a module and returns the number for ready(), take() and forget().
-  std::uint64_t add(CompileRequest request);
-
-  /// Like add(), but ahead of all requests that were not added so, and regardless of how many bytes
-  /// are held.
-  std::uint64_t add_first(CompileRequest request);
+  /// Requests a module and returns the number for ready(), take() and forget(). `first`: ahead of all
+  /// requests that were not added so, and regardless of how many bytes are held.
+  std::uint64_t add(CompileRequest request, bool first = false);
 
   /// Returns whether requests of this one's program are known to be best compiled one by one, so that
-  /// those which add_first() takes cost no more than others.
+  /// those which are added as `first` cost no more than others.
   bool compiles_alone(const CompileRequest& request) const;
 
   /// Returns true if a module was requested, whatever has become of it.
@@ -77,7 +74,7 @@ class CompileQueue {
 
   bool ready(std::uint64_t number) const;
 
-  /// Requests several modules and returns their numbers. `first`: as add_first() does.
+  /// Requests several modules, as add() does, and returns their numbers.
   std::vector<std::uint64_t> add_all(const std::vector<CompileRequest>& requests,
                                      bool first = false);
   bool all_ready(const std::vector<std::uint64_t>& numbers) const;
@@ -117,7 +114,6 @@ class CompileQueue {
     Module module;
   };
 
-  std::uint64_t add(CompileRequest request, bool first);
   void enqueue(std::uint64_t number, bool at_front);
   void dequeue(std::uint64_t number);
   std::vector<std::uint64_t> next_batch();

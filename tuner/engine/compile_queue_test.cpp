@@ -71,8 +71,8 @@ TEST_F(CompileQueueTest, HoldsNoMoreThanItMay) {
     for (const WorkerEvent& event : pool.wait(0.01)) queue.handle(event);
   }
   EXPECT_FALSE(queue.ready(second));  // The first still waits to be taken.
-  const std::uint64_t urgent = queue.add_first(request_for(3));
-  const std::uint64_t next = queue.add_first(request_for(4));
+  const std::uint64_t urgent = queue.add(request_for(3), /*first=*/true);
+  const std::uint64_t next = queue.add(request_for(4), /*first=*/true);
   EXPECT_TRUE(wait_for(queue, pool, urgent));
   EXPECT_FALSE(queue.ready(next));
   EXPECT_FALSE(queue.ready(second));

@@ -216,10 +216,7 @@ class Search {
     pending.result.metrics = std::move(variant->metrics);
     pending.variant = std::move(*variant);
     if (is_to_be_tried(pending)) pending.tried = on_tuned_problem(*pending.variant);
-    InFlight& added = add(std::move(pending));
-    for (const CompileRequest& request : added.launched().requests) {
-      compile(added, tuning_.queue.add(request));
-    }
+    compile(add(std::move(pending)), /*first=*/false);
   }
 
   /// Returns whether a configuration may lose before its code for further problems is compiled. Where
@@ -235,10 +232,11 @@ class Search {
            (!pending.result.is_default && tuning_.queue.compiles_alone(requests.front()));
   }
 
-  void compile(InFlight& pending, std::uint64_t number) {
-    pending.numbers.push_back(number);
-    ++pending.not_compiled;
-    compiling_.emplace(number, &pending);
+  /// Queues the compilation of what is to be launched now. `first`: as in CompileQueue::add().
+  void compile(InFlight& pending, bool first) {
+    pending.numbers = tuning_.queue.add_all(pending.launched().requests, first);
+    pending.not_compiled = pending.numbers.size();
+    for (const std::uint64_t number : pending.numbers) compiling_.emplace(number, &pending);
   }
 
   /// Compiles the code for further problems, too. Others have waited for it as long as for this one.
@@ -246,10 +244,7 @@ class Search {
     pending.tried.reset();
     pending.modules.clear();
     pending.state = InFlight::State::compiling;
-    if (is_leaving_) return;
-    for (const CompileRequest& request : pending.launched().requests) {
-      compile(pending, tuning_.queue.add_first(request));
-    }
+    if (!is_leaving_) compile(pending, /*first=*/true);
   }
 
   /// Evaluates what is left beside the fastest few where the search ended because it was sure, and
