@@ -1,7 +1,6 @@
 #include "tuner/engine/fit_check.h"
 
 #include "tuner/core/error.h"
-#include "tuner/core/occupancy.h"
 #include "tuner/core/reasons.h"
 #include "tuner/engine/compile_queue.h"
 #include "tuner/engine/variant.h"
@@ -134,18 +133,9 @@ Result judge_fit(const Space& space, const FitQuestion& question,
     return result;
   }
   const KernelInstance instance = kernel.bound.front().instantiate(question.configuration);
+  const auto too_large = judge(instance, resources, device, ResourceLimits{}, result);
   auto failure = exceeds_limits(instance, device);
-  for (std::size_t i = 0; i < instance.launches.size(); ++i) {
-    const LaunchShape& shape = instance.launches[i];
-    result.launches.push_back(
-        {.shape = shape,
-         .resources = resources.at(i),
-         .occupancy =
-             occupancy(device, shape.threads_per_block(), resources[i].registers_per_thread,
-                       resources[i].static_shared_bytes + shape.dynamic_shared_bytes,
-                       shape.shared_carveout)});
-  }
-  if (!failure) failure = exceeds_resources(instance, resources, device, ResourceLimits{});
+  if (!failure) failure = too_large;
   result.status = Status::fits;
   if (failure) set_failure(result, *failure);
   return result;

@@ -326,21 +326,28 @@ Outcome<std::unique_ptr<ReferenceInDouble>> plan_in_double(
   return result;
 }
 
+std::optional<Failure> judge(const KernelInstance& instance,
+                             const std::vector<Resources>& resources, const Device& device,
+                             const ResourceLimits& limits, Result& result) {
+  result.launches.clear();
+  for (std::size_t i = 0; i < instance.launches.size(); ++i) {
+    const LaunchShape& shape = instance.launches[i];
+    LaunchResult& launch = result.launches.emplace_back();
+    launch.shape = shape;
+    launch.resources = resources.at(i);
+    launch.occupancy =
+        occupancy(device, shape.threads_per_block(), resources[i].registers_per_thread,
+                  launch.shared_bytes(), shape.shared_carveout);
+  }
+  return exceeds_resources(instance, resources, device, limits);
+}
+
 std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& modules,
                              const Device& device, const ResourceLimits& limits, Result& result) {
   const KernelInstance& instance = variant.instances.front();
   std::vector<Resources> resources;
-  result.launches.clear();
-  for (std::size_t i = 0; i < instance.launches.size(); ++i) {
-    const LaunchShape& shape = instance.launches[i];
+  for (const LaunchShape& shape : instance.launches) {
     resources.push_back(entry_of(variant.parts.front(), modules, shape).resources);
-    result.launches.push_back(
-        {.shape = shape,
-         .resources = resources.back(),
-         .occupancy =
-             occupancy(device, shape.threads_per_block(), resources.back().registers_per_thread,
-                       resources.back().static_shared_bytes + shape.dynamic_shared_bytes,
-                       shape.shared_carveout)});
   }
   result.compile_ms = 0;
   for (std::size_t i = 0; i < modules.size(); ++i) {
@@ -350,7 +357,7 @@ std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& 
         modules[i]->compile_ms * own / static_cast<double>(modules[i]->entries.size());
   }
   result.cubin_sha256 = code_sha256(variant.parts.front(), modules);
-  return exceeds_resources(instance, resources, device, limits);
+  return judge(instance, resources, device, limits, result);
 }
 
 void add_code_facts(const Variant& variant, const std::vector<Module>& modules, Result& result) {

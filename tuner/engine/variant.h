@@ -87,6 +87,12 @@ Outcome<std::unique_ptr<ReferenceInDouble>> plan_in_double(
 /// Returns a result with what is known of a configuration before it is compiled.
 Result begin_result(const KernelOnProblems& kernel, const Configuration& configuration);
 
+/// Adds the resources of each launch and their occupancy to `result`, and returns a failure when the
+/// device cannot hold the instance.
+std::optional<Failure> judge(const KernelInstance& instance,
+                             const std::vector<Resources>& resources, const Device& device,
+                             const ResourceLimits& limits, Result& result);
+
 /// Adds the compiler's report to `result`, and returns a failure when the device cannot hold the
 /// variant. `modules` belong to the variant's requests.
 std::optional<Failure> judge(const Variant& variant, const std::vector<Module>& modules,
