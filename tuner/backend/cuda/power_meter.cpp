@@ -13,6 +13,14 @@ namespace {
 constexpr std::uint64_t kPowerReasons = 0x04 | 0x80;  // The software's cap, the hardware's brake.
 constexpr std::uint64_t kHeatReasons = 0x20 | 0x40;   // The software's slowdown, the hardware's.
 
+/// Returns what a function of NVML tells of a GPU in thousandths; nullopt if it is missing or refuses.
+template <typename Number>
+std::optional<double> told(Nvml::Code (*function)(Nvml::Device, Number*), Nvml::Device device) {
+  Number thousandths = 0;
+  if (function == nullptr || function(device, &thousandths) != Nvml::kSuccess) return std::nullopt;
+  return 1e-3 * static_cast<double>(thousandths);
+}
+
 double now_s() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
@@ -122,8 +130,8 @@ PowerMeter::PowerMeter(const std::string& uuid, const std::string& library) {
   }
   nvml_ = std::move(*nvml);
   const Nvml::Code found = nvml_.device_by_uuid(uuid.c_str(), &device_);
-  has_counter_ = found == Nvml::kSuccess && counter_joules().has_value();
-  if (has_counter_ || (found == Nvml::kSuccess && watts())) return;
+  has_counter_ = found == Nvml::kSuccess && told(nvml_.energy_mj, device_);
+  if (has_counter_ || (found == Nvml::kSuccess && told(nvml_.power_mw, device_))) return;
   nvml_.shutdown();
   throw UnavailableError(found == Nvml::kSuccess ? "NVML tells neither energy nor power of this GPU"
                                                  : "NVML does not know the GPU " + uuid);
@@ -131,37 +139,16 @@ PowerMeter::PowerMeter(const std::string& uuid, const std::string& library) {
 
 PowerMeter::~PowerMeter() { nvml_.shutdown(); }
 
-std::optional<double> PowerMeter::counter_joules() const {
-  unsigned long long millijoules = 0;
-  if (nvml_.energy_mj == nullptr || nvml_.energy_mj(device_, &millijoules) != Nvml::kSuccess) {
-    return std::nullopt;
-  }
-  return 1e-3 * static_cast<double>(millijoules);
-}
-
-std::optional<double> PowerMeter::watts() const {
-  unsigned int milliwatts = 0;
-  if (nvml_.power_mw == nullptr || nvml_.power_mw(device_, &milliwatts) != Nvml::kSuccess) {
-    return std::nullopt;
-  }
-  return 1e-3 * milliwatts;
-}
-
 std::optional<double> PowerMeter::limit_watts() const {
-  unsigned int milliwatts = 0;
-  if (nvml_.power_limit_mw == nullptr ||
-      nvml_.power_limit_mw(device_, &milliwatts) != Nvml::kSuccess) {
-    return std::nullopt;
-  }
-  return 1e-3 * milliwatts;
+  return told(nvml_.power_limit_mw, device_);
 }
 
 PowerReading PowerMeter::read(std::size_t launches) const {
   PowerReading reading = {.at_s = now_s(), .launches = launches};
   if (has_counter_) {
-    reading.joules = counter_joules();
+    reading.joules = told(nvml_.energy_mj, device_);
   } else {
-    reading.watts = watts();
+    reading.watts = told(nvml_.power_mw, device_);
   }
   unsigned int clock_mhz = 0;
   if (nvml_.clock_mhz != nullptr &&

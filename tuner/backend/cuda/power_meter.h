@@ -67,9 +67,6 @@ class PowerMeter {
                                   const std::function<std::size_t()>& step) const;
 
  private:
-  std::optional<double> counter_joules() const;
-  std::optional<double> watts() const;
-
   Nvml nvml_;
   Nvml::Device device_ = nullptr;
   bool has_counter_ = false;
