@@ -20,18 +20,6 @@ namespace {
 constexpr std::uint8_t kFormatSized = 4;
 constexpr std::uint8_t kAttributeMaxThreads = 5;  // EIATTR_MAX_THREADS: x, y, z of the bounds
 
-template <typename T>
-T read(std::span<const std::uint8_t> bytes, std::uint64_t offset) {
-  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) {
-    throw UnavailableError("the compiler's cubin is cut short: " + std::to_string(sizeof(T)) +
-                           " bytes at " + std::to_string(offset) + " of " +
-                           std::to_string(bytes.size()));
-  }
-  T value = {};
-  std::memcpy(&value, bytes.data() + offset, sizeof(T));
-  return value;
-}
-
 std::span<const std::uint8_t> part(std::span<const std::uint8_t> bytes, std::uint64_t offset,
                                    std::uint64_t size) {
   if (offset > bytes.size() || bytes.size() - offset < size) {
@@ -40,6 +28,13 @@ std::span<const std::uint8_t> part(std::span<const std::uint8_t> bytes, std::uin
                            std::to_string(bytes.size()));
   }
   return bytes.subspan(offset, size);
+}
+
+template <typename T>
+T read(std::span<const std::uint8_t> bytes, std::uint64_t offset) {
+  T value = {};
+  std::memcpy(&value, part(bytes, offset, sizeof(T)).data(), sizeof(T));
+  return value;
 }
 
 std::string_view text_at(std::span<const std::uint8_t> strings, std::uint64_t offset) {
