@@ -53,13 +53,6 @@ double element(CUdeviceptr buffer, std::int64_t index, ScalarType type, CUstream
   return to_doubles(bytes, type).front();
 }
 
-std::string exact_element(CUdeviceptr buffer, std::int64_t index, ScalarType type,
-                          CUstream stream) {
-  const auto size = static_cast<std::int64_t>(size_of(type));
-  const auto bytes = download(buffer + static_cast<CUdeviceptr>(index * size), size, stream);
-  return exact_text(to_bits(bytes, type).front(), type);
-}
-
 constexpr CompareRule kEqual;
 constexpr std::size_t kComparisons = 3;  // Comparisons of each output.
 
@@ -288,8 +281,11 @@ std::optional<Mismatch> BufferCheck::wrong_elements(const DeviceBuffer& buffer,
     wrong.reason = reason.word();
     wrong.index = static_cast<std::int64_t>(kind->first);
     wrong.count = static_cast<std::int64_t>(kind->count);
-    wrong.value = element(bound_.result(buffer, copy_), wrong.index, type, stream);
-    wrong.exact_value = exact_element(bound_.result(buffer, copy_), wrong.index, type, stream);
+    const CUdeviceptr at =
+        bound_.result(buffer, copy_) + static_cast<CUdeviceptr>(wrong.index * size);
+    const std::vector<std::uint8_t> left = download(at, size, stream);
+    wrong.value = to_doubles(left, type).front();
+    wrong.exact_value = exact_text(to_bits(left, type).front(), type);
     wrong.expected = std::numeric_limits<double>::quiet_NaN();
     if (request_.as_reference) return wrong;
     const std::vector<std::uint8_t> bytes =
