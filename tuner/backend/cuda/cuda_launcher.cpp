@@ -33,6 +33,18 @@ auto with_faults_as_data(const Function& function) -> decltype(function()) {
   }
 }
 
+/// Returns the facts of each launch, or why the machine tells none.
+template <typename Function>
+FactsReport facts_or_refusal(const Function& function) {
+  try {
+    return {.launches = function(), .refused = {}};
+  } catch (const CudaError&) {
+    throw;
+  } catch (const UnavailableError& error) {
+    return {.launches = {}, .refused = error.what()};
+  }
+}
+
 // Most launches of a kernel, with repetitions, whose counters are read.
 constexpr std::size_t kMostCounted = 256;
 
@@ -290,13 +302,7 @@ Outcome<FactsReport> CudaLauncher::count(KernelHandle handle, WorkloadId id) {
                                     " launches, of which " + std::to_string(kMostCounted) +
                                     " are counted at most"};
     }
-    try {
-      return FactsReport{.launches = count_launches(*bound, prepared), .refused = {}};
-    } catch (const CudaError&) {
-      throw;
-    } catch (const UnavailableError& error) {
-      return FactsReport{.launches = {}, .refused = error.what()};
-    }
+    return facts_or_refusal([&] { return count_launches(*bound, prepared); });
   });
 }
 
@@ -338,16 +344,11 @@ Outcome<FactsReport> CudaLauncher::energy(KernelHandle handle, WorkloadId id, do
     CudaKernel& repeated = kernel(handle);
     auto bound = BoundKernel::bind(repeated, prepared, scratch_, stream_.get());
     if (!bound) return bound.failure();
-    try {
-      FactsReport report;
-      report.launches.resize(bound->launches());
-      report.launches.front() = energy_of(repeated, *bound, prepared, seconds);
-      return report;
-    } catch (const CudaError&) {
-      throw;
-    } catch (const UnavailableError& error) {
-      return FactsReport{.launches = {}, .refused = error.what()};
-    }
+    return facts_or_refusal([&] {
+      std::vector<Facts> launches(bound->launches());
+      launches.front() = energy_of(repeated, *bound, prepared, seconds);
+      return launches;
+    });
   });
 }
 
