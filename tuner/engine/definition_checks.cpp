@@ -497,24 +497,20 @@ Outcome<Comparisons> DefinitionChecks::compare(const Check& reference) {
   return comparisons;
 }
 
-Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Check& reference,
-                                                   const NumberedWorkload& workload,
-                                                   const std::vector<ExpressionText>& definitions) {
+Outcome<Outputs> evaluate_definitions(Launcher& launcher, const Check& reference,
+                                      const NumberedWorkload& workload,
+                                      const std::vector<ExpressionText>& definitions) {
   if (auto failure = keep_outputs(launcher, reference)) return *failure;
   DefinitionRun run = compile_definitions(workload, definitions);
   add_drawn(run, workload);
   add_contents(run, launcher, workload);
   if (auto failure = add_outputs(run, launcher, reference, workload)) return *failure;
-  std::vector<Defined> outputs;
-  for (std::size_t i = 0; i < definitions.size(); ++i) {
-    const std::string& output = run.definitions[i].output();
-    const Outcome<HostArray> actual =
-        kept_array(launcher, reference, argument_of(workload, output));
+  Outputs outputs;
+  for (const Definition& definition : run.definitions) {
+    const Argument& argument = argument_of(workload, definition.output());
+    const Outcome<HostArray> actual = kept_array(launcher, reference, argument);
     if (!actual) return actual.failure();
-    outputs.push_back({.output = output,
-                       .definition = definitions[i].text,
-                       .expected = run.definitions[i].evaluate(run.arrays, run.scalars),
-                       .actual = actual->in_numbers()});
+    outputs[argument.name] = definition.evaluate(run.arrays, run.scalars).elements;
   }
   return outputs;
 }

@@ -71,20 +71,15 @@ class DefinitionChecks {
   std::jthread thread_;  ///< Ends before what it works on.
 };
 
-/// An output by its definition, and as computed by the reference.
-struct Defined {
-  std::string output;
-  std::string definition;
-  HostArray expected;
-  HostArray actual;
-};
+/// Outputs by name.
+using Outputs = std::map<std::string, std::vector<double>>;
 
 /// Runs the reference on a workload and evaluates the definitions on the host in double precision.
 /// Throws ExpressionError when a definition cannot be evaluated there, and TooManyOperations when
 /// that would take too long.
-Outcome<std::vector<Defined>> evaluate_definitions(Launcher& launcher, const Check& reference,
-                                                   const NumberedWorkload& workload,
-                                                   const std::vector<ExpressionText>& definitions);
+Outcome<Outputs> evaluate_definitions(Launcher& launcher, const Check& reference,
+                                      const NumberedWorkload& workload,
+                                      const std::vector<ExpressionText>& definitions);
 
 /// Compares what is kept of the reference's run on a workload with .npy files, by output. Throws
 /// InputError for a file that cannot be read or has another shape or type.

@@ -4,7 +4,6 @@
 #include "tuner/core/definition.h"
 #include "tuner/core/reasons.h"
 #include "tuner/core/text.h"
-#include "tuner/engine/definition_checks.h"
 #include "tuner/source/in_double.h"
 
 #include <algorithm>
@@ -301,11 +300,7 @@ ExactRun definitions_in_double(Launcher& launcher, std::vector<ExpressionText> d
   return [&launcher, definitions = std::move(definitions)](
              const Check& check, const NumberedWorkload& workload) -> Outcome<Outputs> {
     try {
-      auto defined = evaluate_definitions(launcher, check, workload, definitions);
-      if (!defined) return defined.failure();
-      Outputs outputs;
-      for (Defined& one : *defined) outputs[one.output] = std::move(one.expected.elements);
-      return outputs;
+      return evaluate_definitions(launcher, check, workload, definitions);
     } catch (const TooManyOperations& error) {
       return failure({Status::correctness, "double"},
                      "its definition cannot be evaluated on " + check.label + ": " + error.what());

@@ -3,6 +3,7 @@
 #include "tuner/backend/launcher.h"
 #include "tuner/core/derived_tolerance.h"
 #include "tuner/core/outcome.h"
+#include "tuner/engine/definition_checks.h"
 #include "tuner/engine/messages.h"
 #include "tuner/engine/verifier.h"
 
@@ -76,9 +77,6 @@ class OwnErrors {
   double largest_value_ = 0;
   std::map<int, Bin> bins_;  ///< Each bin holds elements of similar size; a few hundred at most.
 };
-
-/// Outputs by name.
-using Outputs = std::map<std::string, std::vector<double>>;
 
 /// Computes a workload's outputs in double precision.
 using ExactRun = std::function<Outcome<Outputs>(const Check&, const NumberedWorkload&)>;
