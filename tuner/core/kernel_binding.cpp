@@ -563,7 +563,6 @@ KernelInstance KernelBinding::instantiate(const Configuration& configuration) co
   Evaluation evaluation(*compiled_, configuration);
   KernelInstance instance;
   instance.kernel = kernel_->name;
-  instance.configuration = configuration;
   instance.architecture_specific = kernel_->architecture_specific;
   instance.required_features = kernel_->required_features;
   instance.tolerance = kernel_->tolerance;

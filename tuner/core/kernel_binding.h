@@ -147,7 +147,6 @@ const std::string& holder_of(const std::string& name, const std::vector<Turn>& t
 /// One configuration of one kernel on one problem: what is compiled and launched.
 struct KernelInstance {
   std::string kernel;
-  Configuration configuration;
   std::vector<LaunchShape> launches;
   std::vector<std::string> options;  ///< Compiler options: the kernel's, and -DNAME=VALUE.
   bool architecture_specific = false;

@@ -13,14 +13,12 @@ namespace smemtune {
 
 /// Progress of a run.
 struct Progress {
-  Problem problem;
   std::size_t problem_number = 0;  ///< Number of the problem, from 1.
   std::size_t problem_count = 0;
   std::string phase;       ///< One of `prepare`, `search`, `finals`.
   std::uint64_t done = 0;  ///< Number of the problem's configurations that have a result.
   /// Number of the problem's configurations; UINT64_MAX: too many to count.
   std::uint64_t valid = 0;
-  std::uint64_t known = 0;  ///< Number of results, among `done`, that the log had already.
   std::uint64_t compiled = 0;
   std::uint64_t failed = 0;  ///< Number of results with any status but `correct`.
   std::optional<Result> best;

@@ -55,7 +55,6 @@ class One {
     Outcome<Variant> variant = plan(kernel(), state_.set, wanted_.configuration, tuning_.device);
     if (!variant) return variant.failure();
     one_.result.metrics = variant->metrics;
-    one_.launches = variant->parts.front().launches;
     one_.request = variant->requests[variant->parts.front().module];
     const Outcome<std::vector<Module>> modules = compile(variant->requests);
     if (!modules && modules.failure().reason == "signature") {

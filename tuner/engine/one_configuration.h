@@ -28,7 +28,6 @@ struct OneConfiguration {
 /// The result and what was compiled on the way.
 struct OneResult {
   Result result;
-  std::vector<LaunchShape> launches;
   std::optional<CompileRequest> request;  ///< The request for the problem's module; nullopt if
                                           ///< planning failed.
   Module module;                          ///< Null if it did not compile.

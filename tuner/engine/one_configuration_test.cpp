@@ -44,7 +44,7 @@ TEST(OneConfiguration, IsVerifiedAndTimedAsARunWould) {
   EXPECT_EQ(one.result.stage, Stage::screen);
   EXPECT_THAT(one.result.measurement.samples_ms, SizeIs(7));
   EXPECT_NEAR(one.result.measurement.median_ms, 0.0029, 1e-9);
-  EXPECT_THAT(one.launches, SizeIs(1));
+  EXPECT_THAT(one.result.launches, SizeIs(1));
   ASSERT_NE(one.module, nullptr);
   ASSERT_TRUE(one.request);
   EXPECT_THAT(one.request->name_expressions, ElementsAre("tiled<16, 4>"));

@@ -147,7 +147,6 @@ ProblemState new_problem(const Tuning& tuning, const Problem& problem, std::size
   ProblemState state;
   state.set.problems = {problem};
   state.summary.problem = problem;
-  state.progress.problem = problem;
   state.progress.problem_number = number;
   state.progress.problem_count = tuning.request.problems.size();
   return state;

@@ -275,7 +275,6 @@ class Search {
     for (const Entry& entry : again) {
       --state_.progress.done;
       if (entry.origin == Entry::Origin::log) {
-        --state_.progress.known;
         --state_.summary.known;
       } else {
         --state_.summary.evaluated;
@@ -364,7 +363,6 @@ class Search {
     Progress& progress = state_.progress;
     const Result& result = pending.result;
     ++progress.done;
-    if (pending.origin == Entry::Origin::log) ++progress.known;
     if (result.failed() && !result.behind()) ++progress.failed;
     const double best_ms = progress.best ? progress.best->measurement.median_ms : HUGE_VAL;
     if (result.timed() && result.measurement.median_ms < best_ms) progress.best = result;

@@ -109,8 +109,8 @@ class TemplatesOnTheCpu : public testing::TestWithParam<std::string> {
     const KernelBinding bound(loaded.space, kernel, problem, device);
     const auto instance = sample_instance(bound, device, number);
     if (!instance) return;
-    const std::string label =
-        kernel.name + " " + key(instance->configuration) + " on " + key(problem);
+    const std::string label = kernel.name + " " + instance->launches.front().name_expression + " " +
+                              testing::PrintToString(instance->options) + " on " + key(problem);
     const auto compiled = compiler.compile(request_for(loaded.sources.at(kernel.name), *instance));
     if (!compiled && compiled.failure().reason == "cpu_unsupported") return;
     ASSERT_TRUE(compiled) << label << ": " << compiled.failure().detail;
