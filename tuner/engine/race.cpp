@@ -400,11 +400,7 @@ Race::Standing Race::compare(std::size_t i, const Variant& winner,
     standing.slower_percent = (variant.screen_ms / winner.screen_ms - 1) * 100;
     return standing;
   }
-  const Estimate shown = estimate(ratios, averages_beyond(ratios.size(), kShownTail));
-  standing.slower_percent = to_percent(shown.center);
-  standing.slower_low_percent = to_percent(shown.low);
-  standing.slower_high_percent = to_percent(shown.high);
-
+  standing.slower_percent = to_percent(center(ratios));
   const auto beyond = averages_beyond(ratios.size(), tail_of_pairs(ranked));
   standing.tied = !is_above(ratios, 0, beyond) || standing.slower_percent < tie_percent();
   if (times == &Variant::final_ms && ratios.size() > options_.final_rounds) {

@@ -83,9 +83,7 @@ class Race {
     std::vector<double> samples_ms;  ///< The samples of its last stage.
     bool final = false;              ///< Whether it reached the finals.
     bool tied = false;               ///< Whether it is statistically tied with the winner.
-    double slower_percent = 0;       ///< Center of the paired differences to the winner...
-    double slower_low_percent = 0;   ///< ... and its 95 % confidence interval.
-    double slower_high_percent = 0;
+    double slower_percent = 0;       ///< Center of the paired differences to the winner.
   };
   /// Returns all variants that were raced and did not fail, fastest first: the winner (tied with
   /// itself), its ties in the order of their medians, the others. A variant is ranked below the
