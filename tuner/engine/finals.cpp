@@ -14,6 +14,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -64,7 +65,7 @@ void forget_clocks(Contender& contender) {
   contender.throttled = false;
 }
 
-class Finals final : public UnsettledFinals {
+class Finals {
  public:
   Finals(Tuning& tuning, ProblemState& state)
       : tuning_(tuning),
@@ -120,7 +121,7 @@ class Finals final : public UnsettledFinals {
   }
 
   /// Has the CPU device look at who would win, until it is one without a data race.
-  bool step(double wait_s) override {
+  bool step(double wait_s) {
     while (race_) {
       if (is_looking_) {
         std::optional<CpuCheck> check = cpu_.step(wait_s);
@@ -646,12 +647,12 @@ std::size_t final_rounds(const TuningOptions& options, double round_s, double mo
   return fit < static_cast<double>(most) ? std::max(least, static_cast<std::size_t>(fit)) : most;
 }
 
-std::unique_ptr<UnsettledFinals> run_finals(Tuning& tuning, ProblemState& state,
-                                            const std::function<void()>& before_race) {
+FinalsStep run_finals(Tuning& tuning, ProblemState& state,
+                      const std::function<void()>& before_race) {
   refuse_too_fast(tuning, state);
-  auto finals = std::make_unique<Finals>(tuning, state);
+  const auto finals = std::make_shared<Finals>(tuning, state);
   finals->run(before_race);
-  return finals;
+  return [finals](double wait_s) { return finals->step(wait_s); };
 }
 
 }  // namespace smemtune

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 
 namespace smemtune {
 
@@ -22,21 +21,15 @@ RaceOptions race_options(const TuningOptions& options, bool several_units = fals
 /// all of them may for `most_s` at most (0: only the options decide).
 std::size_t final_rounds(const TuningOptions& options, double round_s, double most_s = 0);
 
-/// Finals of a problem that the device is done with: the CPU device looks at those that would win,
-/// while the run goes on with another problem.
-class UnsettledFinals {
- public:
-  virtual ~UnsettledFinals() = default;
-
-  /// Goes on as far as that takes at most `wait_s` of waiting. Returns whether the summary's best,
-  /// ties and noise are set.
-  virtual bool step(double wait_s) = 0;
-};
+/// Goes on with the finals of a problem that the device is done with, as far as that takes at most
+/// `wait_s` of waiting: the CPU device looks at those that would win, while the run goes on with
+/// another problem. Returns whether the summary's best, ties and noise are set.
+using FinalsStep = std::function<bool(double wait_s)>;
 
 /// Races what is correct. Without a device or when stop is asked for, the best is the fastest that is
 /// known. `before_race`: called before anything is raced. `tuning` and `state` must outlive what is
 /// returned.
-std::unique_ptr<UnsettledFinals> run_finals(
-    Tuning& tuning, ProblemState& state, const std::function<void()>& before_race = [] {});
+FinalsStep run_finals(Tuning& tuning, ProblemState& state,
+                      const std::function<void()>& before_race);
 
 }  // namespace smemtune

@@ -128,7 +128,7 @@ class Unsettled {
   }
 
   /// Adds a problem; `finals` is null in a dry run. Waits while too many are left.
-  void add(std::unique_ptr<ProblemState> state, std::unique_ptr<UnsettledFinals> finals) {
+  void add(std::unique_ptr<ProblemState> state, FinalsStep finals) {
     problems_.push_back({.state = std::move(state), .finals = std::move(finals)});
     settle(most_at_once());
   }
@@ -148,7 +148,7 @@ class Unsettled {
  private:
   struct One {
     std::unique_ptr<ProblemState> state;
-    std::unique_ptr<UnsettledFinals> finals;
+    FinalsStep finals;
   };
 
   // A wait for the worker of one problem holds up the others.
@@ -164,7 +164,7 @@ class Unsettled {
 
   void step(double wait_s) {
     for (One& one : problems_) {
-      if (one.finals && one.finals->step(wait_s)) one.finals.reset();
+      if (one.finals && one.finals(wait_s)) one.finals = nullptr;
     }
     while (!problems_.empty() && !problems_.front().finals) {
       end_problem(tuning_, *problems_.front().state);
@@ -244,8 +244,7 @@ class CompileAhead {
 };
 
 /// Holds the finals of a problem, while compilers begin with the next one.
-std::unique_ptr<UnsettledFinals> hold_finals(Tuning& tuning, ProblemState& state,
-                                             CompileAhead& ahead) {
+FinalsStep hold_finals(Tuning& tuning, ProblemState& state, CompileAhead& ahead) {
   auto finals = run_finals(tuning, state, [&] {
     // The finals find out more, which what is compiled ahead does not need.
     const std::size_t known = tuning.prior_timings.size();
@@ -269,7 +268,7 @@ void tune_problem(Tuning& tuning, std::size_t i, Unsettled& unsettled, CompileAh
   const double begin_s = tuning.elapsed_s() - begun_s;
   const ProblemBudget budget = budget_of(tuning, request.problems.size() - i);
   search(tuning, state, budget);
-  std::unique_ptr<UnsettledFinals> finals;
+  FinalsStep finals;
   if (tuning.log == nullptr) {
     std::ranges::sort(state.entries, {},
                       // People read them in the space's order.
