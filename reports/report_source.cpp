@@ -107,12 +107,10 @@ std::vector<const StoredResult*> ties(const ProblemResults& section) {
   return ties;
 }
 
-std::vector<const StoredResult*> by_time(const ProblemResults& section, const std::string& kernel) {
+std::vector<const StoredResult*> by_time(const ProblemResults& section) {
   std::vector<const StoredResult*> timed;
   for (const StoredResult& one : section.results) {
-    if (one.result.timed() && (kernel.empty() || one.result.kernel == kernel)) {
-      timed.push_back(&one);
-    }
+    if (one.result.timed()) timed.push_back(&one);
   }
   std::ranges::stable_sort(
       timed, {}, [](const StoredResult* one) { return one->result.measurement.median_ms; });

@@ -40,9 +40,8 @@ const db::StoredResult* default_of(const ReportSource& source, const db::Problem
 /// was not stored.
 std::vector<const db::StoredResult*> ties(const db::ProblemResults& section);
 
-/// Returns the timed results of one kernel or (empty) of all, the fastest first.
-std::vector<const db::StoredResult*> by_time(const db::ProblemResults& section,
-                                             const std::string& kernel = "");
+/// Returns the timed results, the fastest first.
+std::vector<const db::StoredResult*> by_time(const db::ProblemResults& section);
 
 /// Returns true if a dry run is all that is known of it.
 bool is_dry(const db::ProblemResults& section);
