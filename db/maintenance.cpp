@@ -21,7 +21,6 @@
 #include <fcntl.h>
 #include <future>
 #include <set>
-#include <tuple>
 #include <unistd.h>
 #include <utility>
 

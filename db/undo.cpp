@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace smemtune::db {

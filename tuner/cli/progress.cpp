@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
-#include <functional>
 #include <unistd.h>
 #include <utility>
 

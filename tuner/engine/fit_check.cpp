@@ -6,8 +6,6 @@
 #include "tuner/engine/variant.h"
 #include "tuner/engine/worker_pool.h"
 
-#include <algorithm>
-
 namespace smemtune {
 
 namespace {

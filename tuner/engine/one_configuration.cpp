@@ -10,7 +10,6 @@
 #include "tuner/engine/problem_state.h"
 #include "tuner/engine/too_fast.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace smemtune {

@@ -13,12 +13,10 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <iterator>
 #include <memory>
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 

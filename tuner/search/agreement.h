@@ -3,7 +3,6 @@
 #include "tuner/core/search_space.h"
 #include "tuner/search/strategy.h"
 
-#include <cstddef>
 #include <optional>
 #include <unordered_map>
 #include <vector>

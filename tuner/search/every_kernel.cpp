@@ -3,7 +3,6 @@
 #include "tuner/core/hash.h"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 #include <utility>
 

@@ -7,7 +7,6 @@
 #include "tuner/search/untried.h"
 
 #include <optional>
-#include <span>
 #include <vector>
 
 namespace smemtune {

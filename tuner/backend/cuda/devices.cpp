@@ -9,7 +9,6 @@
 
 #include <climits>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

@@ -6,7 +6,6 @@
 #include "tuner/backend/cuda/texture.h"
 #include "tuner/core/error.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
