@@ -331,7 +331,9 @@ class DefinitionDrafter {
           tokens[i].is_word() ? argument(std::string(tokens[i].text)) : nullptr;
       if (known != nullptr && is_real_type((*known)["type"])) return true;
       if (tokens[i].kind == CppToken::Kind::number && is_fraction(tokens[i].text)) return true;
-      if (tokens[i].is("exp", "sqrt", "log")) return true;
+      if (is_one_of(tokens[i].text, {"exp", "sqrt", "log", "sin", "cos", "tanh", "erf", "pow"})) {
+        return true;
+      }
     }
     return false;
   }

@@ -435,16 +435,21 @@ std::string without_suffixes(const std::string& text) {
 }
 
 std::string with_functions_of_definitions(const std::string& text) {
-  static const Terms names = {{"sqrtf", "sqrt"},        {"expf", "exp"},
-                              {"__expf", "exp"},        {"logf", "log"},
-                              {"__logf", "log"},        {"fabsf", "abs"},
-                              {"fabs", "abs"},          {"fmaxf", "max"},
-                              {"fmax", "max"},          {"fminf", "min"},
-                              {"fmin", "min"},          {"floorf", "floor"},
-                              {"std::abs", "abs"},      {"std::sqrt", "sqrt"},
-                              {"std::exp", "exp"},      {"M_PI", "3.14159265358979323846"},
-                              {"__half2float", ""},     {"__float2half", ""},
-                              {"__bfloat162float", ""}, {"__float2bfloat16", ""}};
+  static const Terms names = [] {
+    Terms all = {{"std::", ""}, {"M_PI", "3.14159265358979323846"}};
+    for (const std::string name : {"exp", "log", "sqrt", "floor", "sin", "cos", "tanh", "pow",
+                                   "erf", "fabs", "fmax", "fmin"}) {
+      const bool has_letter = name.front() == 'f' && name != "floor";
+      const std::string ours = has_letter ? name.substr(1) : name;
+      for (const std::string& one : {name, name + "f", "__" + name + "f"})
+        all.emplace_back(one, ours);
+    }
+    for (const char* const name :
+         {"__half2float", "__float2half", "__bfloat162float", "__float2bfloat16"}) {
+      all.emplace_back(name, "");
+    }
+    return all;
+  }();
   return substituted(text, names);
 }
 

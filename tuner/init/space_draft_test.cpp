@@ -2427,6 +2427,20 @@ bool same(const float* x, const float* y, int count) {
   EXPECT_THAT(alone.value("description", ""), HasSubstr("Worth adding: a definition"));
 }
 
+TEST(DefinitionDraft, IsReadInLoopsThatEndAtTheirBoundAndWithFunctionsOfTheLibrary) {
+  const Json verify = verified(
+      "for (int i = 0; i != n; ++i) {\n"
+      "  float sum = 0; for (int k = -1; k <= 1; ++k) sum += h_a[std::min(std::max(i + k, 0), n - "
+      "1)];\n  expected[i] = sum;\n}\n"
+      "for (int i = 0; i < n; ++i) if (std::fabs(expected[i] - h_c[i]) > 1e-4) return 1;");
+  EXPECT_EQ(verify.value("definition", ""),
+            "c[i] = sum(k_0 < 1 + 1 - (-1), (a[min(max(i + ((k_0 + -1)), 0), N - 1)]))");
+  const Json other = verified(
+      "for (int i = 2; i != n; ++i) expected[i] = h_a[i];\n"
+      "for (int i = 0; i < n; ++i) if (expected[i] != h_c[i]) return 1;");
+  EXPECT_FALSE(other.contains("definition")) << "it may begin behind its bound";
+}
+
 TEST(DefinitionDraft, IsWhatAFunctionAddsUpAndCompares) {
   const Json verify = verified("return check(h_c, h_a, h_b, n);", R"cu(
 int check(float *out, float *x, float *y, int size) {

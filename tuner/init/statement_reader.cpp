@@ -107,7 +107,8 @@ Statements::Range Statements::range_of(const Syntax& loop) {
   if (first == nullptr) throw NotSimple();
   const Syntax& compared = loop.parts[Syntax::kCondition];
   const bool to_end = compared.is(Kind::binary, "<=");
-  const bool compares = to_end || compared.is(Kind::binary, "<");
+  const bool is_whole = compared.is(Kind::binary, "!=") && first->text == "0";
+  const bool compares = to_end || is_whole || compared.is(Kind::binary, "<");
   if (!compares || !compared.parts[0].is_name(counter)) throw NotSimple();
   const Syntax& step = loop.parts[Syntax::kStep];
   return {.counter = counter,
