@@ -234,10 +234,13 @@ class ArgumentDrafter {
     json["description"] = upper(role.substr(0, 1)) + role.substr(1) + ", because " + why + ".";
   }
 
-  /// Returns true if the host passes a null pointer.
+  /// Returns true if the host passes a null pointer, and none that it allocates behind that.
   bool is_null(const KernelParameter& parameter) const {
     for (std::size_t frame = 0; frame < frames(); ++frame) {
-      if (is_null_pointer(terms_->passed_value(number_of(parameter), frame))) return true;
+      const std::size_t number = number_of(parameter);
+      if (!is_null_pointer(terms_->passed_value(number, frame))) continue;
+      const auto& allocated = site()->frames[frame].allocated;
+      return !allocated.contains(pointer_in(terms_->passed(number, frame)));
     }
     return false;
   }

@@ -108,11 +108,20 @@ class HostReader {
     bool ends = false;
     const std::vector<TokenRange> gaps = gaps_in(block);
     for (std::size_t i = 0; i < block.parts.size(); ++i) {
-      launches_.record(gaps[i], function_, state);
+      gap(gaps[i], state);
       ends = statement(block.parts[i], state) || ends;
     }
-    launches_.record(gaps.back(), function_, state);
+    gap(gaps.back(), state);
     return ends;
+  }
+
+  /// Reads what clang has left out, which may change a variable whose address it takes.
+  void gap(TokenRange range, HostState& state) {
+    launches_.record(range, function_, state);
+    for (std::size_t i = range.first + 2; i < range.end; ++i) {
+      const bool is_address = tokens_[i - 1].is("&") && tokens_[i - 2].is("(", ",");
+      if (is_address && tokens_[i].is_word()) state.assign(std::string(tokens_[i].text), {});
+    }
   }
 
   /// Returns true if a range asks for the program's options, which leave defaults in place.
@@ -260,7 +269,7 @@ class HostReader {
     std::size_t i = range.first;
     while (i < range.end && !tokens_[i].is(name)) ++i;
     if (i >= range.end) return;
-    const TokenRange type = {range.first, i};
+    const TokenRange type = type_of(range.first, i);
     state.make_counter(name);
     declare_members(cursor, name, state);
     if (function_ == nullptr) globals_.insert(name);
@@ -273,7 +282,7 @@ class HostReader {
     if (next.is("[")) return declare_array(i, type, range.end, state);
     if (next.is("=")) {
       // `thrust::device_vector<T> a = b`
-      if (!type.empty() && i + 3 == range.end && tokens_[i - 1].is(">")) {
+      if (!type.empty() && i + 3 == range.end && tokens_[type.end - 1].is(">")) {
         declare_container(i, type, {std::string(tokens_[i + 2].text) + ".size()"}, state);
       }
       return give(name, {i + 2, range.end}, state, is_constant);
@@ -286,11 +295,25 @@ class HostReader {
     } else if (ParsedSource::type(cursor).ends_with("dim3")) {
       const std::string text = "dim3(" + joined(tokens_, {i + 2, close}) + ")";
       state.set_shape(name, state.extents(text));
-    } else if (!type.empty() && tokens_[i - 1].is(">")) {
+    } else if (!type.empty() && tokens_[type.end - 1].is(">")) {
       declare_container(i, type, parts, state);
     } else if (parts.size() == 1) {
       state.assign(name, parts[0]);
     }
+  }
+
+  /// Returns the type of the variable that token i names: what is before it from `first` on, or
+  /// before the first of several, `vector<T> a(n), b(n)`.
+  TokenRange type_of(std::size_t first, std::size_t i) const {
+    if (first < i || i == 0 || !tokens_[i - 1].is(",")) return {first, i};
+    while (first > 0 && !is_one_of(tokens_[first - 1].text, {";", "{", "}"})) --first;
+    int angles = 0;
+    for (std::size_t end = first; end + 1 < i; ++end) {
+      angles += tokens_[end].is("<") ? 1 : tokens_[end].is(">") ? -1 : 0;
+      const bool ends_name = is_one_of(tokens_[end + 1].text, {",", "(", "[", "="});
+      if (angles == 0 && ends_name && tokens_[end].is_word()) return {first, end};
+    }
+    return {i, i};
   }
 
   /// Gives the members of a variable the values that its class gives them: `int rows = 64;`.
@@ -352,14 +375,14 @@ class HostReader {
   /// Reads `std::vector<T> a(n)`, `a(n, 0)` and `thrust::device_vector<T> a(n)`.
   void declare_container(std::size_t i, TokenRange type, const std::vector<std::string>& parts,
                          HostState& state) {
-    const std::size_t less = opening_angle(tokens_, i - 1, type.first);
+    const std::size_t less = opening_angle(tokens_, type.end - 1, type.first);
     if (less == kNoToken || less == 0 || parts.empty() || parts[0].empty()) return;
     if (!tokens_[less - 1].text.ends_with("vector")) return;
     const bool is_of_device = tokens_[less - 1].is("device_vector");
     if (tokens_[i + 1].is("{") && !is_of_device) return;  // A list of elements.
     const std::string name(tokens_[i].text);
     const std::string bytes =
-        "(" + parts[0] + ") * sizeof(" + joined(tokens_, {less + 1, i - 1}) + ")";
+        "(" + parts[0] + ") * sizeof(" + joined(tokens_, {less + 1, type.end - 1}) + ")";
     state.set_text(name + ".size()", parts[0]);
     if (parts.size() == 2) host_.fills.emplace(name, parts[1]);
     if (is_of_device) {

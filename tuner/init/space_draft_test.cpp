@@ -2441,6 +2441,33 @@ TEST(DefinitionDraft, IsReadInLoopsThatEndAtTheirBoundAndWithFunctionsOfTheLibra
   EXPECT_FALSE(other.contains("definition")) << "it may begin behind its bound";
 }
 
+TEST(DraftSpace, KnowsTheSizesOfVectorsThatAreDeclaredTogether) {
+  const auto arguments = [](const std::string& sizes) {
+    return Drafted(R"cu(
+#include <vector>
+__global__ void k(const float* a, float* r, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) r[i] = a[i] + 1;
+}
+int main() {
+  const int n = 4096; )cu" +
+                   sizes + R"cu(
+  float *d_a = nullptr, *d_r = nullptr;
+  cudaMalloc(&d_a, a.size() * sizeof(float));
+  cudaMalloc(&d_r, r.size() * sizeof(float));
+  k<<<n / 256, 256>>>(d_a, d_r, n);
+}
+)cu")
+        .json()["arguments"];
+  };
+  const Json known = arguments("std::vector<float> a(n), r(n, 0.0f), expected(n);");
+  EXPECT_EQ(known[0]["shape"], Json::array({"N"}));
+  EXPECT_EQ(known[1]["shape"], Json::array({"N"}));
+  const Json unknown = arguments("std::vector<float> a(n); auto r = results();")[1];
+  EXPECT_EQ(unknown.value("role", ""), "output") << "it is allocated, so it is not null";
+  EXPECT_THAT(unknown["shape"][0].get<std::string>(), HasSubstr("TODO"));
+}
+
 TEST(DefinitionDraft, IsWhatAFunctionAddsUpAndCompares) {
   const Json verify = verified("return check(h_c, h_a, h_b, n);", R"cu(
 int check(float *out, float *x, float *y, int size) {
