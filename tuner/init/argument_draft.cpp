@@ -494,6 +494,8 @@ class ArgumentDrafter {
         const auto found = allocated.find(std::string(name));
         if (found != allocated.end()) bytes = found;
       }
+      const auto object = allocated.find(text.substr(0, text.find('.')));  // `buffer.a`
+      if (object != allocated.end()) bytes = object;
       if (bytes == allocated.end()) continue;
       std::optional<Allocated> found = elements_in(bytes->second, elements, frame, terms);
       if (found) {

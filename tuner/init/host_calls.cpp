@@ -10,12 +10,12 @@ namespace {
 
 using Kind = Syntax::Kind;
 
-void read_function(const ParsedSource& source, CXCursor cursor, bool is_member,
+void read_function(const ParsedSource& source, CXCursor cursor, const std::string& of_class,
                    HostDeclarations& host) {
   DeclaredFunction function;
   function.name = ParsedSource::name(cursor);
   function.name = function.name.substr(0, function.name.find('<'));
-  function.is_member = is_member;
+  function.of_class = of_class;
   function.cursor = cursor;
   bool has_body = false;
   for (const CXCursor child : ParsedSource::children(cursor)) {
@@ -39,19 +39,19 @@ void read_function(const ParsedSource& source, CXCursor cursor, bool is_member,
   if (has_body) host.functions.push_back(std::move(function));
 }
 
-void read_declarations(const ParsedSource& source, CXCursor parent, bool is_class,
+void read_declarations(const ParsedSource& source, CXCursor parent, const std::string& of_class,
                        HostDeclarations& host) {
   for_each_declaration(parent, [&](CXCursor declaration) {
     switch (ParsedSource::kind(declaration)) {
       case CXCursor_ClassDecl:
       case CXCursor_StructDecl:
       case CXCursor_ClassTemplate:
-        return read_declarations(source, declaration, true, host);
+        return read_declarations(source, declaration, ParsedSource::name(declaration), host);
       case CXCursor_FunctionDecl:
       case CXCursor_FunctionTemplate:
       case CXCursor_CXXMethod:
       case CXCursor_Constructor:
-        return read_function(source, declaration, is_class, host);
+        return read_function(source, declaration, of_class, host);
       case CXCursor_VarDecl:
         host.variables.push_back(syntax_of(source, declaration));
         return;
@@ -81,7 +81,7 @@ std::optional<std::size_t> DeclaredFunction::parameter(std::string_view paramete
 
 HostDeclarations host_declarations(const ParsedSource& source) {
   HostDeclarations host;
-  read_declarations(source, source.root(), false, host);
+  read_declarations(source, source.root(), "", host);
   return host;
 }
 

@@ -27,9 +27,13 @@ struct DeclaredFunction {
   std::vector<std::string> template_parameters;
   Syntax body = {};
   std::map<std::string, std::string> types;  ///< Types that its variables have or point to.
-  bool is_member = false;
+  std::string of_class = {};                 ///< Empty for a function that is no member.
   std::map<std::size_t, std::string> given;  ///< Values that it assigns through pointer parameters.
-  std::set<std::pair<std::size_t, std::size_t>> copies = {};  ///< Parameters to and from.
+  /// Parameters to and from, kMember for a device pointer of its object.
+  std::set<std::pair<std::size_t, std::size_t>> copies = {};
+  static constexpr std::size_t kMember = 100;
+  std::string member = {};     ///< That pointer, or the one that it allocates.
+  std::string allocated = {};  ///< Bytes that it allocates for it.
 
   /// Returns the number of the parameter of that name.
   std::optional<std::size_t> parameter(std::string_view parameter_name) const;

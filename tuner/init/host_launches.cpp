@@ -105,6 +105,10 @@ void add_frames(LaunchSite& site, const DeclaredFunction* function, const HostSt
   std::vector<std::string> used = site.arguments;
   for (;;) {
     HostFrame frame = memory.frame(*function, *state, common);
+    for (std::string& text : used) {  // `buffer.a`
+      const std::string object = text.substr(0, text.find('.'));
+      if (frame.allocated.contains(object)) text = object;
+    }
     const std::set<std::string> names = names_behind(
         used, [&](const std::string& name) { return value_among(frame.variables, name); });
     std::erase_if(frame.allocated, [&](const auto& entry) { return !names.contains(entry.first); });

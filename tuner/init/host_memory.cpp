@@ -30,7 +30,7 @@ void HostMemory::read_call(const CallText& text, const DeclaredFunction* functio
   if (const auto number = function->parameter(pointer)) {
     for_parameters_[function][*number] = own_[pointer];
   }
-  if (!function->is_member) allocated_.emplace(pointer, bytes);
+  if (function->of_class.empty()) allocated_.emplace(pointer, bytes);
   add_size(pointer, bytes, *function, state);
 }
 
@@ -61,7 +61,7 @@ void HostMemory::give_returned(const std::string& pointer, const FunctionCall& c
 
 void HostMemory::add_host_array(const std::string& name, const std::string& bytes,
                                 const DeclaredFunction* function) {
-  const bool is_own = function != nullptr && !function->is_member;
+  const bool is_own = function != nullptr && function->of_class.empty();
   of_host_[is_own ? function : nullptr].emplace(name, bytes);
 }
 

@@ -44,7 +44,7 @@ class HostReader {
     host_.functions = short_functions(declared_, tokens_);
     host_.layouts = type_layouts(source_);
     for (const DeclaredFunction& function : declared_.functions) {
-      if (!function.is_member) add_checks(source_, function.cursor, function.body, host_);
+      if (function.of_class.empty()) add_checks(source_, function.cursor, function.body, host_);
     }
     add_totals(source_, declared_, host_);
     add_products(source_, declared_, host_);
@@ -295,6 +295,8 @@ class HostReader {
     } else if (ParsedSource::type(cursor).ends_with("dim3")) {
       const std::string text = "dim3(" + joined(tokens_, {i + 2, close}) + ")";
       state.set_shape(name, state.extents(text));
+    } else if (parts.size() == 1 && declare_buffer(cursor, name, parts[0], state)) {
+      return;
     } else if (!type.empty() && tokens_[type.end - 1].is(">")) {
       declare_container(i, type, parts, state);
     } else if (parts.size() == 1) {
@@ -392,6 +394,39 @@ class HostReader {
     }
   }
 
+  /// Reads `Buffer<T> a(n)` where the constructor of that class, or the function that it passes n
+  /// on to, allocates one device pointer. Returns false for anything else.
+  bool declare_buffer(CXCursor variable, const std::string& name, const std::string& size,
+                      HostState& state) {
+    const std::string type = ParsedSource::element_type(variable);
+    const std::string of_class = type.substr(0, type.find('<'));
+    const auto passes_on = [&](const DeclaredFunction& function) {
+      return std::ranges::any_of(host_.calls, [&](const HostCall& call) {
+        return call.caller == of_class && call.callee == function.name && call.passed.size() == 1 &&
+               is_parameter_of(of_class, call.passed.begin()->second);
+      });
+    };
+    for (const DeclaredFunction& function : declared_.functions) {
+      const bool allocates = function.of_class == of_class && !function.allocated.empty() &&
+                             function.parameters.size() == 1 &&
+                             has_name(function.allocated, function.parameters[0]);
+      if (!allocates || (function.name != of_class && !passes_on(function))) continue;
+      const std::string bytes =
+          substituted(function.allocated, {{function.parameters[0], in_parentheses(size)}});
+      state.set_bytes(name, bytes);
+      return true;
+    }
+    return false;
+  }
+
+  /// Returns true if a constructor has one parameter, of that name.
+  bool is_parameter_of(const std::string& of_class, const std::string& name) const {
+    return std::ranges::any_of(declared_.functions, [&](const DeclaredFunction& function) {
+      return function.of_class == of_class && function.name == of_class &&
+             function.parameters == std::vector<std::string>{name};
+    });
+  }
+
   /// Gives a variable the value of a range.
   void give(const std::string& name, TokenRange value, HostState& state, bool is_constant) {
     if (frozen_.contains(name)) return;
@@ -406,8 +441,18 @@ class HostReader {
     state.assign(name, text);
   }
 
-  /// Returns the default of `argc > 1 ? atoi(argv[1]) : 1024`; another value as it is.
+  /// Returns the default of `argc > 1 ? atoi(argv[1]) : 1024`, or of a function that returns one of
+  /// its parameters in the end, `option(argc, argv, "n", 1024)`; another value as it is.
   std::string without_option(TokenRange value) const {
+    const auto call = reads_options(value) ? call_in(tokens_, value) : std::nullopt;
+    const DeclaredFunction* const callee = call ? function_of(*call) : nullptr;
+    if (callee != nullptr && !callee->body.parts.empty()) {
+      const Syntax& last = callee->body.parts.back();
+      const auto number = last.is(Kind::leave, "return") && last.parts.size() == 1
+                              ? callee->parameter(last.parts[0].text)
+                              : std::nullopt;
+      if (number && *number < call->arguments.size()) return call->arguments[*number];
+    }
     std::size_t question = value.first;
     while (question < value.end && !tokens_[question].is("?")) ++question;
     std::size_t colon = question;
@@ -503,6 +548,10 @@ class HostReader {
       note_answer(range.first, call->arguments[0], true);
     }
     memory_.read_call(*call, function_, state);
+    if (call->name == "cudaMalloc" && function_ != nullptr && call->arguments.size() == 2) {
+      function_->member = pointer_in(call->arguments[0]);
+      function_->allocated = call->arguments[1];
+    }
     note_contents(*call);
     launches_.record_transfer(*call, range.first, function_, state);
     const DeclaredFunction* const callee = function_of(*call);
@@ -515,9 +564,21 @@ class HostReader {
     host_.calls.push_back({function_->name, callee->name, made.passed, made.line});
     memory_.pass_back(*call, made, state);
     callers_.emplace(callee, std::move(made));
-    for (const auto& [to, from] : callee->copies) {
-      if (std::max(to, from) >= call->arguments.size()) continue;
-      note_copy(call->arguments[to], call->arguments[from]);
+    for (const auto& [to, from] : callee->copies) copy(*call, *callee, to, from, range.first);
+  }
+
+  /// Notes a copy that a function makes. `first`: the first token of its call.
+  void copy(const CallText& call, const DeclaredFunction& callee, std::size_t to, std::size_t from,
+            std::size_t first) {
+    constexpr std::size_t kMember = DeclaredFunction::kMember;
+    const bool is_of_object = to == kMember || from == kMember;
+    const std::size_t other = to == kMember ? from : to;
+    if ((is_of_object ? other : std::max(to, from)) >= call.arguments.size()) return;
+    if (!is_of_object) return note_copy(call.arguments[to], call.arguments[from]);
+    const std::string object(tokens_[first].text);
+    const std::string array = pointer_in(call.arguments[other]);
+    for (const std::string& own : {object, object + "." + callee.member}) {
+      host_.copies.emplace(to == kMember ? own : array, to == kMember ? array : own);
     }
   }
 
@@ -541,6 +602,10 @@ class HostReader {
     const auto i = function_->parameter(pointer_in(to));
     const auto j = function_->parameter(pointer_in(from));
     if (i && j) function_->copies.emplace(*i, *j);
+    if (function_->of_class.empty() || i.has_value() == j.has_value()) return;
+    function_->member = pointer_in(i ? from : to);
+    constexpr std::size_t kMember = DeclaredFunction::kMember;
+    function_->copies.emplace(i.value_or(kMember), j.value_or(kMember));
   }
 
   /// Notes that a function without a body here gets arrays to compare, as its name says.

@@ -2468,6 +2468,62 @@ int main() {
   EXPECT_THAT(unknown["shape"][0].get<std::string>(), HasSubstr("TODO"));
 }
 
+/// Returns a draft for a host with a class that holds device memory, whose constructor and main()
+/// are these.
+Json with_buffers(const std::string& constructor, const std::string& begin) {
+  return Drafted(R"cu(
+#include <cstdlib>
+#include <vector>
+template <class T> struct Buffer {
+  T* ptr = nullptr; size_t size = 0;
+)cu" + constructor +
+                 R"cu(
+  void allocate(size_t count) { cudaMalloc((void**)&ptr, count * sizeof(T)); size = count; }
+  void load(const T* host) { cudaMemcpy(ptr, host, size * sizeof(T), cudaMemcpyHostToDevice); }
+  void save(T* host) const { cudaMemcpy(host, ptr, size * sizeof(T), cudaMemcpyDeviceToHost); }
+};
+int option(int argc, char** argv, const char* name, int otherwise) {
+  for (int i = 1; i < argc; ++i) if (argv[i][0] == name[0]) return std::atoi(argv[i] + 1);
+  return otherwise;
+}
+__global__ void k(const float* a, const float* b, float* c, int n, int m) {
+  __shared__ float kept[256];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  kept[threadIdx.x] = a[i];
+  if (i < n) c[i] = kept[threadIdx.x] * b[i % m];
+}
+int main(int argc, char** argv) {
+  int n = option(argc, argv, "n", 4096), m = 64;
+  std::vector<float> h_a(n), h_b(m), h_c(n), expected(n);
+  Buffer<float> a(n), b(m), c(n);
+)cu" + begin + R"cu(
+  k<<<n / 256, 256>>>(a.ptr, b.ptr, c.ptr, n, m);
+  c.save(h_c.data());
+  for (int i = 0; i < n; ++i) expected[i] = h_a[i] * h_b[i % m];
+  for (int i = 0; i < n; ++i) if (expected[i] != h_c[i]) return 1;
+}
+)cu")
+      .json();
+}
+
+TEST(DraftSpace, FollowsClassesThatHoldDeviceMemory) {
+  const std::string loads = "a.load(h_a.data()); b.load(h_b.data());";
+  const Json space = with_buffers("explicit Buffer(size_t n) { allocate(n); }", loads);
+  EXPECT_EQ(space["problems"], Json::parse(R"([{"N": 4096, "M": 64}])"))
+      << "the option has a default, and the class's own size is no problem's";
+  EXPECT_EQ(space["arguments"][0]["shape"], Json::array({"N"}));
+  EXPECT_EQ(space["arguments"][1]["shape"], Json::array({"M"}));
+  EXPECT_EQ(space["verify"].value("definition", ""), "c[i] = a[i] * b[i % M]");
+  const Json swapped = with_buffers("explicit Buffer(size_t n) { allocate(n); }",
+                                    "a.load(h_b.data()); b.load(h_a.data());");
+  EXPECT_NE(swapped["verify"].value("definition", ""), "c[i] = a[i] * b[i % M]");
+}
+
+TEST(DraftSpace, TakesNoSizeFromAConstructorThatPassesOnAnother) {
+  const Json space = with_buffers("explicit Buffer(size_t n) { allocate(2 * n); }", "");
+  EXPECT_NE(space["arguments"][1]["shape"], Json::array({"M"}));
+}
+
 TEST(DefinitionDraft, IsWhatAFunctionAddsUpAndCompares) {
   const Json verify = verified("return check(h_c, h_a, h_b, n);", R"cu(
 int check(float *out, float *x, float *y, int size) {

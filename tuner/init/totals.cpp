@@ -372,7 +372,7 @@ class TotalReader {
 void add_totals(const ParsedSource& source, const HostDeclarations& declared, HostPart& host) {
   KnownTotals known;
   for (const DeclaredFunction& function : declared.functions) {
-    if (function.is_member) continue;
+    if (!function.of_class.empty()) continue;
     TotalReader reader(source, declared, known, function);
     reader.read();
     known.emplace(&function, std::move(reader.found()));
