@@ -2441,6 +2441,17 @@ TEST(DefinitionDraft, IsReadInLoopsThatEndAtTheirBoundAndWithFunctionsOfTheLibra
   EXPECT_FALSE(other.contains("definition")) << "it may begin behind its bound";
 }
 
+TEST(DefinitionDraft, IsNoneWhereALoopOfTheHostGoesOnFromItsTurnBefore) {
+  const auto definition = [](const std::string& begin) {
+    return verified("float before = 0; for (int i = 0; i < n; ++i) {\n" + begin +
+                    "  float y = h_a[i] + 2 * before; expected[i] = y; before = y;\n}\n"
+                    "for (int i = 0; i < n; ++i) if (expected[i] != h_c[i]) return 1;")
+        .value("definition", "");
+  };
+  EXPECT_EQ(definition(""), "");
+  EXPECT_EQ(definition("  before = h_b[i];\n"), "c[i] = a[i] + 2 * (b[i])");
+}
+
 TEST(DraftSpace, KnowsTheSizesOfVectorsThatAreDeclaredTogether) {
   const auto arguments = [](const std::string& sizes) {
     return Drafted(R"cu(

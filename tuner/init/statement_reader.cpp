@@ -125,7 +125,6 @@ void Statements::loop(const Syntax& syntax) {
   }
   if (depth_ == 0 && pointers_ && chooses(syntax)) {
     expect_one_element(syntax);
-    forget(assigned_in(syntax.parts[Syntax::kBody]));
     through(syntax);
     is_done_ = true;
     return;
@@ -240,6 +239,7 @@ void Statements::expect_one_element(const Syntax& loop) const {
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the syntax.
 void Statements::through(const Syntax& loop) {
   const Range range = range_of(loop);
+  forget(assigned_in(loop.parts[Syntax::kBody]));  // Each turn may go on from the one before.
   if (!range.by_one || axes_ == kMostLoops) throw NotSimple();
   const std::string axis = std::string("axis_") + static_cast<char>('a' + axes_++);
   if (range.first != "0") store_.conditions.push_back(axis + " >= " + range.first);
