@@ -2,9 +2,7 @@
 
 #include "tuner/init/host_terms.h"
 
-#include <algorithm>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 

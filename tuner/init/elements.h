@@ -4,9 +4,7 @@
 #include "tuner/source/kernel_file.h"
 
 #include <cstddef>
-#include <map>
 #include <string>
-#include <vector>
 
 namespace smemtune {
 

@@ -290,13 +290,12 @@ class HostReader {
     if (!next.is("(") && !next.is("{")) return;
     const std::size_t close = std::min(closing(tokens_, i + 1), range.end);
     const std::vector<std::string> parts = texts(tokens_, split(tokens_, {i + 2, close}));
+    if (parts.size() == 1 && declare_buffer(cursor, name, parts[0], state)) return;
     if (!type.empty() && tokens_[i - 1].is("ifstream") && !parts.empty()) {
       note_answer(i, parts[0], true);
     } else if (ParsedSource::type(cursor).ends_with("dim3")) {
       const std::string text = "dim3(" + joined(tokens_, {i + 2, close}) + ")";
       state.set_shape(name, state.extents(text));
-    } else if (parts.size() == 1 && declare_buffer(cursor, name, parts[0], state)) {
-      return;
     } else if (!type.empty() && tokens_[type.end - 1].is(">")) {
       declare_container(i, type, parts, state);
     } else if (parts.size() == 1) {
@@ -397,33 +396,28 @@ class HostReader {
   /// Reads `Buffer<T> a(n)` where the constructor of that class, or the function that it passes n
   /// on to, allocates one device pointer. Returns false for anything else.
   bool declare_buffer(CXCursor variable, const std::string& name, const std::string& size,
-                      HostState& state) {
+                      HostState& state) const {
     const std::string type = ParsedSource::element_type(variable);
     const std::string of_class = type.substr(0, type.find('<'));
-    const auto passes_on = [&](const DeclaredFunction& function) {
-      return std::ranges::any_of(host_.calls, [&](const HostCall& call) {
-        return call.caller == of_class && call.callee == function.name && call.passed.size() == 1 &&
-               is_parameter_of(of_class, call.passed.begin()->second);
-      });
-    };
     for (const DeclaredFunction& function : declared_.functions) {
-      const bool allocates = function.of_class == of_class && !function.allocated.empty() &&
-                             function.parameters.size() == 1 &&
-                             has_name(function.allocated, function.parameters[0]);
-      if (!allocates || (function.name != of_class && !passes_on(function))) continue;
-      const std::string bytes =
-          substituted(function.allocated, {{function.parameters[0], in_parentheses(size)}});
-      state.set_bytes(name, bytes);
+      const bool is_its = function.of_class == of_class && function.parameters.size() == 1;
+      if (!is_its || !has_name(function.allocated, function.parameters[0])) continue;
+      if (function.name != of_class && !is_passed_on(of_class, function.name)) continue;
+      state.set_bytes(
+          name, substituted(function.allocated, {{function.parameters[0], in_parentheses(size)}}));
       return true;
     }
     return false;
   }
 
-  /// Returns true if a constructor has one parameter, of that name.
-  bool is_parameter_of(const std::string& of_class, const std::string& name) const {
+  /// Returns true if a constructor passes its only parameter on to a function, as it is.
+  bool is_passed_on(const std::string& of_class, const std::string& to) const {
     return std::ranges::any_of(declared_.functions, [&](const DeclaredFunction& function) {
-      return function.of_class == of_class && function.name == of_class &&
-             function.parameters == std::vector<std::string>{name};
+      const bool constructs = function.name == of_class && function.parameters.size() == 1;
+      return constructs && std::ranges::any_of(host_.calls, [&](const HostCall& call) {
+               return call.caller == of_class && call.callee == to && call.passed.size() == 1 &&
+                      call.passed.begin()->second == function.parameters[0];
+             });
     });
   }
 
@@ -604,8 +598,7 @@ class HostReader {
     if (i && j) function_->copies.emplace(*i, *j);
     if (function_->of_class.empty() || i.has_value() == j.has_value()) return;
     function_->member = pointer_in(i ? from : to);
-    constexpr std::size_t kMember = DeclaredFunction::kMember;
-    function_->copies.emplace(i.value_or(kMember), j.value_or(kMember));
+    function_->copies.emplace(i.value_or(function_->kMember), j.value_or(function_->kMember));
   }
 
   /// Notes that a function without a body here gets arrays to compare, as its name says.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tuner/init/counting_loop.h"
 #include "tuner/init/host_terms.h"
 #include "tuner/init/syntax.h"
 

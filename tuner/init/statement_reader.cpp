@@ -1,6 +1,5 @@
 #include "tuner/init/statement_reader.h"
 
-#include "tuner/init/comparisons.h"
 #include "tuner/init/counting_loop.h"
 
 #include <algorithm>
