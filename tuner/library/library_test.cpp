@@ -137,6 +137,33 @@ TEST_F(Library, SelectsWhatIsPredictedToBeTheFastest) {
   }
 }
 
+TEST_F(Library, GivesUpDefaultValuesForWhatIsClearlyFasterOnly) {
+  for (const auto& [ms, expected] : {std::pair(0.98, 256), {0.9, 128}}) {
+    const fs::path file = folder_ / ("defaults" + std::to_string(expected) + ".sqlite");
+    db::ResultStore store(file);
+    smemtune::Run run;
+    run.id = "1";
+    run.space = "scale";
+    run.device = gpu();
+    const auto log = store.begin_run(run);
+    for (std::int64_t n = 4096; n <= 65536; n *= 2) {
+      for (const std::int64_t count : {128, 256}) {
+        Result result;
+        result.kernel = "scale";
+        result.problem = size(n);
+        result.configuration = threads(count);
+        result.stage = Stage::screen;
+        result.is_default = count == 256;
+        result.measurement = summarize(std::vector<double>{count == 256 ? 1.0 : ms});
+        log->record("hash", result);
+      }
+    }
+    const Results results(file);
+    EXPECT_EQ(results.select(kH200, "scale", size(10'000)).parameters, threads(expected));
+    EXPECT_EQ(results.select(kH200, "scale", size(4096)).parameters, threads(128)) << "measured";
+  }
+}
+
 TEST_F(Library, SelectsOnlyWhatSatisfiesTheConstraintsOfTheRun) {
   for (const char* file : {"r.sqlite", "best.json"}) {
     const Results results(folder_ / file);

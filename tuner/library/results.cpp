@@ -557,6 +557,11 @@ Selection Results::select(const Target& target, const std::string& space, const 
     return wanted(record) && (on_target == table.measured.end() ||
                               fitness_on(record, on_target->limits) != Fitness::wrong);
   };
+  const auto is_default = [&table](const Record& record) {
+    return std::ranges::any_of(table.defaults, [&record](const Record& one) {
+      return one.kernel == record.kernel && one.parameters == record.parameters;
+    });
+  };
   std::optional<const SizeModel*> model;  // Asked for only if the problem was not measured.
   const auto predicted = [&](const Record& record, double by_nearness) {
     if (!model) model = contents_->model(space, table, target, problem);
@@ -565,7 +570,11 @@ Selection Results::select(const Target& target, const std::string& space, const 
     constexpr double kFewProblems = 10;
     const double share = kFewProblems / (kFewProblems + static_cast<double>((*model)->problems()));
     const double by_trees = (*model)->log_to_best({record.kernel, record.parameters, problem});
-    return std::exp(share * std::log(by_nearness) + (1 - share) * by_trees);
+    const double to_best = std::exp(share * std::log(by_nearness) + (1 - share) * by_trees);
+    // Default values are given up only for what is predicted to take less than this share of their
+    // time.
+    constexpr double kClearlyFaster = 0.97;
+    return is_default(record) ? kClearlyFaster * to_best : to_best;
   };
   const Choice<Record> choice =
       or_defaults(select_measured(table.measured.data(), table.measured.size(), target, ratio_of,
