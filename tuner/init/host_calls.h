@@ -32,7 +32,7 @@ struct DeclaredFunction {
   /// Parameters to and from, kMember for a device pointer of its object.
   std::set<std::pair<std::size_t, std::size_t>> copies = {};
   static constexpr std::size_t kMember = 100;
-  std::string member = {};     ///< That pointer, or the one that it allocates.
+  std::string member = {};     ///< Name of that pointer, or of the one that it allocates.
   std::string allocated = {};  ///< Bytes that it allocates for it.
 
   /// Returns the number of the parameter of that name.
