@@ -164,8 +164,9 @@ class ExportReader {
       const Json threads = one.value("threads", Json::array());
       for (const Json& blocks : one.value("blocks", Json::array())) {
         Json& launch = launches.emplace_back(Json{{"grid", Json::array({blocks})}});
-        if (launches.size() > threads.size()) continue;
-        launch["block"] = Json::array({threads[launches.size() - 1]});
+        const std::size_t number = launches.size() - 1;
+        if (!threads.is_array() || number >= threads.size()) continue;
+        launch["block"] = Json::array({threads[number]});
       }
       space["metrics"] = one.value("metrics", Json::object());
       space["kernels"].push_back({{"name", one.value("kernel", "")},

@@ -294,6 +294,19 @@ TEST_F(ImportTest, OfAnExportKeepsWhatItsSpaceSaysOfLaunches) {
   EXPECT_THAT(defaults[0].launches.metrics, ElementsAre(Pair("flops", "2 * N")));
   import(write("best.json", export_json(theirs.best({}, true), defaults)));
   EXPECT_EQ(defaults, store_.defaults({.source = "imported"}));
+
+  int number = 0;
+  for (const char* const threads : {"5", R"({"of": 5})", R"("BLOCK")", "[5.5, {}]", "[]"}) {
+    Json json = Json::parse(export_json(theirs.best({}, true), defaults));
+    json["defaults"][0]["threads"] = Json::parse(threads);
+    ResultStore ours(folder() / (std::to_string(++number) + ".sqlite"));
+    read_runs(write("damaged.json", json.dump()), {}, Runs::imported,
+              [&](RunRecord&& record) { ours.add(record); });
+    const std::vector<KernelDefaults> kept = ours.defaults({.source = "imported"});
+    ASSERT_THAT(kept, SizeIs(1)) << threads;
+    EXPECT_THAT(kept[0].launches.blocks, SizeIs(2)) << threads;
+    EXPECT_THAT(kept[0].launches.threads, IsEmpty()) << threads << " is no list of texts";
+  }
 }
 
 TEST_F(ImportTest, StaysOneInAnExportThatIsMerged) {
