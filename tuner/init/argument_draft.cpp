@@ -234,7 +234,7 @@ class ArgumentDrafter {
     json["description"] = upper(role.substr(0, 1)) + role.substr(1) + ", because " + why + ".";
   }
 
-  /// Returns true if the host passes a null pointer, and none that it allocates behind that.
+  /// Returns true if the host passes a null pointer for which it allocates nothing.
   bool is_null(const KernelParameter& parameter) const {
     for (std::size_t frame = 0; frame < frames(); ++frame) {
       const std::size_t number = number_of(parameter);

@@ -6,6 +6,7 @@
 #include "tuner/source/macros.h"
 
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -31,7 +32,7 @@ struct DeclaredFunction {
   std::map<std::size_t, std::string> given;  ///< Values that it assigns through pointer parameters.
   /// Parameters to and from, kMember for a device pointer of its object.
   std::set<std::pair<std::size_t, std::size_t>> copies = {};
-  static constexpr std::size_t kMember = 100;
+  static constexpr std::size_t kMember = std::numeric_limits<std::size_t>::max();
   std::string member = {};     ///< Name of that pointer, or of the one that it allocates.
   std::string allocated = {};  ///< Bytes that it allocates for it.
 

@@ -598,7 +598,8 @@ class HostReader {
     if (i && j) function_->copies.emplace(*i, *j);
     if (function_->of_class.empty() || i.has_value() == j.has_value()) return;
     function_->member = pointer_in(i ? from : to);
-    function_->copies.emplace(i.value_or(function_->kMember), j.value_or(function_->kMember));
+    constexpr std::size_t kMember = DeclaredFunction::kMember;
+    function_->copies.emplace(i.value_or(kMember), j.value_or(kMember));
   }
 
   /// Notes that a function without a body here gets arrays to compare, as its name says.

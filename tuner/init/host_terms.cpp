@@ -441,8 +441,9 @@ std::string with_functions_of_definitions(const std::string& text) {
                                    "erf", "fabs", "fmax", "fmin"}) {
       const bool has_letter = name.front() == 'f' && name != "floor";
       const std::string ours = has_letter ? name.substr(1) : name;
-      for (const std::string& one : {name, name + "f", "__" + name + "f"})
+      for (const std::string& one : {name, name + "f", "__" + name + "f"}) {
         all.emplace_back(one, ours);
+      }
     }
     for (const char* const name :
          {"__half2float", "__float2half", "__bfloat162float", "__float2bfloat16"}) {

@@ -703,10 +703,16 @@ std::optional<std::int64_t> SpaceNames::passed_size(const std::string& argument)
 }
 
 std::string SpaceNames::sizes_text() const {
-  std::string text = joined(sizes_, " * ", &std::pair<std::string, std::string>::second);
-  std::size_t sizes = sizes_.size();
+  if (sizes_.empty()) return sizes_of_macros();
+  const std::string text = joined(sizes_, " * ", &std::pair<std::string, std::string>::second);
+  const bool is_square = sizes_.size() == 1 && first_.grid_dimensions > 1;
+  return is_square ? text + " * " + text : text;
+}
+
+std::string SpaceNames::sizes_of_macros() const {
+  std::string text;
+  std::size_t sizes = 0;
   for (const std::string& name : macro_sizes_) {
-    if (!sizes_.empty()) break;
     if (holds_any(name, {"filter", "kernel", "radius", "iter", "max_", "border", "halo"})) continue;
     text += (text.empty() ? "" : " * ") + name;
     ++sizes;

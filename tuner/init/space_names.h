@@ -165,6 +165,7 @@ class SpaceNames {
   bool is_part_of_memory(const std::string& argument) const;
   std::optional<std::string> passed_name(const std::string& argument) const;
   std::optional<std::int64_t> passed_size(const std::string& argument) const;
+  std::string sizes_of_macros() const;
 
   const KernelFile& file_;
   const DraftRequest& request_;
